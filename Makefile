@@ -170,12 +170,14 @@ TUNE_SRC := \
 	tuner/learn/boost.c \
 	tuner/learn/learn.c \
 	tuner/learn/learn_choose.c \
+	tuner/learn/learn_loss.c \
 	tuner/learn/learn_trees.c \
 	tuner/learn/learn_write.c \
 	tuner/workers/compile_answers.c \
 	tuner/workers/compile_crew.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
+	tuner/workers/compile_reason.c \
 	tuner/workers/compile_slot.c \
 	tuner/workers/gpu_client.c \
 	tuner/workers/lock.c \
@@ -195,6 +197,7 @@ TUNE_SRC := \
 	tuner/exchange/export_shipped.c \
 	tuner/exchange/export_space.c \
 	tuner/exchange/export_t4.c \
+	tuner/exchange/export_trials.c \
 	tuner/exchange/python_eval.c \
 	tuner/exchange/python_parse.c \
 	tuner/exchange/recording.c \
@@ -203,6 +206,7 @@ TUNE_SRC := \
 	tuner/exchange/recording_read.c \
 	tuner/exchange/recording_t1.c \
 	tuner/exchange/t1.c \
+	tuner/exchange/trials.c \
 	tuner/evaluate/evaluator.c \
 	tuner/evaluate/evaluator_cuda.c \
 	tuner/evaluate/evaluator_cuda_entry.c \
@@ -263,6 +267,7 @@ TUNE_SRC := \
 	tuner/measure/cmd_energy_items.c \
 	tuner/measure/cmd_ladder.c \
 	tuner/commands/cmd_learn.c \
+	tuner/commands/cmd_learn_report.c \
 	tuner/commands/cmd_list.c \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
@@ -275,13 +280,17 @@ TUNE_SRC := \
 	tuner/console/cmd_report.c \
 	tuner/console/cmd_report_json.c \
 	tuner/commands/cmd_serve.c \
+	src/serve/policy.c \
 	tuner/console/cmd_session.c \
 	tuner/console/cmd_session_problems.c \
 	tuner/console/cmd_session_sweep.c \
 	tuner/console/cmd_write.c \
+	tuner/console/columns.c \
+	tuner/console/gpu_names.c \
 	tuner/console/scratch.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
+	tuner/commands/cmd_stored_energy.c \
 	tuner/commands/cmd_tune.c \
 	tuner/measure/cmd_try.c \
 	tuner/measure/cmd_try_emulate.c \
@@ -333,16 +342,19 @@ TESTS := \
 	tests/unit/workers/test_compile_pool.c \
 	tests/unit/exchange/test_recording.c \
 	tests/unit/exchange/test_t1.c \
+	tests/unit/exchange/test_trials.c \
 	tests/unit/exchange/test_export.c \
 	tests/unit/exchange/test_export_space.c \
 	tests/unit/exchange/test_export_tables.c \
 	tests/unit/console/test_options.c \
 	tests/unit/measure/test_cmd_bench_summary.c \
+	tests/unit/cluster/test_devices_plan.c \
 	tests/unit/cluster/test_queue_device.c \
 	tests/unit/console/test_cmd_csv.c \
 	tests/unit/console/test_cmd_json.c \
 	tests/unit/measure/test_cmd_try.c \
 	tests/unit/commands/test_quality.c \
+	tests/unit/console/test_columns.c \
 	tests/unit/console/test_terminal.c \
 	tests/unit/console/test_problemset.c \
 	tests/unit/console/test_random_problems.c \
@@ -424,6 +436,7 @@ FUZZ := \
 	tests/fuzz/fuzz_wire.c \
 	tests/fuzz/fuzz_table.c \
 	tests/fuzz/fuzz_ranking.c \
+	tests/fuzz/fuzz_trials.c \
 	tests/fuzz/fuzz_recording.c \
 	tests/fuzz/fuzz_t1.c \
 	tests/fuzz/fuzz_policy.c \
@@ -441,6 +454,9 @@ CHECKS := \
 	tests/serve/preloaded \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,proof_kernels proof_types conversions)) \
+
+# They wait more than they compute, and run beside the emulator's test, which has two processes.
+WAITING := $(addprefix tests/cli/,joules.sh recheck.sh report.sh devices.sh setup.sh first-words.sh)
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := \
@@ -478,14 +494,20 @@ $(SETUP): tools/setup
 	$(Q)tools/setup $(if $(NO_INSTALL),--check)
 	$(Q)touch $@
 
-$(BUILD)/%.o: %.c | $(SETUP)
+# Changes when a line of this file does that says how to compile; nothing else of it makes objects
+# old, nor do flags of one call of make: what installs need not be called as what built was.
+FLAGS := $(BUILD)/flags
+$(FLAGS): Makefile
+	@mkdir -p $(@D)
+	@said=$$(sed -n '/^WARNINGS/,/^$$/p; /^SMALL/,/^$$/p; /GT_CFLAGS *[+:]*=/p' $<); \
+		printf '%s\n' "$$said" | cmp -s - $@ || printf '%s\n' "$$said" > $@
+
+$(BUILD)/%.o: %.c $(FLAGS) | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
-$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h $(BUILD)/db/migrate_1_sql.h $(BUILD)/db/migrate_2_sql.h \
-	$(BUILD)/db/migrate_3_sql.h $(BUILD)/db/migrate_4_sql.h $(BUILD)/db/migrate_5_sql.h \
-	$(BUILD)/db/migrate_6_sql.h $(BUILD)/db/migrate_7_sql.h
+$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
@@ -501,9 +523,9 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 # Of the library, what only opens or parses something, and what plans, is compiled for size: a fifth smaller, and no repeated look-up and
 # no run of a plan goes through it.
 SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base/strbuf base/trust base/array problem/device problem/measured \
-             problem/problem cuda/assemble cuda/gpu cuda/libraries cuda/module kernel/data_dir kernel/expr_parse \
+             problem/problem cuda/assemble cuda/gpu cuda/libraries cuda/module kernel/data_dir kernel/default_database kernel/expr_parse \
              kernel/kernel lookup/lookup_open lookup/lookup_explain lookup/plan_measure lookup/plan_time lookup/ranking_read \
-             lookup/snapshot lookup/lookup_fork lookup/table) \
+             lookup/snapshot lookup/lookup_fork lookup/table problem/problem_text lookup/predict) \
          $(basename $(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% $(BUILD)/src/cuda/c%, \
              $(filter-out %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o %/kernel_maps.o,$(LIB_OBJ))))
 $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
@@ -591,8 +613,8 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 # A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
 STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
-$(BUILD)/stub/libcuda.so.1: tests/faults/stub_cuda.c tests/faults/stub_graph.c tests/faults/stub_launch.c \
-		tests/faults/stub_gemm.c tests/faults/stub_power.c $(BUILD)/stub/stub_proof.o
+$(BUILD)/stub/libcuda.so.1: $(addprefix tests/faults/stub_,cuda.c memory.c graph.c launch.c gemm.c power.c) \
+		$(BUILD)/stub/stub_proof.o
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
 $(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
@@ -613,6 +635,7 @@ endif
 # linked to version 13, `calls-12` to version 12.
 STUB_BLAS := $(BUILD)/stub/blas
 SERVE_TEST := $(BUILD)/tests/serve/calls
+EXTENSIONS := $(patsubst %,$(BUILD)/tests/serve/extension-%.so,12 13 renamed static)
 STUBS_BLAS := $(foreach v,12 13,$(STUB_BLAS)/libcublas.so.$(v) $(STUB_BLAS)/libcublasLt.so.$(v))
 define BLAS_VERSION
 $(STUB_BLAS)/libcublasLt.so.$(1): tests/serve/stub_blas_lt.c $(BUILD)/stub/stub_proof.o
@@ -626,18 +649,40 @@ $(STUBS_BLAS): tests/serve/stub_blas.h src/serve/blas.h $(wildcard tests/serve/*
 	$(Q)sed 's/so\.13/so$(suffix $@)/' $(patsubst %.c,%.map,$(filter %.c,$^)) > $@.map
 	$(Q)$(CC) $(STUB_CFLAGS) -DSTUB_MAJOR=$(patsubst .%,%,$(suffix $@)) -Itests/serve -Wl,-soname,$(@F) \
 		$(filter %.c %.o,$^) -o $@ -Wl,--version-script=$@.map $(LDFLAGS) -lm
-$(BUILD)/tests/serve/extension%.so: tests/serve/extension.c $(STUBS_BLAS)
+# A copy of cuBLAS with names of its own, as wheels have it, and one inside of an extension, whose
+# functions end by calling it; the other ones' do not.
+RENAMED := 1f3a
+$(STUB_BLAS)/libcublas-$(RENAMED).so.13: tests/serve/stub_blas.c tests/serve/stub_blas_lt.c $(BUILD)/stub/stub_proof.o $(STUBS_BLAS)
+	$(Q)for part in cublasLt cublas; do \
+		$(CC) $(STUB_CFLAGS) -DSTUB_MAJOR=13 -Itests/serve -Wl,-soname,lib$$part-$(RENAMED).so.13 \
+			tests/serve/stub_blas$$([ $$part = cublas ] || echo _lt).c $(filter %.o,$^) -o $(@D)/lib$$part-$(RENAMED).so.13 \
+			-Wl,--version-script=$(@D)/lib$$part.so.13.map $(LDFLAGS) \
+			$$([ $$part = cublasLt ] || echo -L$(@D) -l:libcublasLt-$(RENAMED).so.13) -lm || exit; done
+$(BUILD)/tests/serve/extension-static.so: $(addprefix tests/serve/,extension.c stub_blas.c stub_blas_lt.c) $(BUILD)/stub/stub_proof.o
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(STUB_CFLAGS) -Itests/serve $< -o $@ -L$(STUB_BLAS) -l:libcublas.so.$(*:-%=%) \
-		-Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
-$(BUILD)/tests/serve/fail_malloc.so: tests/serve/fail_malloc.c | $(SETUP)
+	$(Q)$(CC) $(STUB_CFLAGS) -DSTUB_MAJOR=13 -Itests/serve $^ -o $@ $(LDFLAGS) -lm
+$(BUILD)/tests/serve/extension-renamed.so: $(STUB_BLAS)/libcublas-$(RENAMED).so.13
+$(BUILD)/tests/serve/extension-%.so: tests/serve/extension.c tests/serve/extension.h $(STUBS_BLAS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(STUB_CFLAGS) -fno-optimize-sibling-calls -Itests/serve $< -o $@ -L$(STUB_BLAS) \
+		-l:libcublas$(if $(filter renamed,$*),-$(RENAMED).so.13,.so.$*) -Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
+$(BUILD)/tests/serve/copies: tests/serve/copies.c $(BUILD)/stub/libcuda.so.1 $(EXTENSIONS)
+	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $< -o $@ -L$(BUILD)/stub -l:libcuda.so.1 -Wl,-rpath-link,$(BUILD)/stub \
+		$(LDFLAGS) -ldl
+PRELOADS := $(patsubst %,$(BUILD)/tests/serve/%.so,fail_malloc wrapper auditor)
+$(PRELOADS): $(BUILD)/tests/serve/%.so: tests/serve/%.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STUB_CFLAGS) $< -o $@ $(LDFLAGS) -ldl
-$(SERVE_TEST) $(SERVE_TEST)-12: $(addprefix $(BUILD)/tests/serve/,extension-12.so extension-13.so fail_malloc.so)
+$(BUILD)/tests/serve/wrapper-products.so: tests/serve/wrapper.c | $(SETUP)
+	$(Q)$(CC) $(STUB_CFLAGS) -DPRODUCTS_ONLY $< -o $@ $(LDFLAGS) -ldl
+$(BUILD)/tests/serve/early.so: tests/serve/early.c $(STUBS_BLAS) $(BUILD)/stub/libcuda.so.1
+	$(Q)$(CC) $(STUB_CFLAGS) -DSTUB_MAJOR=13 -Itests/serve $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub -l:libcublas.so.13 -l:libcuda.so.1 \
+		-Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
+$(SERVE_TEST) $(SERVE_TEST)-12: $(EXTENSIONS) $(BUILD)/tests/serve/copies $(PRELOADS) $(addprefix $(BUILD)/tests/serve/,wrapper-products.so early.so)
 $(SERVE_TEST): MAJOR = 13
 $(SERVE_TEST)-12: MAJOR = 12
 $(SERVE_TEST): | $(SERVE_TEST)-12
-$(SERVE_TEST) $(SERVE_TEST)-12: $(addprefix tests/serve/,calls.c calls_left.c calls_program.c calls_around.c product.c) \
+$(SERVE_TEST) $(SERVE_TEST)-12: $(addprefix tests/serve/,calls.c calls_left.c calls_program.c calls_around.c calls_devices.c product.c) \
 		tests/serve/calls.h $(STUBS_BLAS) $(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 \
 		$(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
@@ -667,7 +712,7 @@ storm: all $(SOAK) $(STUBS)
 
 # Power cuts: cutlog.so logs what a sweep writes, powercut cuts after each of its writes.
 POWERCUT := $(BUILD)/tests/faults/powercut
-$(POWERCUT): $(addprefix tests/faults/,powercut.c run.c cutlog.h run.h) $(BUILD)/libtuner.a \
+$(POWERCUT): $(addprefix tests/faults/,powercut.c cutdisk.c run.c cutdisk.h cutlog.h run.h) $(BUILD)/libtuner.a \
 		$(BUILD)/tests/faults/cutlog.so
 	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libtuner.a \
@@ -716,8 +761,8 @@ tune: all
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
 # EMU_DRAW: what draws points and problems, and runs nothing.
 EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
-EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c machine.c machine_calls.c \
-             machine_async.c machine_early.c machine_wgmma.c tensor_maps.c execute.c)
+EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c hang.c machine.c machine_calls.c \
+             machine_async.c machine_early.c machine_wgmma.c tensor_maps.c shrink.c statics.c execute.c)
 EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
 EMU_OBJ  := $(EMU_SRC:%.c=$(BUILD)/%.o)
 $(EMU_OBJ): GT_CFLAGS += $(EMU_SAN) -Wno-psabi
@@ -757,6 +802,11 @@ bench-host: $(BUILD)/tools/bench-host
 predicted-arms: $(BUILD)/tools/predicted-arms
 	$(Q)$< db/shipped/h200.csv
 
+## residues: errors of FP32 products made of INT8 residues, and of multiply-adds; seconds, no GPU
+.PHONY: residues
+residues: $(BUILD)/tools/residues
+	$(Q)$<
+
 ## bench-serve: nanoseconds that the preloaded library adds to a call of cuBLAS, on the stubs
 .PHONY: bench-serve
 bench-serve: $(BUILD)/tools/bench-serve $(BUILD)/libgemmtune_cublas.so
@@ -789,6 +839,14 @@ $(BUILD)/tools/predicted-arms: tools/predicted_arms.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
+$(BUILD)/tools/page-trials: tools/page_trials.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+
+$(BUILD)/tools/residues: tools/residues.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< -o $@ $(LDFLAGS) -lm
+
 $(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
@@ -810,18 +868,20 @@ check-emu: $(EMU_TEST)
 .PHONY: build-tests
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
 	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost $(BUILD)/tools/predicted-arms \
-	$(BUILD)/tests/cluster/growth
+	$(BUILD)/tools/residues $(BUILD)/tools/page-trials $(BUILD)/tests/cluster/growth
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
-	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(CHECKS) $(TEST_BIN) $(CLI_TESTS)
+check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(BUILD)/tools/page-trials $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
+	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(firstword $(CHECKS)) $(WAITING) $(filter-out $(firstword $(CHECKS)),$(CHECKS)) \
+		$(TEST_BIN) $(filter-out $(WAITING),$(CLI_TESTS))
 
 ## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts
 .PHONY: check-queue
 check-queue: all $(STUBS)
 	$(Q)tools/setup --servers postgresql
 	$(Q)tests/cluster/reads
+	$(Q)tests/cluster/rights
 	$(Q)tests/cluster/ahead
 	$(Q)tests/cluster/queue $(if $(CSV),--csv $(CSV))
 

@@ -56,13 +56,21 @@ static int run_cached(struct gt_store *store, enum gt_store_statement which, con
     return code ? code : gt_store_run(store, statement, doing, err);
 }
 
-int gt_store_begin(struct gt_store *store, struct gt_err *err)
+/* Begins a transaction, unless trials are pending: then what follows is written with them. */
+static int join(struct gt_store *store, struct gt_err *err)
 {
     if (store->moved)
         return gt_store_check_moved(store, err);
     if (!sqlite3_get_autocommit(store->db))
         return GT_OK;
     return run_cached(store, GT_STORE_BEGIN, "begin to write", err);
+}
+
+int gt_store_begin(struct gt_store *store, struct gt_err *err)
+{
+    int code = gt_store_settle(store, err);
+
+    return code ? code : join(store, err);
 }
 
 int gt_store_finish(struct gt_store *store, int code, struct gt_err *err)
@@ -76,10 +84,12 @@ int gt_store_finish(struct gt_store *store, int code, struct gt_err *err)
 }
 
 /* Ends a function whose transaction may stay open: not after a failure, and not where others wait
- * to write. */
+ * to write.  The trials before one that failed are kept. */
 static int leave_open(struct gt_store *store, int code, struct gt_err *err)
 {
-    return code || store->shared ? gt_store_finish(store, code, err) : GT_OK;
+    if (code && !sqlite3_get_autocommit(store->db))
+        gt_store_finish(store, GT_OK, NULL);
+    return code || !store->shared ? code : gt_store_finish(store, GT_OK, err);
 }
 
 int gt_query_insert(struct gt_query *q, int64_t *id)
@@ -130,7 +140,7 @@ int gt_store_attempt_later(struct gt_store *store, const struct gt_trial_key *ke
     sqlite3_stmt *s;
     int code = cached(store, GT_STORE_ATTEMPT, &s, err);
 
-    GT_STEP(code, gt_store_begin(store, err));
+    GT_STEP(code, join(store, err));
     if (code)
         return code;
     bind_key(s, key);
@@ -214,7 +224,7 @@ int gt_store_trial_later(struct gt_store *store, const struct gt_trial_key *key,
 
     GT_STEP(code, cached(store, GT_STORE_TRIAL, &s, err));
     GT_STEP(code, cached(store, GT_STORE_CLOSE_ATTEMPT, &closing, err));
-    GT_STEP(code, gt_store_begin(store, err));
+    GT_STEP(code, join(store, err));
     if (code)
         return code;
     bind_key(s, key);

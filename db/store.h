@@ -322,8 +322,8 @@ const char *gt_objective_name(enum gt_objective objective);
 /* Of a name of the list; NULL is time. */
 enum gt_objective gt_objective_parse(const char *name);
 
-/* The energy of a candidate's product.  gt_store_put_energy wants its signature; the other texts
- * and `best` are what gt_store_energies fills, and live as long as the visit. */
+/* The energy of a candidate's product.  The texts that gt_store_energies fills live as long as the
+ * visit; gt_store_put_energy takes the first line and the energy. */
 struct gt_energy_row {
     const char *kernel, *signature, *point; /* GT_ENERGY_VENDOR, "", "": the vendor's best answer */
     struct gt_energy energy;

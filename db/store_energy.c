@@ -59,7 +59,11 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
                  "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts,"
                  " clock_mhz, counted, by_time, by_energy, by_edp, driver, (SELECT d.cc FROM"
                  " device AS d WHERE (d.name, d.uuid, d.driver) = (objective.device,"
-                 " objective.uuid, objective.driver))"
+                 " objective.uuid, objective.driver)), (SELECT e.signature FROM energy AS e"
+                 " JOIN device AS d ON d.id = e.device JOIN problem AS p ON p.id = e.problem"
+                 " WHERE (d.name, d.uuid, d.driver, p.text, e.kernel, e.point, e.us, e.joules) ="
+                 " (objective.device, objective.uuid, objective.driver, objective.problem,"
+                 " objective.kernel, objective.point, objective.us, objective.joules))"
                  " FROM objective WHERE"
                  " (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
                  " AND (?4 IS NULL OR problem = ?4)"
@@ -87,7 +91,8 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
                                                .clock_mhz = sqlite3_column_double(q.s, 10),
                                                .counted = sqlite3_column_int(q.s, 11) != 0},
                                     .driver = sqlite3_column_int(q.s, 15),
-                                    .cc = sqlite3_column_int(q.s, 16)};
+                                    .cc = sqlite3_column_int(q.s, 16),
+                                    .signature = gt_store_text(q.s, 17)};
 
         for (int i = 0; i < GT_OBJECTIVES; i++)
             row.best[i] = sqlite3_column_int(q.s, 12 + i) != 0;

@@ -102,6 +102,7 @@ struct gt_store {
     bool moved;      /* the writer's file is not at `path` any more */
     bool shared;     /* one of several writers: GT_STORE_SHARED */
     char *saved;     /* where its contents were saved then; NULL: they could not be */
+    unsigned mode;   /* of the writer's file: who may read and write it */
     uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
     void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
     sqlite3_stmt *statement[GT_STORE_STATEMENTS];
@@ -158,9 +159,9 @@ void gt_store_bind_candidate(sqlite3_stmt *statement, const struct gt_trial_key 
 /* Runs statements without results. */
 int gt_store_exec(struct gt_store *store, const char *sql, struct gt_err *err);
 
-/* BEGIN IMMEDIATE, unless trials are pending (gt_store_trial_later): then what follows is written
- * with them.  Then COMMIT if code is GT_OK, else ROLLBACK.  finish returns code, or why the
- * commit failed. */
+/* BEGIN IMMEDIATE, after trials that are pending (gt_store_trial_later) were committed: what
+ * follows may fail, and must not take them along.  Then COMMIT if code is GT_OK, else ROLLBACK.
+ * finish returns code, or why the commit failed. */
 int gt_store_begin(struct gt_store *store, struct gt_err *err);
 int gt_store_finish(struct gt_store *store, int code, struct gt_err *err);
 
@@ -180,22 +181,15 @@ void gt_store_add_filter(struct gt_strbuf *sql, const struct gt_row_filter *filt
 void gt_store_add_current(struct gt_strbuf *sql, const struct gt_row_filter *filter);
 void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *filter);
 
-/* A step from one schema version to the next. */
-struct gt_store_migration {
-    int from;
-    const char *sql; /* NULL ends the list */
-};
+/* A database in memory with the tables of db/schema.sql and no rows, to compare with; to be closed,
+ * on failure too (NULL, or what was opened). */
+int gt_store_model(sqlite3 **model, struct gt_err *err);
 
-/* The steps from older schemas to GT_STORE_VERSION, and the text of db/schema.sql. */
-extern const struct gt_store_migration gt_store_migrations[];
-const char *gt_store_schema(void);
-
-/* Brings a database from its user_version to `to`, all steps in one transaction, after a backup to
+/* Brings a database from its user_version to GT_STORE_VERSION in one transaction, after a backup to
  * "<path>-v<from>.backup" (or, if that is there already, "....backup.2" and so on) unless it is in
  * memory; one that fails leaves neither a change nor a backup.  A new, empty database gets the
  * schema. */
-int gt_store_migrate(sqlite3 *db, const char *path, const struct gt_store_migration *list, int to,
-                     struct gt_err *err);
+int gt_store_migrate(sqlite3 *db, const char *path, struct gt_err *err);
 
 /* Makes an empty database in memory ("main" or an attached `schema` of `to`) a copy of another. */
 int gt_store_fill(sqlite3 *to, const char *schema, sqlite3 *from, const char *path,
@@ -217,6 +211,7 @@ int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err 
 /* Whether the schema is this program's, letter by letter; before a migration, when it cannot be,
  * whether there are triggers: GT_EDB if there is foreign code. */
 int gt_store_check_schema(sqlite3 *db, const char *path, struct gt_err *err);
+int gt_store_foreign(const char *path, struct gt_err *err); /* GT_EDB with its sentence */
 int gt_store_check_triggers(struct gt_store *store, struct gt_err *err);
 
 /* Writes the digest of the winners into `meta`; the next writer removes it. */
@@ -238,6 +233,10 @@ int gt_store_check_digest(struct gt_store *store, struct gt_err *err);
 
 /* Takes the writer's lock, a file beside the database; GT_EBUSY names who has it. */
 int gt_store_lock(struct gt_store *store, struct gt_err *err);
+
+/* Whether the lock file that is held is the one that has its name: its folder may have been moved,
+ * and another writer's lock may have the name now. */
+bool gt_store_lock_is_named(const struct gt_store *store, int lock);
 
 /* The name of a network file system by the f_type of statfs, or by its type in the mount table if
  * it is a FUSE; NULL for any other. */

@@ -120,33 +120,29 @@ static int report_holder(const struct gt_store *store, int lock, struct gt_err *
 static int try_lock(struct gt_store *store, struct gt_err *err)
 {
     int lock = open(store->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    struct stat held, named;
+    int code = GT_OK;
 
     if (lock < 0)
         return gt_err_set(err, GT_EDB,
                           "%s: cannot create the lock file %s: %s; name a database in a folder you "
                           "may write with --db",
                           store->path, store->lock_path, strerror(errno));
-    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
-        int code = report_holder(store, lock, err);
-
-        close(lock);
-        return code;
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0)
+        code = errno == EWOULDBLOCK
+                   ? report_holder(store, lock, err)
+                   : gt_err_set(err, GT_EDB,
+                                "%s: cannot lock %s: %s; name a database on a disk of this machine "
+                                "with --db",
+                                store->path, store->lock_path, strerror(errno));
+    else if (gt_store_lock_is_named(store, lock)) {
+        if (ftruncate(lock, 0) == 0 && dprintf(lock, "%ld\n", (long)getpid()) >= 0) {
+            store->lock = lock;
+            return GT_OK;
+        }
+        code = gt_err_set(err, GT_EDB, "%s: cannot write: %s", store->lock_path, strerror(errno));
     }
-    if (fstat(lock, &held) != 0 || stat(store->lock_path, &named) != 0 ||
-        held.st_ino != named.st_ino) {
-        close(lock);
-        return GT_OK;
-    }
-    if (ftruncate(lock, 0) != 0 || dprintf(lock, "%ld\n", (long)getpid()) < 0) {
-        int code =
-            gt_err_set(err, GT_EDB, "%s: cannot write: %s", store->lock_path, strerror(errno));
-
-        close(lock);
-        return code;
-    }
-    store->lock = lock;
-    return GT_OK;
+    close(lock);
+    return code;
 }
 
 int gt_store_lock(struct gt_store *store, struct gt_err *err)

@@ -17,8 +17,9 @@
 
 #define GT_SAVED_TRIES 100 /* names that may be taken: x.db.saved, x.db.saved.2... */
 
-/* Creates a file that was not there before; its name is malloc'ed, NULL if that fails. */
-static char *create(const char *path)
+/* Creates a file that was not there before, which whoever may read the database may read; its name
+ * is malloc'ed, NULL if that fails. */
+static char *create(const struct gt_store *store, const char *path)
 {
     char *name = NULL;
 
@@ -28,7 +29,7 @@ static char *create(const char *path)
 
         if (length < 0)
             return NULL;
-        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, store->mode);
         if (file >= 0) {
             close(file);
             return name;
@@ -43,27 +44,24 @@ static char *create(const char *path)
 static int copy(sqlite3 *from, const char *name)
 {
     sqlite3 *to = NULL;
-    sqlite3_backup *backup;
-    int result = sqlite3_open_v2(name, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    int code =
+        sqlite3_open_v2(name, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK
+            ? gt_store_fill(to, "main", from, name, NULL)
+            : GT_EDB;
 
-    if (result == SQLITE_OK) {
-        backup = sqlite3_backup_init(to, "main", from, "main");
-        sqlite3_backup_step(backup, -1);
-        result = sqlite3_backup_finish(backup);
-    }
     sqlite3_close_v2(to);
-    return result;
+    return code;
 }
 
 /* Saves everything beside the database, or in the current folder where its folder is gone. */
 static char *save(const struct gt_store *store)
 {
     const char *slash = strrchr(store->path, '/');
-    char *name = create(store->path);
+    char *name = create(store, store->path);
 
     if (!name && slash)
-        name = create(slash + 1);
-    if (name && copy(store->db, name) != SQLITE_OK) {
+        name = create(store, slash + 1);
+    if (name && copy(store->db, name) != GT_OK) {
         unlink(name);
         free(name);
         name = NULL;

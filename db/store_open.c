@@ -287,8 +287,7 @@ static int read_forwarded(struct gt_store *store, struct gt_err *err)
     GT_STEP(code, gt_store_fill(store->db, "main", file, store->path, err));
     sqlite3_close_v2(file);
     GT_STEP(code, gt_store_set_up(store, false, err));
-    GT_STEP(code,
-            gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err));
+    GT_STEP(code, gt_store_migrate(store->db, store->path, err));
     store->forwarded = !code;
     return code;
 }
@@ -374,15 +373,12 @@ static void drop_log(const struct gt_store *store)
     sqlite3_free(index);
 }
 
-/* Its folder may have been moved, and another writer's lock may have the name now. */
-static void drop_lock(const struct gt_store *store)
+bool gt_store_lock_is_named(const struct gt_store *store, int lock)
 {
     struct stat held, named;
 
-    if (fstat(store->lock, &held) == 0 && stat(store->lock_path, &named) == 0 &&
-        held.st_dev == named.st_dev && held.st_ino == named.st_ino)
-        unlink(store->lock_path);
-    close(store->lock);
+    return fstat(lock, &held) == 0 && stat(store->lock_path, &named) == 0 &&
+           held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
 static void close_file(struct gt_store *store)
@@ -413,8 +409,11 @@ void gt_store_close(struct gt_store *store)
     if (!store)
         return;
     close_file(store);
-    if (store->lock >= 0)
-        drop_lock(store);
+    if (store->lock >= 0) {
+        if (gt_store_lock_is_named(store, store->lock))
+            unlink(store->lock_path);
+        close(store->lock);
+    }
     free(store->lock_path);
     free(store->saved);
     free(store->path);

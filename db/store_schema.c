@@ -32,23 +32,24 @@ static int describe(sqlite3 *db, const char *path, struct gt_strbuf *text, struc
                                  : gt_store_fail(db, path, "read it", err);
 }
 
+int gt_store_foreign(const char *path, struct gt_err *err)
+{
+    return gt_err_set(err, GT_EDB,
+                      "%s does not have the tables of a gemmtune database; it was changed or "
+                      "damaged",
+                      path);
+}
+
 int gt_store_check_schema(sqlite3 *db, const char *path, struct gt_err *err)
 {
     struct gt_strbuf theirs = GT_STRBUF_INIT, ours = GT_STRBUF_INIT;
-    sqlite3 *model = NULL;
-    int code = GT_OK;
+    sqlite3 *model;
+    int code = gt_store_model(&model, err);
 
-    if (sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY, NULL) !=
-            SQLITE_OK ||
-        sqlite3_exec(model, gt_store_schema(), NULL, NULL, NULL) != SQLITE_OK)
-        code = model ? gt_store_fail(model, "the schema", "compare", err) : gt_err_nomem(err);
     GT_STEP(code, describe(model, "the schema", &ours, err));
     GT_STEP(code, describe(db, path, &theirs, err));
     if (!code && strcmp(ours.text, theirs.text) != 0)
-        code = gt_err_set(err, GT_EDB,
-                          "%s does not have the tables of a gemmtune database; it was changed or "
-                          "damaged",
-                          path);
+        code = gt_store_foreign(path, err);
     sqlite3_close_v2(model);
     gt_strbuf_release(&ours);
     gt_strbuf_release(&theirs);

@@ -58,12 +58,13 @@ static void seal(struct gt_store *store)
         gt_store_seal(store, NULL);
 }
 
-/* Remembers which log is ours: another database may take the place of this one. */
-static void note_log(struct gt_store *store)
+/* Remembers which log is ours, and who may read the database: another one may take its place. */
+static void note_file(struct gt_store *store)
 {
     char *log = sqlite3_mprintf("%s-wal", store->path);
     struct stat status;
 
+    store->mode = stat(store->path, &status) == 0 ? status.st_mode & 0666 : 0600;
     if (log && stat(log, &status) == 0) {
         store->log_device = (uint64_t)status.st_dev;
         store->log_inode = (uint64_t)status.st_ino;
@@ -98,14 +99,13 @@ static int open_write(struct gt_store *store, struct gt_err *err)
     GT_STEP(code, gt_store_open_file(store, true, err));
     GT_STEP(code, gt_store_check(store, &fresh, &version, err));
     GT_STEP(code, gt_store_set_up(store, true, err));
-    GT_STEP(code,
-            gt_store_migrate(store->db, store->path, gt_store_migrations, GT_STORE_VERSION, err));
+    GT_STEP(code, gt_store_migrate(store->db, store->path, err));
     GT_STEP(code, gt_store_check_schema(store->db, store->path, err));
     GT_STEP(code, gt_store_check_digest(store, err)); /* of what a writer before this one closed */
     GT_STEP(code, cap_clock(store, err));
     GT_STEP(code, drop_digest(store, err));
     if (!code) {
-        note_log(store);
+        note_file(store);
         store->seal = seal;
     }
     return code;

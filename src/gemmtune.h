@@ -128,7 +128,8 @@ struct gt_problem {
 void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k);
 
 /* Reads "4096x4096x4096:f32:nn" with optional ":key=value" parts (acc out lda ldb ldc batch sa sb
- * sc alpha beta epi accuracy align).  The type and layout may be left out. */
+ * sc alpha beta epi accuracy align).  The type and layout may be left out; X, *, a comma or a
+ * multiplication sign may stand for both x. */
 int gt_problem_parse(struct gt_problem *problem, const char *text, struct gt_err *err);
 
 /* Longest canonical text of a problem, with the final NUL. */

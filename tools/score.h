@@ -3,11 +3,13 @@
 #ifndef GT_SCORE_H
 #define GT_SCORE_H
 
+#include <stdio.h>
+
 #include "exchange/recording.h"
 #include "search/strategy.h"
 
 #define GT_SCORE_TIMES 500 /* points of time at which a curve is known */
-#define GT_SCORE_EVALS 400 /* evaluations a run is followed for, at least */
+#define GT_SCORE_EVALS 400 /* evaluations of which a run's shares are known */
 
 /* A recorded space, and the methodology's view of it (Willemsen et al., "A methodology for
  * comparing auto-tuning optimization algorithms", 2024; report_experiments.py of its
@@ -36,7 +38,13 @@ struct gt_score_options {
     int flying; /* points in flight at once */
     bool exact; /* the strategy is told the recorded time; else one of the samples */
     bool transfer;
+    int follow; /* evaluations that had a time for which a run is followed, at least */
+    int regret; /* evaluations, failed ones too, after which the regret is taken */
+    FILE *runs; /* a row for each run; NULL: not asked for */
 };
+
+/* The head of `runs`.  The strategy comes last, because its options are separated by commas. */
+#define GT_SCORE_RUNS_HEAD "space,seed,score,regret,strategy\n"
 
 /* What the runs of one strategy on one space came to; sums over runs until gt_score_end. */
 struct gt_score {
@@ -46,6 +54,7 @@ struct gt_score {
     double performance[GT_SCORE_TIMES]; /* 0: random search, 1: the optimum */
     double score, by_rank;              /* mean performance; the same from mean ranks */
     double error, squares; /* standard error of the score over runs; squares of their scores */
+    double regret;         /* how far the best was above the optimum, as a share; a mean */
     double asked, seconds; /* suggestions; the strategy's own time */
 };
 

@@ -25,13 +25,21 @@ static const char usage[] =
     "  --flying N           points in flight at once (default: 1)\n"
     "  --exact              tell strategies the recorded time instead of one of the samples\n"
     "  --transfer           let strategies know the other spaces\n"
+    "  --follow N           follow a run for N evaluations that had a time (default: 400, the "
+    "most\n"
+    "                       whose shares are printed) or to the end of the range, if that is "
+    "later\n"
+    "  --regret N           evaluations, failed ones too, after which the regret is taken: how "
+    "far\n"
+    "                       the best is above the optimum (default: 50)\n"
     "  --csv FILE           the table as CSV\n"
+    "  --runs FILE          score and regret of each run as CSV, for tools/compare-scores\n"
     "  --curves FILE        convergence curves as CSV, for tools/pictures\n";
 
 struct command {
     const char *strategy[STRATEGIES_MAX];
     size_t strategies;
-    const char *csv, *curves;
+    const char *csv, *runs, *curves;
     struct gt_score_options options;
     struct gt_score_space space[SPACES_MAX];
     size_t spaces;
@@ -42,10 +50,17 @@ struct command {
 static int parse(struct command *command, int argc, char **argv)
 {
     static const struct option known[] = {
-        {"strategy", required_argument, NULL, 's'}, {"seeds", required_argument, NULL, 'n'},
-        {"flying", required_argument, NULL, 'f'},   {"exact", no_argument, NULL, 'e'},
-        {"transfer", no_argument, NULL, 't'},       {"csv", required_argument, NULL, 'c'},
-        {"curves", required_argument, NULL, 'g'},   {NULL, 0, NULL, 0},
+        {"strategy", required_argument, NULL, 's'},
+        {"seeds", required_argument, NULL, 'n'},
+        {"flying", required_argument, NULL, 'f'},
+        {"exact", no_argument, NULL, 'e'},
+        {"transfer", no_argument, NULL, 't'},
+        {"csv", required_argument, NULL, 'c'},
+        {"curves", required_argument, NULL, 'g'},
+        {"runs", required_argument, NULL, 'r'},
+        {"follow", required_argument, NULL, 'l'},
+        {"regret", required_argument, NULL, 'a'},
+        {NULL, 0, NULL, 0},
     };
     bool all = true;
     int option;
@@ -66,11 +81,19 @@ static int parse(struct command *command, int argc, char **argv)
             command->csv = optarg;
         else if (option == 'g')
             command->curves = optarg;
+        else if (option == 'r')
+            command->runs = optarg;
+        else if (option == 'l')
+            command->options.follow = (int)strtol(optarg, NULL, 10);
+        else if (option == 'a')
+            command->options.regret = (int)strtol(optarg, NULL, 10);
         else
             return GT_ESYNTAX;
     }
     if (command->options.seeds < 1 || command->options.flying < 1 ||
-        command->options.flying > 256 || optind == argc || argc - optind > SPACES_MAX)
+        command->options.flying > 256 || command->options.follow < 0 ||
+        command->options.follow > GT_SCORE_EVALS || command->options.regret < 1 || optind == argc ||
+        argc - optind > SPACES_MAX)
         return GT_ESYNTAX;
     for (size_t i = 0; all && gt_strategies[i]; i++)
         if (strcmp(gt_strategies[i]->name, "exhaustive") != 0)
@@ -94,26 +117,29 @@ static void print_heads(const struct command *command)
     printf("%-32s", "strategy");
     for (size_t i = 0; i < command->spaces; i++)
         printf(" %10.10s", command->space[i].name);
-    printf("   score  +-     ranks   @20   @100  @200  @400  us/point\n");
+    printf("   score  +-     ranks   @20   @100  @200  @400  regret  us/point\n");
     if (command->table)
         fprintf(command->table, "strategy,space,seeds,score,by_rank,share_20,share_100,share_200,"
-                                "share_400,us_per_point,standard_error\n");
+                                "share_400,us_per_point,standard_error,regret\n");
+    if (command->options.runs)
+        fputs(GT_SCORE_RUNS_HEAD, command->options.runs);
 }
 
 static void write_row(const struct command *command, const char *strategy, const char *space,
                       const struct gt_score *score)
 {
     if (command->table)
-        fprintf(command->table, "\"%s\",%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f,%.4f\n", strategy,
-                space, command->options.seeds, score->score, score->by_rank, score->share[19],
-                score->share[99], score->share[199], score->share[399],
-                1e6 * score->seconds / score->asked, score->error);
+        fprintf(command->table, "\"%s\",%s,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.1f,%.4f,%.4f\n",
+                strategy, space, command->options.seeds, score->score, score->by_rank,
+                score->share[19], score->share[99], score->share[199], score->share[399],
+                1e6 * score->seconds / score->asked, score->error, score->regret);
 }
 
 static void add(struct gt_score *sum, const struct gt_score *score, double weight)
 {
     sum->score += score->score * weight;
     sum->by_rank += score->by_rank * weight;
+    sum->regret += score->regret * weight;
     sum->seconds += score->seconds;
     sum->asked += score->asked;
     sum->squares += score->error * score->error * weight * weight;
@@ -138,11 +164,13 @@ static int score_strategy(struct command *command, const char *strategy, struct 
         fflush(stdout);
         write_row(command, strategy, command->space[i].name, &score);
         add(&mean, &score, 1 / (double)command->spaces);
+        if (command->options.runs)
+            fflush(command->options.runs); /* what is done stays, if the rest is stopped */
     }
     mean.error = sqrt(mean.squares);
-    printf("  %6.3f %6.3f %6.3f %6.3f %5.3f %5.3f %5.3f %7.1f\n", mean.score, mean.error,
+    printf("  %6.3f %6.3f %6.3f %6.3f %5.3f %5.3f %5.3f  %6.4f %7.1f\n", mean.score, mean.error,
            mean.by_rank, mean.share[19], mean.share[99], mean.share[199], mean.share[399],
-           1e6 * mean.seconds / mean.asked);
+           mean.regret, 1e6 * mean.seconds / mean.asked);
     write_row(command, strategy, "mean", &mean);
     line->name = strategy;
     memcpy(line->share, mean.share, sizeof(line->share));
@@ -186,20 +214,38 @@ static int write_curves(const struct command *command, struct gt_err *err)
     return GT_OK;
 }
 
+/* path: NULL leaves *file alone. */
+static int open_file(FILE **file, const char *path, struct gt_err *err)
+{
+    if (path && !(*file = fopen(path, "w")))
+        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", path);
+    return GT_OK;
+}
+
+static int close_file(FILE *file, const char *path, struct gt_err *err)
+{
+    if (file && fclose(file))
+        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", path);
+    return GT_OK;
+}
+
 static int run(struct command *command, struct gt_err *err)
 {
-    int rc = GT_OK;
+    int rc, closed;
 
     command->line = calloc(command->strategies, sizeof(*command->line));
     if (!command->line)
         return gt_err_nomem(err);
-    if (command->csv && !(command->table = fopen(command->csv, "w")))
-        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", command->csv);
-    print_heads(command);
+    rc = open_file(&command->table, command->csv, err);
+    GT_STEP(rc, open_file(&command->options.runs, command->runs, err));
+    if (!rc)
+        print_heads(command);
     for (size_t i = 0; i < command->strategies && !rc; i++)
         rc = score_strategy(command, command->strategy[i], &command->line[i], err);
-    if (command->table && fclose(command->table) && !rc)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot be written: %m", command->csv);
+    closed = close_file(command->table, command->csv, rc ? NULL : err);
+    rc = rc ? rc : closed;
+    closed = close_file(command->options.runs, command->runs, rc ? NULL : err);
+    rc = rc ? rc : closed;
     if (!rc && command->curves)
         rc = write_curves(command, err);
     return rc;
@@ -207,7 +253,8 @@ static int run(struct command *command, struct gt_err *err)
 
 int main(int argc, char **argv)
 {
-    static struct command command = {.options = {.seeds = 50, .flying = 1}};
+    static struct command command = {
+        .options = {.seeds = 50, .flying = 1, .follow = GT_SCORE_EVALS, .regret = 50}};
     struct gt_err err = {0};
     int rc;
 

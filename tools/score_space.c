@@ -171,7 +171,9 @@ struct run {
     double now, best; /* ms; microseconds, of the fastest point so far */
     size_t next_time; /* of the curve */
     size_t evals;     /* that had a time */
+    int told;         /* evaluations, failed ones too */
     double score_sum; /* of the curve so far */
+    double regret;    /* after options->regret evaluations: best / optimum - 1 */
 };
 
 static double rank_of(const struct gt_score_space *space, double us)
@@ -233,7 +235,8 @@ static void drive(struct run *run, struct gt_strategy *strategy,
 
     /* What follows the optimum cannot change the score. */
     while (run->best > run->space->optimum &&
-           (run->now < run->space->end || run->evals < GT_SCORE_EVALS)) {
+           (run->now < run->space->end || run->told < options->regret ||
+            run->evals < (size_t)options->follow)) {
         while (flying < (size_t)options->flying &&
                gt_strategy_next(strategy, &queue[flying]) == GT_NEXT_POINT) {
             flying++;
@@ -243,6 +246,8 @@ static void drive(struct run *run, struct gt_strategy *strategy,
             break;
         gt_strategy_tell(strategy, queue[0], evaluate(run, queue[0], options->exact));
         memmove(queue, queue + 1, --flying * sizeof(queue[0]));
+        if (++run->told <= options->regret)
+            run->regret = run->best / run->space->optimum - 1;
     }
     run->score->seconds += (double)(clock() - begin) / CLOCKS_PER_SEC;
     advance(run, INFINITY);
@@ -289,6 +294,10 @@ int gt_score_run(struct gt_score *score, const char *strategy, const struct gt_s
         drive(&run, made, options);
         gt_strategy_free(made);
         score->squares += run.score_sum * run.score_sum / GT_SCORE_TIMES / GT_SCORE_TIMES;
+        score->regret += run.regret / options->seeds;
+        if (options->runs)
+            fprintf(options->runs, "%s,%d,%.6f,%.6f,\"%s\"\n", space->name, seed,
+                    run.score_sum / GT_SCORE_TIMES, run.regret, strategy);
     }
     conclude(score, space, options->seeds);
     return GT_OK;

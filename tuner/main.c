@@ -77,6 +77,21 @@ static char *join_words(int argc, char **argv)
     return text;
 }
 
+/* Refuses sizes in words of their own, "tune 64 64 64", with the one word that they make. */
+static int refuse_sizes(int argc, char **argv, struct gt_err *err)
+{
+    for (int i = 0; i + 2 < argc; i++) {
+        bool sizes = true;
+
+        for (int word = i; word < i + 3; word++)
+            sizes = sizes && *argv[word] && !argv[word][strspn(argv[word], "0123456789")];
+        if (sizes)
+            return gt_err_set(err, GT_ESYNTAX, "the sizes are one word: type %sx%sx%s", argv[i],
+                              argv[i + 1], argv[i + 2]);
+    }
+    return GT_OK;
+}
+
 static int run_command(struct gt_cli *cli, const struct gt_command *command, int argc, char **argv,
                        struct gt_err *err)
 {
@@ -98,6 +113,9 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
         gt_help_print(cli->out, command);
         goto out;
     }
+    rc = refuse_sizes(argc, argv, err);
+    if (rc)
+        goto out;
     if (argc < command->min_args || argc > command->max_args) {
         if (argc < command->min_args)
             rc = gt_err_set(err, GT_ESYNTAX, "missing argument; usage: tune %s", command->usage);
@@ -135,14 +153,25 @@ static bool run_worker(int argc, char **argv, int *code)
     return true;
 }
 
+/* Whether the words ask for JSON, which has to be known where they cannot be parsed, too.  What
+ * stands behind "--" is another program's. */
+static bool asks_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
 /* One line without control characters, whatever words of a library or a file the sentence quotes.
- */
-static void print_error(const struct gt_err *err)
+ * Standard output has whole documents only, so that an error is the last line of standard error. */
+static void print_error(FILE *to, const struct gt_err *err, int code, bool json)
 {
     char text[sizeof(err->msg)];
 
     gt_copy_clean(text, sizeof(text), err->msg);
-    fprintf(stderr, "tune: %s\n", text);
+    if (!json || !gt_cmd_json_error(stderr, text, code))
+        fprintf(to, "tune: %s\n", text);
 }
 
 /* Whether whoever reads standard output has gone away: `tune ... | head` has seen enough. */
@@ -161,7 +190,7 @@ int main(int argc, char **argv)
     struct gt_err err = {0};
     char *joined;
     int rc, words = 0, code;
-    bool quiet = false, whole = false;
+    bool quiet = false, whole = false, json = asks_for_json(argc, argv);
 
     if (run_worker(argc, argv, &code))
         return code;
@@ -175,8 +204,6 @@ int main(int argc, char **argv)
     cli.words = joined ? joined : "tune";
     rc = find_command(argc, argv, &command, &words, &err);
     GT_STEP(rc, run_command(&cli, command, argc - words, argv + words, &err));
-    if (log)
-        fclose(log);
     if (terminal && fclose(terminal) && !rc)
         rc = gt_err_set(&err, GT_EIO, "cannot write the terminal: %s", strerror(errno));
     if (fflush(stdout) || ferror(stdout)) {
@@ -185,7 +212,9 @@ int main(int argc, char **argv)
             rc ? rc : gt_err_set(&err, GT_EIO, "cannot write standard output: %s", strerror(errno));
     }
     if ((rc < 0 && !quiet) || (rc > 0 && err.code == rc))
-        print_error(&err);
+        print_error(cli.log, &err, gt_exit_code(rc), json || cli.json);
+    if (log)
+        fclose(log);
     free(cli.data_dir);
     free(cli.database);
     free(joined);

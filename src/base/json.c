@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 int gt_json_parse(cJSON **root, const char *path, const char *text, size_t length,
@@ -54,36 +55,42 @@ int gt_json_load(cJSON **root, const char *path, struct gt_err *err)
     return rc;
 }
 
-static int unknown_key(const char *where, const char *key, const char *const *allowed,
-                       struct gt_err *err)
+static bool is_allowed(const char *key, const char *allowed)
 {
-    struct gt_strbuf list = GT_STRBUF_INIT;
-    size_t count = 0;
-    const char *near;
-    int rc;
+    const size_t length = strlen(key);
 
-    for (; allowed[count]; count++)
-        gt_strbuf_addf(&list, "%s%s", count ? " " : "", allowed[count]);
-    near = gt_near(key, strlen(key), allowed, count);
-    rc = gt_err_set(err, GT_ECONFIG, "%s: unknown key \"%.64s\"%s%s%s; allowed: %s", where, key,
-                    near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "",
-                    list.text);
-    gt_strbuf_release(&list);
-    return rc;
+    for (const char *at = allowed; *at; at += strspn(at, " ")) {
+        const size_t word = strcspn(at, " ");
+
+        if (word == length && memcmp(at, key, length) == 0)
+            return true;
+        at += word;
+    }
+    return false;
 }
 
-int gt_json_keys(const cJSON *object, const char *where, const char *const *allowed,
-                 struct gt_err *err)
+static int unknown_key(const char *where, const char *key, const char *allowed, struct gt_err *err)
+{
+    char text[512], *rest = text;
+    const char *known[64], *near;
+    size_t count = 0;
+
+    snprintf(text, sizeof(text), "%s", allowed);
+    while (rest && count < sizeof(known) / sizeof(known[0]))
+        known[count++] = strsep(&rest, " ");
+    near = gt_near(key, strlen(key), known, count);
+    return gt_err_set(err, GT_ECONFIG, "%s: unknown key \"%.64s\"%s%s%s; allowed: %s", where, key,
+                      near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "",
+                      allowed);
+}
+
+int gt_json_keys(const cJSON *object, const char *where, const char *allowed, struct gt_err *err)
 {
     const cJSON *member, *other;
 
     cJSON_ArrayForEach(member, object)
     {
-        size_t i = 0;
-
-        while (allowed[i] && strcmp(allowed[i], member->string))
-            i++;
-        if (!allowed[i])
+        if (!is_allowed(member->string, allowed))
             return unknown_key(where, member->string, allowed, err);
         cJSON_ArrayForEach(other, object)
         {

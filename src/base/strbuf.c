@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static bool reserve(struct gt_strbuf *buf, size_t extra)
 
     if (buf->failed)
         return false;
-    if (need < extra || (buf->limit && need > buf->limit + 1)) {
+    if (extra > SIZE_MAX / 4 || (buf->limit && need > buf->limit + 1)) {
         buf->failed = true;
         return false;
     }
@@ -90,6 +91,8 @@ void gt_strbuf_addf(struct gt_strbuf *buf, const char *format, ...)
     va_start(args, format);
     length = vsnprintf(NULL, 0, format, args);
     va_end(args);
+    if (length < 0)
+        buf->failed = true; /* longer than INT_MAX, or not to be written in this locale */
     if (length < 0 || !reserve(buf, (size_t)length))
         return;
     va_start(args, format);

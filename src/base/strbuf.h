@@ -1,8 +1,8 @@
 /* strbuf.h - vocabulary: a growing string whose failure is sticky.
  *
- * Append freely and check once, with gt_strbuf_failed, at the end: after a failed allocation (or
- * past `limit`) appends are ignored.  `text` is always NUL-terminated; it is "" before the first
- * append. */
+ * Append freely and check once, with gt_strbuf_check, at the end: after a failed allocation (or
+ * past `limit`, or a text that printf cannot make) appends are ignored.  `text` is always
+ * NUL-terminated; it is "" before the first append. */
 #ifndef GT_STRBUF_H
 #define GT_STRBUF_H
 

@@ -130,7 +130,7 @@ static int add_repeated(struct expansion *e, cJSON *item)
 static int load_formulas(const struct expansion *e, const cJSON *use, cJSON **root, cJSON **names,
                          cJSON **items)
 {
-    static const char *const allowed[] = {"doc", "names", "items", NULL};
+    static const char allowed[] = "doc names items";
     const char *name = cJSON_IsString(use) ? use->valuestring : "";
     struct gt_strbuf path = GT_STRBUF_INIT;
     int rc;

@@ -81,7 +81,7 @@ static void read_values(struct gt_reader *r, struct gt_param *param, const cJSON
 
 static void read_param(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char *const allowed[] = {"name", "values", "default", "kind", "doc", NULL};
+    static const char allowed[] = "name values default kind doc";
     static const char *const kinds[] = {"compile", "launch"};
     struct gt_param *param = &r->kernel->param[index];
 
@@ -98,7 +98,7 @@ static void read_param(struct gt_reader *r, const cJSON *object, size_t index)
 
 static void read_derived(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char *const allowed[] = {"name", "value", "doc", NULL};
+    static const char allowed[] = "name value doc";
     struct gt_derived *derived = &r->kernel->derived[index];
 
     r->kernel->deriveds++;
@@ -115,7 +115,7 @@ static void read_derived(struct gt_reader *r, const cJSON *object, size_t index)
 
 static void read_constraint(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char *const allowed[] = {"if", "kind", "why", NULL};
+    static const char allowed[] = "if kind why";
     static const char *const kinds[] = {"must", "bet"};
     struct gt_constraint *constraint = &r->kernel->constraint[index];
 
@@ -131,8 +131,7 @@ static void read_constraint(struct gt_reader *r, const cJSON *object, size_t ind
 
 static void read_launch(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char *const allowed[] = {"entry",   "when",     "grid", "block", "shared",
-                                          "cluster", "carveout", "pdl",  "maps",  NULL};
+    static const char allowed[] = "entry when grid block shared cluster carveout pdl maps";
     struct gt_launch *launch = &r->kernel->launch[index];
 
     r->kernel->launches++;
@@ -150,7 +149,7 @@ static void read_launch(struct gt_reader *r, const cJSON *object, size_t index)
 
 static void read_reported(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char *const allowed[] = {"source", "tflops", "share", NULL};
+    static const char allowed[] = "source tflops share";
     struct gt_reported *reported = &r->kernel->reported[index];
 
     r->kernel->reported_count++;
@@ -176,15 +175,13 @@ static void read_seed(struct gt_reader *r, const cJSON *item, size_t index)
 
 static void read_model(struct gt_reader *r)
 {
-    static const char *const allowed[] = {
-#define KEY(member) #member,
-        GT_MODEL_EXPRS(KEY)
+#define KEY(member) " " #member
+    static const char allowed[] = GT_MODEL_EXPRS(KEY);
 #undef KEY
-            NULL};
     const cJSON *object = gt_reader_get(r, r->root, "model", cJSON_Object, GT_OPTIONAL);
 
     gt_reader_at(r, "model");
-    if (!object || !gt_reader_object(r, object, allowed))
+    if (!object || !gt_reader_object(r, object, allowed + 1))
         return;
 #define READ(member) gt_reader_expr(r, &r->kernel->model.member, object, #member, NULL);
     GT_MODEL_EXPRS(READ)
@@ -193,16 +190,14 @@ static void read_model(struct gt_reader *r)
 
 static void read_compile(struct gt_reader *r)
 {
-    static const char *const allowed[] = {
-#define KEY(member, standard) #member,
-        GT_COMPILE_EXPRS(KEY)
+#define KEY(member, standard) " " #member
+    static const char allowed[] = GT_COMPILE_EXPRS(KEY);
 #undef KEY
-            NULL};
     const cJSON *object = gt_reader_get(r, r->root, "compile", cJSON_Object, GT_OPTIONAL);
 
     gt_reader_at(r, "compile");
     if (object)
-        gt_reader_object(r, object, allowed);
+        gt_reader_object(r, object, allowed + 1);
 #define READ(member, standard) gt_reader_expr(r, &r->kernel->member, object, #member, standard);
     GT_COMPILE_EXPRS(READ)
 #undef READ
@@ -279,10 +274,9 @@ static void *allocate_list(struct gt_reader *r, const char *key, size_t item_byt
 
 static void read_top(struct gt_reader *r)
 {
-    static const char *const allowed[] = {
-        "kernel",        "doc",     "template", "role",        "rung",        "reported",
-        "serves",        "params",  "derive",   "constraints", "launches",    "workspace",
-        "deterministic", "compile", "model",    "seeds",       "tensor_maps", NULL};
+    static const char allowed[] =
+        "kernel doc template role rung reported serves params derive constraints launches "
+        "workspace deterministic compile model seeds tensor_maps";
     struct gt_kernel *kernel = r->kernel;
 
     snprintf(r->where, sizeof(r->where), "%s", kernel->path);

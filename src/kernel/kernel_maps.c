@@ -59,9 +59,8 @@ static void read_lists(struct gt_reader *r, struct gt_tensor_map *map, const cJS
 
 static void read_map(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char *const allowed[] = {"name", "operand",   "offset", "element",
-                                          "dims", "strides",   "box",    "swizzle",
-                                          "when", "promotion", NULL};
+    static const char allowed[] =
+        "name operand offset element dims strides box swizzle when promotion";
     struct gt_tensor_map *map = &r->kernel->map[index];
 
     r->kernel->maps++;

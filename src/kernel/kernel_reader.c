@@ -39,7 +39,7 @@ void gt_reader_fail(struct gt_reader *r, const char *format, ...)
     r->rc = gt_err_set(r->err, GT_ECONFIG, "%s: %s", r->where, text);
 }
 
-bool gt_reader_object(struct gt_reader *r, const cJSON *item, const char *const *allowed)
+bool gt_reader_object(struct gt_reader *r, const cJSON *item, const char *allowed)
 {
     if (!r->rc && !cJSON_IsObject(item))
         r->rc = gt_err_set(r->err, GT_ECONFIG, "%s must be an object", r->where);

@@ -27,8 +27,8 @@ __attribute__((format(printf, 2, 3))) void gt_reader_at(struct gt_reader *r, con
 __attribute__((format(printf, 2, 3))) void gt_reader_fail(struct gt_reader *r, const char *format,
                                                           ...);
 
-/* Whether the item is an object that has only keys of the NULL-terminated list, each once. */
-bool gt_reader_object(struct gt_reader *r, const cJSON *item, const char *const *allowed);
+/* Whether the item is an object that has only keys that are words of `allowed`, each once. */
+bool gt_reader_object(struct gt_reader *r, const cJSON *item, const char *allowed);
 
 /* A member of that type, or NULL. */
 const cJSON *gt_reader_get(struct gt_reader *r, const cJSON *object, const char *key, int type,

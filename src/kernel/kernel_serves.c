@@ -61,8 +61,7 @@ static enum gt_accuracy read_accuracy(struct gt_reader *r, const cJSON *object,
 /* Reads an entry; what it does not specify is taken from the entry before it. */
 static void read_entry(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char *const allowed[] = {"types",    "out",       "layouts", "min_cc", "max_cc",
-                                          "accuracy", "epilogues", "batch",   "max_m",  NULL};
+    static const char allowed[] = "types out layouts min_cc max_cc accuracy epilogues batch max_m";
     static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8 s32";
     struct gt_serves *entry = &r->kernel->entry[index];
     enum gt_presence presence = index ? GT_OPTIONAL : GT_REQUIRED;

@@ -127,6 +127,29 @@ static void fill_answer(const struct gt_deployed *deployed, const struct gt_depl
     }
 }
 
+/* Whether its launches are for such a GPU; sms 0: of any number of multiprocessors. */
+static bool suits(const struct gt_deployed_item *item, const struct gt_device *device)
+{
+    return item->cc == device->cc && (!device->sms || item->sms == device->sms);
+}
+
+#define NAMED 3 /* problems that a phrase names, at most */
+
+/* Names the first problems that suit the device, in parentheses. */
+static void add_names(struct gt_strbuf *text, const struct gt_deployed *deployed,
+                      const struct gt_device *device)
+{
+    uint32_t named = 0;
+
+    for (uint32_t i = 0; i < deployed->head.items && named <= NAMED; i++)
+        if (suits(&deployed->item[i], device)) {
+            gt_strbuf_addf(text, "%s%s", named ? ", " : " (",
+                           named < NAMED ? deployed->text + deployed->item[i].problem : "...");
+            named++;
+        }
+    gt_strbuf_add_char(text, ')');
+}
+
 /* Makes a phrase on what the file holds instead, malloc'ed. */
 static int explain(const struct gt_deployed *deployed, const struct gt_device *device,
                    char **phrase, struct gt_err *err)
@@ -137,13 +160,14 @@ static int explain(const struct gt_deployed *deployed, const struct gt_device *d
 
     for (uint32_t i = 0; i < deployed->head.items; i++) {
         here += deployed->item[i].cc == device->cc;
-        fitting += deployed->item[i].cc == device->cc &&
-                   (!device->sms || deployed->item[i].sms == device->sms);
+        fitting += suits(&deployed->item[i], device);
     }
     gt_strbuf_addf(&text, "%s holds ", deployed->path);
     if (fitting) {
-        gt_strbuf_addf(&text, "%u other problem%s of sm_%d, and nothing else is searched", fitting,
-                       fitting == 1 ? "" : "s", device->cc);
+        gt_strbuf_addf(&text, "%u other problem%s of sm_%d", fitting, fitting == 1 ? "" : "s",
+                       device->cc);
+        add_names(&text, deployed, device);
+        gt_strbuf_add(&text, ", and nothing else is searched");
     } else if (here) {
         gt_strbuf_addf(&text, "kernels of sm_%d, but none for %d multiprocessors", device->cc,
                        device->sms);

@@ -187,7 +187,8 @@ static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct g
     GT_STEP(rc, gt_lookup_device(gt, gt_gpu_device(made->gpu), problem, &made->resolved, err));
     if (!rc && answer->tier == GT_TIER_NONE) {
         gt_problem_format(problem, text);
-        rc = gt_err_set(err, GT_ENOTFOUND, "no kernel serves %s on %s%s%.400s", text,
+        rc = gt_err_set(err, GT_ENOTFOUND, "%s %s on %s%s%.400s",
+                        deployed ? "no answer for" : "no kernel serves", text,
                         gt_gpu_device(made->gpu)->name, answer->passed_over ? ": " : "",
                         answer->passed_over ? answer->passed_over : "");
     }

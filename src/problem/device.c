@@ -99,12 +99,11 @@ static int read_limits(struct gt_device *device, const cJSON *root, const char *
 static int read_profile(struct gt_device *device, const cJSON *root, const char *path, int cc,
                         struct gt_err *err)
 {
-    static const char *const allowed[] = {
-        "device",        "cc",        "doc",         "source",        "sms",
-        "smem_block",    "smem_sm",   "regs_sm",     "smem_reserved", "max_threads_sm",
-        "max_blocks_sm", "l2_bytes",  "clock_mhz",   "memory_gbps",   "memory_bytes",
-        "l2_gbps",       "fma_lanes", "tensor_tf32", "tensor_f16",    "tensor_f8",
-        "tensor_s8",     NULL};
+    static const char allowed[] =
+        "device cc doc source sms smem_block smem_sm regs_sm smem_reserved max_threads_sm "
+        "max_blocks_sm "
+        "l2_bytes clock_mhz memory_gbps memory_bytes l2_gbps fma_lanes tensor_tf32 tensor_f16 "
+        "tensor_f8 tensor_s8";
     const char *name = NULL, *source, *doc;
     int64_t value = 0;
     int rc;
@@ -146,20 +145,27 @@ static int no_profile(const char *data_dir, int cc, struct gt_err *err)
     return rc;
 }
 
+int gt_device_read(struct gt_device *device, const char *path, int cc, struct gt_err *err)
+{
+    cJSON *root = NULL;
+    int rc = gt_json_load(&root, path, err);
+
+    *device = (struct gt_device){.profile = true, .cc = cc, .ordinal = -1};
+    GT_STEP(rc, read_profile(device, root, path, cc, err));
+    cJSON_Delete(root);
+    return rc;
+}
+
 int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, struct gt_err *err)
 {
     struct gt_strbuf path = GT_STRBUF_INIT;
-    cJSON *root = NULL;
     int rc;
 
-    *device = (struct gt_device){.profile = true, .cc = cc, .ordinal = -1};
     gt_strbuf_addf(&path, "%s/configs/devices/sm_%d.json", data_dir, cc);
     rc = gt_strbuf_check(&path, err);
     if (!rc && access(path.text, F_OK))
         rc = no_profile(data_dir, cc, err);
-    GT_STEP(rc, gt_json_load(&root, path.text, err));
-    GT_STEP(rc, read_profile(device, root, path.text, cc, err));
-    cJSON_Delete(root);
+    GT_STEP(rc, gt_device_read(device, path.text, cc, err));
     gt_strbuf_release(&path);
     return rc;
 }

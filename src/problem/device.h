@@ -46,6 +46,9 @@ bool gt_arch_known(int cc);
 /* Reads configs/devices/sm_<cc>.json of the data folder. */
 int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, struct gt_err *err);
 
+/* Reads a profile of the arch cc from any file. */
+int gt_device_read(struct gt_device *device, const char *path, int cc, struct gt_err *err);
+
 /* Operations (2 per multiply-add) per clock and SM of the tensor cores in a type of A and B, F32
  * standing for TF32; 0: they do not have it. */
 int gt_device_tensor_rate(const struct gt_device *device, enum gt_dtype type);

@@ -211,49 +211,40 @@ static int parse_part(struct gt_problem *problem, struct said *said, const char 
     return unknown_part(said, part, length);
 }
 
-/* "MxNxK"; range is checked here so that the sentence names the text. */
-/* Whether the sizes are separated by another sign: "512X512X64", "512*512*64", "512×512×64". */
-static bool other_sign(const char *part, size_t length)
+/* Where the first size ends; the sign behind it, *length bytes, is also the second one: x, or what
+ * others write, "512X512X64", "512*512*64", "512,512,64", "512×512×64". */
+static const char *first_sign(const char *at, const char *end, size_t *length)
 {
-    const char *end = part + length;
-    int signs = 0;
-
-    for (const char *at = part; at < end; at++) {
-        const size_t left = (size_t)(end - at);
-
-        if (*at >= '0' && *at <= '9')
-            continue;
-        if (left > 1 && !strncmp(at, "\u00d7", 2))
-            at++;
-        else if (*at != 'X' && *at != '*' && *at != ',')
-            return false;
-        signs++;
-    }
-    return signs == 2;
+    while (at < end && !strchr("xX*,\xc3", *at))
+        at++;
+    *length = end - at > 1 && !memcmp(at, "\u00d7", 2) ? 2 : 1;
+    return at;
 }
 
+/* "MxNxK"; range is checked here so that the sentence names the text. */
 static int parse_sizes(struct gt_problem *problem, const struct said *said, const char *part,
                        size_t length)
 {
     int64_t *const size[3] = {&problem->m, &problem->n, &problem->k};
     const char *at = part, *end = part + length;
+    size_t width;
+    const char *sign = first_sign(part, end, &width);
 
     for (int i = 0; i < 3; i++) {
-        const char *x = i < 2 ? memchr(at, 'x', (size_t)(end - at)) : end;
+        const char *x = memmem(at, (size_t)(end - at), sign, width);
         int rc;
 
-        if (!x || (i == 2 && memchr(at, 'x', (size_t)(end - at))))
+        if (sign == end || !x != (i == 2))
             return refuse(said, GT_ESYNTAX, part, length,
-                          other_sign(part, length)
-                              ? "is not a size; the sign between the numbers is a small x"
-                              : "is not a size; write MxNxK, e.g. 4096x4096x4096");
+                          "is not a size; write MxNxK in one word, e.g. 4096x4096x4096");
+        x = x ? x : end;
         rc = parse_integer(said, at, (size_t)(x - at), size[i]);
         if (rc)
             return rc;
         if (*size[i] < 0 || *size[i] > GT_MAX_EXTENT)
             return refuse(said, GT_ERANGE, at, (size_t)(x - at),
                           "is outside the allowed sizes 0 to 2147483647");
-        at = x + 1;
+        at = x + width;
     }
     return GT_OK;
 }

@@ -92,6 +92,48 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasGemmStridedBatchedEx, BATCHED_EX, int, 0, 0)                             \
     X(cublasGemmStridedBatchedEx_64, BATCHED_EX, int64_t, 0, 0)
 
+/* Batches as arrays of pointers, and groups of them, each with sizes of its own. */
+#define GT_PARAMETERS_ARRAY(I)                                                                     \
+    (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *const a[], I lda, \
+     const void *const b[], I ldb, const void *beta, void *const c[], I ldc, I batch)
+#define GT_NAMES_ARRAY (handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch)
+
+#define GT_PARAMETERS_ARRAY_EX(I)                                                            \
+    (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *const a[],  \
+     int at, I lda, const void *const b[], int bt, I ldb, const void *beta, void *const c[], \
+     int ct, I ldc, I batch, int compute, int algo)
+#define GT_NAMES_ARRAY_EX \
+    (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, batch, compute, algo)
+
+#define GT_PARAMETERS_GROUPED(I)                                                          \
+    (void *handle, const int ta[], const int tb[], const I m[], const I n[], const I k[], \
+     const void *alpha, const void *const a[], const I lda[], const void *const b[],      \
+     const I ldb[], const void *beta, void *const c[], const I ldc[], I groups, const I sizes[])
+#define GT_NAMES_GROUPED \
+    (handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, groups, sizes)
+
+#define GT_PARAMETERS_GROUPED_EX(I)                                                             \
+    (void *handle, const int ta[], const int tb[], const I m[], const I n[], const I k[],       \
+     const void *alpha, const void *const a[], int at, const I lda[], const void *const b[],    \
+     int bt, const I ldb[], const void *beta, void *const c[], int ct, const I ldc[], I groups, \
+     const I sizes[], int compute)
+#define GT_NAMES_GROUPED_EX                                                                   \
+    (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, groups, sizes, \
+     compute)
+
+/* They are only counted: X(symbol, kind, integer).  Older versions of cuBLAS lack some. */
+#define GT_ARRAYS_MAP(X)                              \
+    X(cublasSgemmBatched, ARRAY, int)                 \
+    X(cublasSgemmBatched_64, ARRAY, int64_t)          \
+    X(cublasHgemmBatched, ARRAY, int)                 \
+    X(cublasHgemmBatched_64, ARRAY, int64_t)          \
+    X(cublasGemmBatchedEx, ARRAY_EX, int)             \
+    X(cublasGemmBatchedEx_64, ARRAY_EX, int64_t)      \
+    X(cublasSgemmGroupedBatched, GROUPED, int)        \
+    X(cublasSgemmGroupedBatched_64, GROUPED, int64_t) \
+    X(cublasGemmGroupedBatchedEx, GROUPED_EX, int)    \
+    X(cublasGemmGroupedBatchedEx_64, GROUPED_EX, int64_t)
+
 #define GT_PARAMETERS_MATMUL                                                              \
     (void *handle, void *desc, const void *alpha, const void *a, void *la, const void *b, \
      void *lb, const void *beta, const void *c, void *lc, void *d, void *ld, void *algo,  \

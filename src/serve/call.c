@@ -97,7 +97,8 @@ enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,
 
 /* Sets type and accuracy of a product of FP32 numbers; false if its arithmetic exists only in
  * cuBLAS. */
-static bool take_float(struct gt_problem *problem, int compute, int math, enum gt_accuracy accuracy)
+static bool take_float(struct gt_problem *problem, int compute, int math, enum gt_accuracy accuracy,
+                       bool no_tf32)
 {
     if (compute == GT_COMPUTE_32F_FAST_TF32)
         math = GT_MATH_TF32;
@@ -108,7 +109,7 @@ static bool take_float(struct gt_problem *problem, int compute, int math, enum g
     if (math == GT_MATH_BF16X9)
         accuracy = accuracy == GT_ACCURACY_TF32 ? accuracy : GT_ACCURACY_F32;
     else if (math == GT_MATH_TF32)
-        accuracy = GT_ACCURACY_TF32;
+        accuracy = no_tf32 ? accuracy : GT_ACCURACY_TF32;
     else if (math != GT_MATH_DEFAULT && math != GT_MATH_FP64_EMULATED)
         return false;
     gt_problem_retype(problem, accuracy == GT_ACCURACY_TF32 ? GT_TF32 : GT_F32);
@@ -135,7 +136,7 @@ static bool take_out(struct gt_problem *problem, int type)
 
 /* Sets types and accuracy. */
 static bool take_types(struct gt_problem *problem, const struct gt_call_key *key,
-                       enum gt_accuracy accuracy)
+                       enum gt_accuracy accuracy, bool no_tf32)
 {
     const int at = key->kind[2], bt = key->kind[3], ct = key->kind[4], compute = key->kind[5];
     const int math = key->kind[6] & GT_MATH_MODE;
@@ -145,7 +146,7 @@ static bool take_types(struct gt_problem *problem, const struct gt_call_key *key
         return false;
     switch (at) {
     case GT_CUDA_R_32F:
-        return ct == GT_CUDA_R_32F && take_float(problem, compute, math, accuracy);
+        return ct == GT_CUDA_R_32F && take_float(problem, compute, math, accuracy, no_tf32);
     case GT_CUDA_R_8I:
         gt_problem_retype(problem, GT_S8);
         return compute == GT_COMPUTE_32I && ct == GT_CUDA_R_32I && take_out(problem, ct);
@@ -163,10 +164,10 @@ static bool take_types(struct gt_problem *problem, const struct gt_call_key *key
 }
 
 enum gt_reason gt_call_problem(struct gt_problem *problem, const struct gt_call_key *key,
-                               enum gt_accuracy accuracy)
+                               enum gt_accuracy accuracy, bool no_tf32)
 {
     gt_problem_init(problem, key->size[1], key->size[0], key->size[2]);
-    if (!take_types(problem, key, accuracy))
+    if (!take_types(problem, key, accuracy, no_tf32))
         return GT_PASS_TYPES;
     problem->trans_a = key->kind[1] != 0;
     problem->trans_b = key->kind[0] != 0;

@@ -41,6 +41,7 @@ struct gt_scene {
     X(POINTERS, "scalars or pointers are not on the host")               \
     X(ALPHA, "alpha is 0, or a scalar is not exact in FP32")             \
     X(TYPES, "types that gemmtune does not compute so")                  \
+    X(ARRAYS, "arrays of matrices by pointer")                           \
     X(SMS, "the program limits the multiprocessors")                     \
     X(CONTEXT, "no primary context of a GPU is current")                 \
     X(SHAPE, "a size, stride or alignment that gemmtune does not take")  \
@@ -48,6 +49,7 @@ struct gt_scene {
     X(LAYOUT, "scales, orders or batch modes of cublasLt")               \
     X(UNTUNED, "not tuned on this device")                               \
     X(UNCONFIRMED, "its winner was in no final")                         \
+    X(UNCOMPARED, "it was tuned where no cuBLASLt was found")            \
     X(MARGIN, "cuBLAS is as fast")                                       \
     X(VARIES, "the winner sums with atomics, which the program forbids") \
     X(NO_CUBIN, "its kernel is not in the cache; compile=1 compiles it") \
@@ -99,8 +101,9 @@ enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,
                            const void *context);
 
 /* The row-major problem of a key: D^T = op(B)^T op(A)^T.  `accuracy`: what the program's strict
- * FP32 products may be computed with instead.  A reason: gemmtune has no such problem. */
+ * FP32 products may be computed with instead.  no_tf32: those for which it allows TF32 are strict,
+ * too.  A reason: gemmtune has no such problem. */
 enum gt_reason gt_call_problem(struct gt_problem *problem, const struct gt_call_key *key,
-                               enum gt_accuracy accuracy);
+                               enum gt_accuracy accuracy, bool no_tf32);
 
 #endif

@@ -236,16 +236,15 @@ static enum gt_reason compare(const struct gt_checking *c, void *scratch, struct
     return GT_SERVED;
 }
 
-bool gt_check_due(const struct gt_session *session, const struct gt_entry *entry)
+bool gt_check_due(const struct gt_session *session, struct gt_entry *entry)
 {
-    const uint64_t served =
-        atomic_load_explicit(&((struct gt_entry *)entry)->count[GT_SERVED], memory_order_relaxed);
+    const uint64_t served = atomic_load_explicit(&entry->count[GT_SERVED], memory_order_relaxed);
 
     return served % (uint64_t)session->policy.check == 0 && readable(entry->problem.type) &&
            readable(entry->problem.out);
 }
 
-enum gt_reason gt_check(const struct gt_checking *c)
+static enum gt_reason check(const struct gt_checking *c)
 {
     const size_t bytes = (size_t)gt_problem_bytes(&c->entry->problem, GT_OPERAND_C);
     const struct gt_serve_driver *driver = &c->session->driver;
@@ -263,5 +262,17 @@ enum gt_reason gt_check(const struct gt_checking *c)
     free(host.before);
     free(host.ours);
     free(host.theirs);
+    return reason;
+}
+
+enum gt_reason gt_check(const struct gt_checking *c)
+{
+    const struct gt_serve_driver *driver = &c->session->driver;
+    int mode = GT_CAPTURE_RELAXED;
+    enum gt_reason reason;
+
+    driver->ExchangeCaptureMode(&mode);
+    reason = check(c);
+    driver->ExchangeCaptureMode(&mode);
     return reason;
 }

@@ -16,7 +16,7 @@ struct gt_checking {
 };
 
 /* Whether this call is one to compare. */
-bool gt_check_due(const struct gt_session *session, const struct gt_entry *entry);
+bool gt_check_due(const struct gt_session *session, struct gt_entry *entry);
 
 /* Runs both products, waits for the stream and compares them.  GT_SERVED: D holds the product.  If
  * the winner's was wrong, D holds cuBLAS's product, and the problem is left to cuBLAS from now on.

@@ -18,7 +18,6 @@
 #include "serve/report.h"
 #include "serve/session.h"
 
-#define CAPTURE_MODE  2 /* CU_STREAM_CAPTURE_MODE_RELAXED */
 #define FLUSH_SECONDS 2 /* between two writes of the captured problems */
 
 /* A context that calls came from. */
@@ -165,6 +164,15 @@ static double vendor_gain(const struct gt_policy *policy, const struct gt_answer
                : 0;
 }
 
+/* Whether that is enough. */
+static bool has_vendor(const struct gt_policy *policy, const struct gt_answer *answer,
+                       const struct device *device)
+{
+    const double gain = vendor_gain(policy, answer, device);
+
+    return gain > 0 && gain >= policy->margin;
+}
+
 /* Whether the answer is certainly faster than cuBLAS. */
 static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answer *answer,
                             const struct device *device, const struct gt_entry *entry)
@@ -173,7 +181,7 @@ static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answ
 
     if (answer->tier == GT_TIER_NONE)
         return GT_PASS_UNTUNED;
-    if (vendor_gain(policy, answer, device) >= policy->margin)
+    if (has_vendor(policy, answer, device))
         return GT_SERVED;
     if (answer->varies && varies_forbidden)
         return GT_PASS_VARIES;
@@ -184,7 +192,7 @@ static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answ
     if (!answer->contested)
         return GT_PASS_UNCONFIRMED;
     if (!(answer->baseline_us >= policy->margin * answer->us))
-        return answer->baseline_us > 0 ? GT_PASS_MARGIN : GT_PASS_UNTUNED;
+        return answer->baseline_us > 0 ? GT_PASS_MARGIN : GT_PASS_UNCOMPARED;
     return GT_SERVED;
 }
 
@@ -232,7 +240,7 @@ static enum gt_reason look_up(struct decider *decider, struct gt_entry *entry,
     if (answer->us > 0)
         entry->ratio = answer->baseline_us / answer->us;
     reason = judge(policy, answer, device, entry);
-    if (!reason && vendor_gain(policy, answer, device) >= policy->margin) {
+    if (!reason && has_vendor(policy, answer, device)) {
         entry->ratio = vendor_gain(policy, answer, device);
         if (!has_cublaslt(answer->cublaslt))
             reason = GT_PASS_MARGIN;
@@ -246,7 +254,8 @@ static enum gt_reason decide(struct decider *decider, struct gt_entry *entry)
 {
     const struct gt_policy *policy = &decider->session->policy;
     const struct device *device;
-    enum gt_reason reason = gt_call_problem(&entry->problem, &entry->key, policy->accuracy);
+    enum gt_reason reason =
+        gt_call_problem(&entry->problem, &entry->key, policy->accuracy, policy->no_tf32);
 
     if (reason)
         memset(&entry->problem, 0, sizeof(entry->problem));
@@ -305,7 +314,7 @@ void *gt_decide_thread(void *argument)
 {
     struct decider decider = {.session = argument};
     struct gt_session *session = argument;
-    int mode = CAPTURE_MODE;
+    int mode = GT_CAPTURE_RELAXED;
     uint32_t decided = 0;
     bool last;
 

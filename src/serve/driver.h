@@ -26,6 +26,10 @@
     X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, uint64_t, size_t, void *)) \
     X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (uint64_t, uint64_t, size_t, void *))
 
+/* CU_STREAM_CAPTURE_MODE_RELAXED: what this thread does, such as allocating, leaves the graphs
+ * alone that other threads capture. */
+#define GT_CAPTURE_RELAXED 2
+
 struct gt_serve_driver {
 #define GT_SERVE_DRIVER_FIELD(field, symbol, parameters) int(*field) parameters;
     GT_SERVE_DRIVER_MAP(GT_SERVE_DRIVER_FIELD)

@@ -10,7 +10,8 @@
 
 #include "serve/serve.h"
 
-/* Newest version: what callers without a version get. */
+/* The loader binds a reference without a version to the oldest one (real.c finds what it means),
+ * and dlsym finds the newest. */
 #define SYMVER_13    "@@libcublas.so.13"
 #define SYMVER_12    "@libcublas.so.12"
 #define SYMVER_11    "@libcublas.so.11"
@@ -84,7 +85,7 @@
                                                                                       \
         if (!real || !real->cublasLtMatmul)                                           \
             return GT_BLAS_NOT_INITIALIZED;                                           \
-        if (!gt_inside && gt_serve_matmul(real, GT_BLAS_##v, &matmul))                \
+        if (!gt_inside && gt_serve_matmul(real, &matmul))                             \
             return GT_BLAS_OK;                                                        \
         gt_inside++;                                                                  \
         rc = real->cublasLtMatmul GT_NAMES_MATMUL;                                    \
@@ -92,24 +93,52 @@
         return rc;                                                                    \
     }
 
-/* Defines calls that are only observed. */
-#define DEFINE_OBSERVED(v, symbol, parameters, names, observe)     \
-    GT_VISIBLE int gt_hook_##v##_##symbol parameters;              \
+/* Defines products that are only counted. */
+#define DEFINE_COUNTED(v, symbol, kind, I)                         \
+    GT_VISIBLE int gt_hook_##v##_##symbol GT_PARAMETERS_##kind(I); \
     NAME_HOOK(v, symbol, SYMVER_##v)                               \
-    int gt_hook_##v##_##symbol parameters                          \
+    int gt_hook_##v##_##symbol GT_PARAMETERS_##kind(I)             \
     {                                                              \
         const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER); \
-        struct gt_handle *slot;                                    \
         int rc;                                                    \
                                                                    \
         if (!real || !real->symbol)                                \
             return GT_BLAS_NOT_INITIALIZED;                        \
-        rc = real->symbol names;                                   \
-        slot = rc == GT_BLAS_OK ? gt_serve_handle(handle) : NULL;  \
-        if (slot)                                                  \
-            observe;                                               \
+        if (!gt_inside)                                            \
+            gt_serve_arrays();                                     \
+        gt_inside++;                                               \
+        rc = real->symbol GT_NAMES_##kind;                         \
+        gt_inside--;                                               \
         return rc;                                                 \
     }
+
+/* Defines calls that are only observed. */
+#define DEFINE_OBSERVED(v, symbol, parameters, names, observe)                    \
+    GT_VISIBLE int gt_hook_##v##_##symbol parameters;                             \
+    NAME_HOOK(v, symbol, SYMVER_##v)                                              \
+    int gt_hook_##v##_##symbol parameters                                         \
+    {                                                                             \
+        const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER);                \
+        struct gt_handle *slot;                                                   \
+        int rc;                                                                   \
+                                                                                  \
+        if (!real || !real->symbol)                                               \
+            return GT_BLAS_NOT_INITIALIZED;                                       \
+        rc = real->symbol names;                                                  \
+        slot = rc == GT_BLAS_OK ? gt_serve_handle(handle, BEGIN_##symbol) : NULL; \
+        if (slot)                                                                 \
+            observe;                                                              \
+        return rc;                                                                \
+    }
+/* Whether a session begins for it. */
+#define BEGIN_cublasSetWorkspace_v2   true
+#define BEGIN_cublasSetStream_v2      false
+#define BEGIN_cublasSetPointerMode_v2 false
+#define BEGIN_cublasSetMathMode       false
+#define BEGIN_cublasSetAtomicsMode    false
+#define BEGIN_cublasSetSmCountTarget  false
+#define BEGIN_cublasDestroy_v2        false
+
 #define OBSERVE_cublasSetWorkspace_v2 gt_handle_set_workspace(slot, workspace, bytes)
 #define OBSERVE_cublasSetStream_v2    gt_handle_set_stream(slot, stream)
 #define OBSERVE_cublasSetPointerMode_v2 \
@@ -141,6 +170,9 @@
 #define DEFINE_13(symbol, kind, I, type, sums) DEFINE_GEMM(13, symbol, kind, I, type, sums)
 #define DEFINE_12(symbol, kind, I, type, sums) DEFINE_GEMM(12, symbol, kind, I, type, sums)
 #define DEFINE_11(symbol, kind, I, type, sums) DEFINE_GEMM(11, symbol, kind, I, type, sums)
+#define COUNTED_13(symbol, kind, I)            DEFINE_COUNTED(13, symbol, kind, I)
+#define COUNTED_12(symbol, kind, I)            DEFINE_COUNTED(12, symbol, kind, I)
+#define COUNTED_11(symbol, kind, I)            DEFINE_COUNTED(11, symbol, kind, I)
 #define OBSERVED_13(symbol, parameters, names) \
     DEFINE_OBSERVED(13, symbol, parameters, names, OBSERVE_##symbol)
 #define OBSERVED_12(symbol, parameters, names) \
@@ -157,6 +189,7 @@
 
 #define DEFINE_VERSION(v)           \
     GT_GEMM_MAP(DEFINE_##v)         \
+    GT_ARRAYS_MAP(COUNTED_##v)      \
     GT_OBSERVED_MAP(OBSERVED_##v)   \
     GT_CREATE_MAP(CREATE_##v)       \
     GT_LT_CREATE_MAP(CREATE_LT_##v) \
@@ -178,8 +211,9 @@ struct hook {
      {(function *)gt_hook_13_##symbol, (function *)gt_hook_12_##symbol, \
       (function *)gt_hook_11_##symbol}},
 #define GEMM_ROW(symbol, kind, I, type, sums)   ROW(symbol)
+#define ARRAYS_ROW(symbol, kind, I)             ROW(symbol)
 #define OBSERVED_ROW(symbol, parameters, names) ROW(symbol)
-static const struct hook hooks[] = {GT_GEMM_MAP(GEMM_ROW) GT_OBSERVED_MAP(
+static const struct hook hooks[] = {GT_GEMM_MAP(GEMM_ROW) GT_ARRAYS_MAP(ARRAYS_ROW) GT_OBSERVED_MAP(
     OBSERVED_ROW) GT_CREATE_MAP(ROW) GT_LT_CREATE_MAP(ROW) ROW(cublasLtMatmul)};
 
 static const struct hook *find_hook(const char *name)
@@ -199,17 +233,20 @@ static void *address_of(const struct hook *hook, int version)
 }
 
 /* The hook in place of the function that the C library has found; a function of a library that is
- * not known here is returned unchanged. */
+ * not known here is returned unchanged.  Where a hook was found, what counts is what the program
+ * would have found without this library. */
 static void *stand_before(const struct hook *hook, void *found)
 {
     bool ours = false;
 
     for (int v = 0; v < GT_BLAS_VERSION_COUNT; v++)
         ours |= found == address_of(hook, v);
+    if (ours)
+        found = gt_real_dlsym()(RTLD_NEXT, hook->name);
     for (int v = 0; found && v < GT_BLAS_VERSION_COUNT; v++)
-        if (gt_real_is((enum gt_blas_version)v, hook->name, ours ? NULL : found))
+        if (gt_real_is((enum gt_blas_version)v, hook->name, found))
             return address_of(hook, v);
-    return ours ? NULL : found; /* without this library dlsym would have found nothing */
+    return found;
 }
 
 /* Calls the C library's dlsym as a tail call, so that it sees the original caller, on which

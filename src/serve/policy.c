@@ -201,10 +201,12 @@ static int read_file(struct gt_policy *policy, const char *path, struct gt_err *
 int gt_policy_read(struct gt_policy *policy, struct gt_err *err)
 {
     const char *path = secure_getenv(GT_POLICY_FILE);
+    const char *tf32 = secure_getenv("NVIDIA_TF32_OVERRIDE");
     struct gt_err inner;
     int rc = GT_OK;
 
     *policy = (struct gt_policy){.serve = GT_SERVE_RECORD, .margin = 1.03};
+    policy->no_tf32 = tf32 && strcmp(tf32, "0") == 0;
     if (path && *path)
         rc = read_file(policy, path, &inner);
     for (int i = 0; i < KEYS; i++) {

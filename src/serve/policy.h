@@ -40,6 +40,7 @@ struct gt_policy {
     enum gt_policy_serve serve;
     char db[GT_POLICY_TEXT];      /* "": the user's database and the shipped table */
     enum gt_accuracy accuracy;    /* of products that the program asked for in strict FP32 */
+    bool no_tf32;                 /* NVIDIA_TF32_OVERRIDE=0, which NVIDIA's libraries obey */
     double margin;                /* cuBLASLt's time over the winner's, at least */
     bool cublaslt;                /* serve cuBLASLt's own faster algorithms, too */
     bool compile;                 /* kernels that the cache lacks */

@@ -1,26 +1,56 @@
-/* real.c - finds cuBLAS's own functions in the copy of the library that the program has loaded. */
+/* real.c - finds cuBLAS's own functions in the copy of the library that the caller would have
+ * called.
+ *
+ * A process may hold several copies of one version: beside the usual one, wheels bring renamed
+ * ones, and libraries have cuBLAS linked into them.  A handle of one copy means nothing to another.
+ * So the copy is found for each place in the program that calls, as the loader would have found it
+ * had this library not been preloaded. */
 #include "serve/real.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* A library of one version, and its functions once they have been looked for. */
-struct library {
-    const char *file;
-    _Atomic(void *) table; /* NULL: not found yet */
+enum layer { CUBLAS, CUBLASLT, LAYERS };
+
+#define MOST_COPIES 32  /* of cuBLAS in a process, at most */
+#define SITES       512 /* places that call functions of one version; a power of two */
+#define PROBES      8   /* slots in which a place may be kept */
+
+/* Where the symbols have these versions, and the usual files these names. */
+#define CUBLAS_FILE(v)   "libcublas.so." #v,
+#define CUBLASLT_FILE(v) "libcublasLt.so." #v,
+static const char *const file[LAYERS][GT_BLAS_VERSION_COUNT] = {{GT_BLAS_VERSIONS(CUBLAS_FILE)},
+                                                                {GT_BLAS_VERSIONS(CUBLASLT_FILE)}};
+/* Functions by which a copy is found: no tool has a reason to stand in for them. */
+static const char *const first_symbol[LAYERS] = {"cublasGetStream_v2",
+                                                 "cublasLtMatmulDescGetAttribute"};
+
+/* A copy of a layer, known by where it lies in memory, as a library calls it that stands in for
+ * some of its functions (NULL: as all others call it). */
+struct copy {
+    const void *base, *wrapper;
+    union {
+        struct gt_real cublas;
+        struct gt_real_lt cublaslt;
+    } table;
 };
 
-#define CUBLAS(v)   {"libcublas.so." #v, NULL},
-#define CUBLASLT(v) {"libcublasLt.so." #v, NULL},
-static struct library cublas[] = {GT_BLAS_VERSIONS(CUBLAS)};
-static struct library cublaslt[] = {GT_BLAS_VERSIONS(CUBLASLT)};
+/* A place that calls, and the copy that it calls. */
+struct site {
+    const void *caller;
+    const struct copy *copy;
+};
 
-static struct gt_real reals[GT_BLAS_VERSION_COUNT];
-static struct gt_real_lt real_lts[GT_BLAS_VERSION_COUNT];
-static pthread_mutex_t finding = PTHREAD_MUTEX_INITIALIZER;
+static struct copy copies[LAYERS][MOST_COPIES];
+static struct site pool[LAYERS * SITES];
+static size_t pool_used;
+static _Atomic(const struct site *) sites[LAYERS][GT_BLAS_VERSION_COUNT][SITES];
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* nothing is loaded under it */
 
 gt_dlsym *gt_real_dlsym(void)
 {
@@ -45,109 +75,304 @@ static void *foreign(void *address)
 {
     Dl_info there, here;
 
-    if (!address || !dladdr(address, &there) || !dladdr((void *)&cublas, &here) ||
+    if (!address || !dladdr(address, &there) || !dladdr((void *)&copies, &here) ||
         there.dli_fbase == here.dli_fbase)
         return NULL;
     return address;
 }
 
-/* Finds the library if it is loaded: by its usual name, else as a dependency of the caller. */
-static void *open_loaded(const char *file, const char *symbol, const void *caller)
+/* Its functions that a library or its dependencies have, of that version. */
+static void *find_versioned(void *library, enum layer layer, enum gt_blas_version version)
 {
-    void *handle = dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
-    Dl_info info;
-
-    if (handle || !caller || !dladdr(caller, &info) || !info.dli_fname)
-        return handle;
-    handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle && !foreign(gt_real_dlsym()(handle, symbol))) {
-        dlclose(handle);
-        handle = NULL;
-    }
-    return handle;
+    return foreign(dlvsym(library, first_symbol[layer], file[layer][version]));
 }
 
-static void fill(void *handle, const char *name, void *field)
+/* Those without a version, as a library has them that cuBLAS is linked into: but without this
+ * library it would see first what all of the process sees.  Such callers are bound to the oldest
+ * version of this library. */
+static void *find_unversioned(void *library, enum layer layer)
 {
-    void *address = foreign(gt_real_dlsym()(handle, name));
+    void *address = foreign(gt_real_dlsym()(library, first_symbol[layer])), *everybody;
 
+    for (int v = 0; address && v < GT_BLAS_VERSION_COUNT; v++)
+        if (find_versioned(library, layer, (enum gt_blas_version)v) == address)
+            address = NULL;
+    everybody = address ? foreign(gt_real_dlsym()(RTLD_NEXT, first_symbol[layer])) : NULL;
+    return everybody ? everybody : address;
+}
+
+static void *find_in(void *library, enum layer layer, enum gt_blas_version version)
+{
+    void *address = find_versioned(library, layer, version);
+
+    return address ? address : find_unversioned(library, layer);
+}
+
+/* What the caller's library or its dependencies have. */
+static void *find_around(const void *caller, enum layer layer, enum gt_blas_version version)
+{
+    void *library, *address;
+    Dl_info info;
+
+    if (!dladdr(caller, &info) || !info.dli_fname)
+        return NULL;
+    library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return NULL;
+    address = find_in(library, layer, version);
+    dlclose(library);
+    return address;
+}
+
+static void *find_usual(enum layer layer, enum gt_blas_version version)
+{
+    void *library = dlopen(file[layer][version], RTLD_LAZY | RTLD_NOLOAD), *address;
+
+    if (!library)
+        return NULL;
+    address = find_versioned(library, layer, version);
+    if (!address)
+        address = foreign(gt_real_dlsym()(library, first_symbol[layer]));
+    dlclose(library);
+    return address;
+}
+
+/* The names of the libraries that are loaded, each with its NUL. */
+struct names {
+    char *text;
+    size_t length;
+};
+
+static int add_name(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct names *names = context;
+    const size_t length = strlen(info->dlpi_name) + 1;
+    char *text = length > 1 ? realloc(names->text, names->length + length) : NULL;
+
+    (void)size;
+    if (text) {
+        memcpy(text + names->length, info->dlpi_name, length);
+        names->text = text;
+        names->length += length;
+    }
+    return 0;
+}
+
+/* What any library has.  The caller's own is not known where a function of it ends by calling
+ * cuBLAS: then the return address is its caller's. */
+static void *find_anywhere(enum layer layer, enum gt_blas_version version)
+{
+    struct names names = {NULL, 0};
+    void *address = NULL;
+
+    dl_iterate_phdr(add_name, &names);
+    for (size_t at = 0; !address && at < names.length; at += strlen(names.text + at) + 1) {
+        void *library = dlopen(names.text + at, RTLD_LAZY | RTLD_NOLOAD);
+
+        if (!library)
+            continue;
+        address = find_in(library, layer, version);
+        dlclose(library);
+    }
+    free(names.text);
+    return address;
+}
+
+/* What a copy is read for. */
+struct reading {
+    struct copy *copy;
+    void *library; /* of the copy */
+    enum layer layer;
+    const void *caller; /* where the caller's library lies */
+    bool returns;       /* the caller is this library: a wrapper has ended by calling a hook */
+};
+
+/* The function of that name in a library that stands behind this one and in for cuBLAS: one
+ * without versions, which the loader takes for any; NULL: there is none. */
+static void *find_wrapper(enum layer layer, const char *name)
+{
+    void *address = gt_real_dlsym()(RTLD_NEXT, name);
+
+    for (int v = 0; address && v < GT_BLAS_VERSION_COUNT; v++)
+        if (dlvsym(RTLD_NEXT, name, file[layer][v]) == address)
+            return NULL;
+    return address;
+}
+
+/* Sets a function's address: that of a wrapper's, as the loader would have it, or of the copy's
+ * own.  Where the wrapper is what calls, it is the copy's: else its call would come back to it. */
+static void fill(const struct reading *from, const char *name, void *field)
+{
+    void *address = foreign(gt_real_dlsym()(from->library, name));
+    void *wrapper = address ? find_wrapper(from->layer, name) : NULL;
+    Dl_info info;
+
+    if (wrapper && dladdr(wrapper, &info)) {
+        if (from->returns || info.dli_fbase == from->caller)
+            from->copy->wrapper = from->caller;
+        else
+            address = wrapper;
+    }
     memcpy(field, &address, sizeof(address));
 }
 
-static void fill_cublas(struct gt_real *real, void *handle)
+static void fill_cublas(struct gt_real *real, const struct reading *from)
 {
-#define FILL_GEMM(symbol, kind, I, type, compute) fill(handle, #symbol, &real->symbol);
-#define FILL_OBSERVED(symbol, parameters, names)  fill(handle, #symbol, &real->symbol);
-#define FILL_CREATE(symbol)                       fill(handle, #symbol, &real->symbol);
-#define FILL_GETTER(field, symbol, parameters)    fill(handle, symbol, &real->field);
+#define FILL(symbol)                             fill(from, #symbol, &real->symbol);
+#define FILL_GEMM(symbol, kind, I, type, sums)   FILL(symbol)
+#define FILL_ARRAYS(symbol, kind, I)             FILL(symbol)
+#define FILL_OBSERVED(symbol, parameters, names) FILL(symbol)
+#define FILL_GETTER(field, symbol, parameters)   fill(from, symbol, &real->field);
     GT_GEMM_MAP(FILL_GEMM)
+    GT_ARRAYS_MAP(FILL_ARRAYS)
     GT_OBSERVED_MAP(FILL_OBSERVED)
-    GT_CREATE_MAP(FILL_CREATE)
+    GT_CREATE_MAP(FILL)
     GT_GETTER_MAP(FILL_GETTER)
 }
 
-static void fill_cublaslt(struct gt_real_lt *real, void *handle)
+static void fill_cublaslt(struct gt_real_lt *real, const struct reading *from)
 {
-    fill(handle, "cublasLtMatmul", &real->cublasLtMatmul);
-    GT_LT_CREATE_MAP(FILL_CREATE)
+    FILL(cublasLtMatmul)
+    GT_LT_CREATE_MAP(FILL)
     GT_LT_GETTER_MAP(FILL_GETTER)
 }
 
-/* Looks for both libraries of a version. */
-static void find(enum gt_blas_version version, const void *caller)
+/* Makes the table of the copy that has this address, for this caller.  The library stays open, so
+ * that the functions stay where they are. */
+static bool read_copy(struct copy *copy, void *address, enum layer layer,
+                      enum gt_blas_version version, const void *caller)
 {
-    void *handle;
+    struct reading from = {.copy = copy, .layer = layer};
+    Dl_info info, here;
+    void *library = address && dladdr(address, &info) && info.dli_fname
+                        ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+                        : NULL;
 
-    pthread_mutex_lock(&finding);
-    if (!atomic_load(&cublas[version].table) &&
-        (handle = open_loaded(cublas[version].file, "cublasCreate_v2", caller))) {
-        fill_cublas(&reals[version], handle);
-        atomic_store(&cublas[version].table, &reals[version]);
+    if (!library)
+        return false;
+    memset(copy, 0, sizeof(*copy));
+    copy->base = info.dli_fbase;
+    from.library = library;
+    from.caller = dladdr(caller, &info) ? info.dli_fbase : NULL;
+    from.returns = dladdr((void *)&copies, &here) && here.dli_fbase == from.caller;
+    if (layer == CUBLAS) {
+        fill_cublas(&copy->table.cublas, &from);
+    } else {
+        fill_cublaslt(&copy->table.cublaslt, &from);
+        copy->table.cublaslt.version = version;
     }
-    if (!atomic_load(&cublaslt[version].table) &&
-        (handle = open_loaded(cublaslt[version].file, "cublasLtCreate", caller))) {
-        fill_cublaslt(&real_lts[version], handle);
-        real_lts[version].grows = version == GT_BLAS_13;
-        atomic_store(&cublaslt[version].table, &real_lts[version]);
+    return true;
+}
+
+/* The kept one of that copy, which is made of `from` if there is none; NULL: no room. */
+static struct copy *keep_copy(enum layer layer, const struct copy *from)
+{
+    for (int i = 0; i < MOST_COPIES; i++) {
+        struct copy *copy = &copies[layer][i];
+
+        if (!copy->base)
+            *copy = *from;
+        if (copy->base == from->base && copy->wrapper == from->wrapper)
+            return copy;
     }
-    pthread_mutex_unlock(&finding);
+    return NULL;
+}
+
+static size_t place_of(const void *caller)
+{
+    return (size_t)(((uint64_t)(uintptr_t)caller * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+/* Keeps what the place calls.  Where there is no room it is found again at every call. */
+static void keep_site(_Atomic(const struct site *) *slots, const void *caller,
+                      const struct copy *copy)
+{
+    for (size_t i = 0; i < PROBES && pool_used < sizeof(pool) / sizeof(*pool); i++) {
+        _Atomic(const struct site *) *slot = &slots[(place_of(caller) + i) & (SITES - 1)];
+
+        if (atomic_load(slot))
+            continue;
+        pool[pool_used] = (struct site){caller, copy};
+        atomic_store_explicit(slot, &pool[pool_used++], memory_order_release);
+        return;
+    }
+}
+
+static void *find_version(enum layer layer, enum gt_blas_version version, const void *caller)
+{
+    void *address = find_versioned(RTLD_NEXT, layer, version);
+
+    if (!address)
+        address = find_around(caller, layer, version);
+    if (!address)
+        address = find_usual(layer, version);
+    return address ? address : find_anywhere(layer, version);
+}
+
+/* Finds the copy for a place that calls for the first time.  A library that stands before this one
+ * and asks for what comes next gets the hook of the newest version, whatever is loaded. */
+static const struct copy *find(enum layer layer, enum gt_blas_version hook, const void *caller)
+{
+    enum gt_blas_version version = hook;
+    void *address = NULL;
+    struct copy read, *copy;
+
+    for (int i = 0; !address && i < GT_BLAS_VERSION_COUNT; i++) {
+        version = (enum gt_blas_version)((hook + i) % GT_BLAS_VERSION_COUNT);
+        address = find_version(layer, version, caller);
+    }
+    if (!read_copy(&read, address, layer, version, caller))
+        return NULL;
+    pthread_mutex_lock(&adding);
+    copy = keep_copy(layer, &read);
+    if (copy)
+        keep_site(sites[layer][hook], caller, copy);
+    pthread_mutex_unlock(&adding);
+    return copy;
 }
 
 void gt_real_forked(void)
 {
-    pthread_mutex_init(&finding, NULL);
+    pthread_mutex_init(&adding, NULL);
 }
 
-static const void *table_of(struct library *library, enum gt_blas_version version,
-                            const void *caller)
+static const struct copy *copy_for(enum layer layer, enum gt_blas_version version,
+                                   const void *caller)
 {
-    const void *table = atomic_load_explicit(&library[version].table, memory_order_acquire);
+    for (size_t i = 0; i < PROBES; i++) {
+        const struct site *site = atomic_load_explicit(
+            &sites[layer][version][(place_of(caller) + i) & (SITES - 1)], memory_order_acquire);
 
-    if (!table) {
-        find(version, caller);
-        table = atomic_load_explicit(&library[version].table, memory_order_acquire);
+        if (!site)
+            break;
+        if (site->caller == caller)
+            return site->copy;
     }
-    return table;
+    return find(layer, version, caller);
 }
 
 const struct gt_real *gt_real(enum gt_blas_version version, const void *caller)
 {
-    return table_of(cublas, version, caller);
+    const struct copy *copy = copy_for(CUBLAS, version, caller);
+
+    return copy ? &copy->table.cublas : NULL;
 }
 
 const struct gt_real_lt *gt_real_lt(enum gt_blas_version version, const void *caller)
 {
-    return table_of(cublaslt, version, caller);
+    const struct copy *copy = copy_for(CUBLASLT, version, caller);
+
+    return copy ? &copy->table.cublaslt : NULL;
 }
 
 int gt_real_is(enum gt_blas_version version, const char *name, const void *address)
 {
     const bool lt = strncmp(name, "cublasLt", strlen("cublasLt")) == 0;
-    void *handle = dlopen((lt ? cublaslt : cublas)[version].file, RTLD_LAZY | RTLD_NOLOAD);
+    void *handle = dlopen(file[lt ? CUBLASLT : CUBLAS][version], RTLD_LAZY | RTLD_NOLOAD);
     int same = 0;
 
     if (handle) {
-        same = !address || gt_real_dlsym()(handle, name) == address;
+        same = gt_real_dlsym()(handle, name) == address;
         dlclose(handle);
     }
     return same;

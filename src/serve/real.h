@@ -24,19 +24,22 @@ enum gt_blas_version {
 /* A pointer is NULL where the library lacks the function. */
 struct gt_real {
 #define GT_REAL_GEMM(symbol, kind, I, type, compute) int(*symbol) GT_PARAMETERS_##kind(I);
+#define GT_REAL_ARRAYS(symbol, kind, I)              int(*symbol) GT_PARAMETERS_##kind(I);
 #define GT_REAL_OBSERVED(symbol, parameters, names)  int(*symbol) parameters;
 #define GT_REAL_CREATE(symbol)                       int (*symbol)(void **handle);
 #define GT_REAL_GETTER(field, symbol, parameters)    int(*field) parameters;
     GT_GEMM_MAP(GT_REAL_GEMM)
+    GT_ARRAYS_MAP(GT_REAL_ARRAYS)
     GT_OBSERVED_MAP(GT_REAL_OBSERVED)
     GT_CREATE_MAP(GT_REAL_CREATE)
     GT_GETTER_MAP(GT_REAL_GETTER)
 #undef GT_REAL_GEMM
+#undef GT_REAL_ARRAYS
 #undef GT_REAL_OBSERVED
 };
 
 struct gt_real_lt {
-    bool grows; /* versions of this number are still made, and may have more attributes */
+    enum gt_blas_version version;
     int(*cublasLtMatmul) GT_PARAMETERS_MATMUL;
     GT_LT_CREATE_MAP(GT_REAL_CREATE)
     GT_LT_GETTER_MAP(GT_REAL_GETTER)
@@ -44,16 +47,17 @@ struct gt_real_lt {
 #undef GT_REAL_GETTER
 };
 
-/* The functions of that version; found on the first call, and from then on without a lock.  caller:
- * an address in the code that called, whose own dependencies are searched where no library has the
- * usual name.  NULL: there is none. */
+/* The functions of that version in the copy that a place in the program would call: `caller`, an
+ * address in its code.  They are found on its first call, and from then on without a lock.  A
+ * function for which another preloaded library stands in, behind this one, is that library's, but
+ * for calls of that library itself.  NULL: there are none. */
 const struct gt_real *gt_real(enum gt_blas_version version, const void *caller);
 const struct gt_real_lt *gt_real_lt(enum gt_blas_version version, const void *caller);
 
 /* In a child of fork: no thread is looking for functions any more. */
 void gt_real_forked(void);
 
-/* Whether a library of that version is loaded, and has `name` at this address. */
+/* Whether the usual library of that version is loaded and has `name` at this address. */
 int gt_real_is(enum gt_blas_version version, const char *name, const void *address);
 
 /* The C library's dlsym, for which hooks.c stands in. */

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/plain_locale.h"
+#include "base/special.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
 #include "serve/quiet.h"
@@ -240,10 +241,10 @@ static int open_new(const char *path)
     return file;
 }
 
-/* Writes to a device or a pipe. */
+/* Writes to a device or a pipe, or what standard output is. */
 static bool write_special(const char *path, const struct gt_strbuf *text)
 {
-    const int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const int file = gt_open_special(path, O_NONBLOCK);
 
     return write_all(file, text->text, text->length);
 }
@@ -253,7 +254,6 @@ static bool write_special(const char *path, const struct gt_strbuf *text)
 static void replace(const char *what, const char *pattern, const struct gt_strbuf *text)
 {
     char path[GT_POLICY_TEXT + 64], beside[GT_POLICY_TEXT + 128];
-    struct stat status;
     struct gt_err err;
 
     if (gt_strbuf_check(text, &err)) {
@@ -262,7 +262,7 @@ static void replace(const char *what, const char *pattern, const struct gt_strbu
     }
     expand(path, pattern);
     snprintf(beside, sizeof(beside), "%s.%ld.new", path, (long)getpid());
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+    if (gt_is_special(path)) {
         *beside = '\0';
         if (write_special(path, text))
             return;

@@ -12,7 +12,9 @@
 
 GT_FAST_TLS int gt_inside;
 
-#define WAIT_SECONDS 120 /* for GEMMTUNE_WAIT: the kernel may have to be compiled */
+/* Longest waits with GEMMTUNE_WAIT: for a kernel that may have to be compiled, and for memory. */
+#define DECISION_SECONDS  120
+#define WORKSPACE_SECONDS 1
 
 static void count_entry(struct gt_entry *entry, enum gt_reason reason)
 {
@@ -26,18 +28,28 @@ bool gt_serve_pass(struct gt_session *session, enum gt_reason reason)
     return false;
 }
 
+/* Sleeps, each time longer, so that many threads which wait leave the processor to the one that
+ * works.  false: `seconds` have passed, or nobody works any more. */
+static bool doze(struct gt_session *session, double *waited, double seconds)
+{
+    const long most = 10000000, ns = 50000 + (long)(*waited * 1e8); /* a tenth of what passed */
+    const struct timespec pause = {0, ns < most ? ns : most};
+
+    if (*waited >= seconds || !atomic_load(&session->running))
+        return false;
+    nanosleep(&pause, NULL);
+    *waited += (double)pause.tv_nsec * 1e-9;
+    return true;
+}
+
 /* Waits until the entry is decided (GEMMTUNE_WAIT). */
 static int await(struct gt_session *session, struct gt_entry *entry)
 {
-    const struct timespec pause = {0, 50000};
     int state = GT_ENTRY_UNDECIDED;
+    double waited = 0;
 
-    for (int i = 0; i < WAIT_SECONDS * 20000 && state < GT_ENTRY_PASS; i++) {
-        if (!atomic_load(&session->running))
-            break;
-        nanosleep(&pause, NULL);
+    while (state < GT_ENTRY_PASS && doze(session, &waited, DECISION_SECONDS))
         state = atomic_load_explicit(&entry->state, memory_order_acquire);
-    }
     return state;
 }
 
@@ -47,6 +59,7 @@ static enum gt_reason find_workspace(struct gt_session *session, const struct gt
 {
     void *const context = (void *)entry->key.context;
     const size_t bytes = entry->workspace_bytes;
+    double waited = 0;
     bool ask;
 
     *workspace = scene->workspace;
@@ -58,14 +71,11 @@ static enum gt_reason find_workspace(struct gt_session *session, const struct gt
     *workspace = gt_workspace_own(&session->workspaces, context, scene->stream, bytes, &ask);
     if (ask)
         gt_session_wake(session);
-    for (int i = 0; i < 20000 && ask && session->policy.wait && atomic_load(&session->running);
-         i++) {
+    while (ask && session->policy.wait && !*workspace &&
+           doze(session, &waited, WORKSPACE_SECONDS)) {
         bool again;
 
         *workspace = gt_workspace_own(&session->workspaces, context, scene->stream, bytes, &again);
-        if (*workspace)
-            break;
-        nanosleep(&(struct timespec){0, 50000}, NULL);
     }
     return *workspace ? GT_SERVED : GT_PASS_WORKSPACE;
 }
@@ -90,7 +100,7 @@ static void give_up(struct gt_entry *entry, enum gt_reason reason)
 
 /* Why an algorithm of cuBLASLt cannot run here.  It was chosen for operands that the driver has
  * aligned.  Its first launch may load code, which no capture of a graph allows. */
-static enum gt_reason check_vendor(struct gt_session *session, const struct gt_entry *entry,
+static enum gt_reason check_vendor(struct gt_session *session, struct gt_entry *entry,
                                    const struct gt_gemm *gemm, const struct gt_scene *scene,
                                    float beta)
 {
@@ -99,8 +109,7 @@ static enum gt_reason check_vendor(struct gt_session *session, const struct gt_e
 
     if (all % GT_BLAS_ALIGNMENT != 0)
         return GT_PASS_SHAPE;
-    if (!atomic_load_explicit(&((struct gt_entry *)entry)->count[GT_SERVED],
-                              memory_order_relaxed) &&
+    if (!atomic_load_explicit(&entry->count[GT_SERVED], memory_order_relaxed) &&
         gt_serve_capturing(&session->driver, scene->stream))
         return GT_PASS_CAPTURE;
     return GT_SERVED;
@@ -211,7 +220,7 @@ static int run_reference(const struct gt_reference *reference, const void *c, vo
 
     (void)c; /* d already holds C */
     gt_inside++;
-    if (real->cublasGemmStridedBatchedEx)
+    if (real->cublasGemmStridedBatchedEx) /* all that is served fits into an int */
         rc = real->cublasGemmStridedBatchedEx(
             reference->handle, g->ta, g->tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->a, g->at,
             (int)g->lda, g->sa, g->b, g->bt, (int)g->ldb, g->sb, g->beta, d, g->ct, (int)g->ldc,
@@ -247,6 +256,11 @@ bool gt_serve_gemm(const struct gt_real *real, void *handle, const struct gt_gem
     return gt_serve(session, gemm, &scene, &reference);
 }
 
+void gt_serve_arrays(void)
+{
+    gt_serve_pass(gt_session(), GT_PASS_ARRAYS);
+}
+
 void gt_serve_created(void *handle)
 {
     struct gt_session *session = gt_session_begun();
@@ -268,9 +282,9 @@ void gt_serve_created(void *handle)
             atomic_store(&session->reset, true);
 }
 
-struct gt_handle *gt_serve_handle(void *handle)
+struct gt_handle *gt_serve_handle(void *handle, bool begin)
 {
-    struct gt_session *session = gt_session();
+    struct gt_session *session = begin ? gt_session() : gt_session_begun();
 
     return session ? gt_handle_find(&session->handles, handle) : NULL;
 }

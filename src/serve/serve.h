@@ -34,8 +34,10 @@ struct gt_matmul {
     size_t workspace_bytes;
     void *stream;
 };
-bool gt_serve_matmul(const struct gt_real_lt *real, enum gt_blas_version version,
-                     const struct gt_matmul *matmul);
+bool gt_serve_matmul(const struct gt_real_lt *real, const struct gt_matmul *matmul);
+
+/* Counts a product of arrays of matrices by pointer, which cuBLAS computes. */
+void gt_serve_arrays(void);
 
 /* What both come to.  reference: for GEMMTUNE_CHECK. */
 struct gt_session;
@@ -55,7 +57,8 @@ bool gt_serve_pass(struct gt_session *session, enum gt_reason reason);
  * device was reset since a context's first product, nothing is served from now on. */
 void gt_serve_created(void *handle);
 
-/* Where a setter's value is noted; NULL: nowhere. */
-struct gt_handle *gt_serve_handle(void *handle);
+/* Where a setter's value is noted; NULL: nowhere.  begin: the session begins for it, as a getter
+ * will not tell later. */
+struct gt_handle *gt_serve_handle(void *handle, bool begin);
 
 #endif

@@ -30,6 +30,8 @@ enum {
     DESC_D_SCALE_POINTER = 20,
     DESC_AMAX_D_POINTER = 21,
     DESC_BIAS_DATA_TYPE = 26,
+    DESC_ATOMIC_SYNC_FIRST = 27, /* of 12.2 to 12.9: counters between products, and parts of D */
+    DESC_ATOMIC_SYNC_LAST = 30,
     DESC_D_OUT_SCALE_POINTER = 36,
     DESC_EMULATION_DESCRIPTOR = 38,
     DESC_KNOWN =
@@ -85,7 +87,7 @@ static uint64_t layout_value(const struct gt_real_lt *real, void *layout, int at
  * this library does not know, must be 0. */
 static bool read_layout(struct layout *to, const struct gt_real_lt *real, void *from)
 {
-    const int newest = real->grows ? LAYOUT_NEWEST : LAYOUT_KNOWN;
+    const int newest = real->version == GT_BLAS_13 ? LAYOUT_NEWEST : LAYOUT_KNOWN;
 
     if (!from)
         return false;
@@ -154,15 +156,24 @@ static enum gt_reason read_epilogue(struct gt_gemm *gemm, const struct gt_real_l
     return GT_SERVED;
 }
 
+/* Whether one of the attributes, of either size, is not 0. */
+static bool has_any(const struct gt_real_lt *real, void *desc, int first, int last)
+{
+    for (int attribute = first; attribute <= last; attribute++)
+        if (desc_value(real, desc, attribute, 8, 0) || desc_value(real, desc, attribute, 4, 0))
+            return true;
+    return false;
+}
+
 /* Whether something is set that gemmtune does not support: scales, maxima, emulation, and what only
  * a newer cuBLAS knows. */
 static bool has_extras(const struct gt_real_lt *real, void *desc)
 {
-    const int newest = real->grows ? DESC_NEWEST : DESC_KNOWN;
+    const int newest = real->version == GT_BLAS_13 ? DESC_NEWEST : DESC_KNOWN;
 
-    for (int attribute = DESC_KNOWN + 1; attribute <= newest; attribute++)
-        if (desc_value(real, desc, attribute, 8, 0) || desc_value(real, desc, attribute, 4, 0))
-            return true;
+    if (has_any(real, desc, DESC_KNOWN + 1, newest) ||
+        has_any(real, desc, DESC_ATOMIC_SYNC_FIRST, DESC_ATOMIC_SYNC_LAST))
+        return true;
     for (int attribute = DESC_A_SCALE_POINTER; attribute <= DESC_AMAX_D_POINTER; attribute++)
         if (desc_value(real, desc, attribute, 8, 0))
             return true;
@@ -285,8 +296,7 @@ static int run_reference(const struct gt_reference *reference, const void *c, vo
     return rc;
 }
 
-bool gt_serve_matmul(const struct gt_real_lt *real, enum gt_blas_version version,
-                     const struct gt_matmul *matmul)
+bool gt_serve_matmul(const struct gt_real_lt *real, const struct gt_matmul *matmul)
 {
     struct gt_session *session = gt_session();
     const struct gt_reference reference = {run_reference, real, NULL, matmul};
@@ -298,7 +308,8 @@ bool gt_serve_matmul(const struct gt_real_lt *real, enum gt_blas_version version
 
     if (!session || !session->usable)
         return gt_serve_pass(session, GT_PASS_FAILED);
-    reason = version == GT_BLAS_13 ? recall(&gemm, real, matmul) : read_call(&gemm, real, matmul);
+    reason =
+        real->version == GT_BLAS_13 ? recall(&gemm, real, matmul) : read_call(&gemm, real, matmul);
     if (reason)
         return gt_serve_pass(session, reason);
     gemm.alpha = matmul->alpha;

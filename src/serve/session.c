@@ -14,6 +14,8 @@
 #include "serve/real.h"
 #include "serve/report.h"
 
+#define STACK_BYTES \
+    ((size_t)8 << 20)  /* the compiler needs much; the program's limit may be small */
 #define END_SECONDS 10 /* for which the program's end waits for a kernel that is being compiled */
 
 static _Atomic(struct gt_session *) current;
@@ -112,15 +114,19 @@ static void register_handlers(void)
 static void start_thread(struct gt_session *session)
 {
     sigset_t all, before;
+    pthread_attr_t attributes;
 
+    if (pthread_attr_init(&attributes))
+        return;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     atomic_store(&session->running, true);
-    if (pthread_create(&session->thread, NULL, gt_decide_thread, session))
+    if (pthread_create(&session->thread, &attributes, gt_decide_thread, session))
         atomic_store(&session->running, false);
-    else
-        pthread_detach(session->thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
 }
 
 static struct gt_session *begin(void)

@@ -30,6 +30,9 @@ constexpr int SIZE = (int)sizeof(Element);
 constexpr int BK = BK_BYTES / SIZE;
 constexpr int THREADS = (BM / WM) * (BN / WN) * WARPS_K * 32;
 constexpr int STEPS = BK_BYTES / 32 / WARPS_K; /* of a warp in a tile */
+/* Copies under masks, for tiny products: tile rows and columns are two dimensions of the grid. This
+ * is no constant, since all constants become symbols of the cubin, whatever the point. */
+#define MASKED (PATH_A == 3 || PATH_B == 3)
 
 static_assert(WM % 16 == 0 && WN % 16 == 0, "a warp tile is made of 16 x 16 elements");
 static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two steps and two tiles");
@@ -55,10 +58,12 @@ GT_DEVICE Work work_of(const gt_args &args)
     unsigned tile_rows = (unsigned)gt_cdiv(args.m, BM);
     unsigned tile_columns = (unsigned)gt_cdiv(args.n, BN);
     Work work;
-    const gt_tile tile = gt_raster_by(ORDER, blockIdx.x, tile_rows, tile_columns, GROUP_M);
-    work.row = shifted<X>(tile.row * BM, BM, args.m);
+    const gt_tile tile =
+        MASKED ? gt_tile{blockIdx.x, blockIdx.y}
+               : gt_raster_by(ORDER, blockIdx.x, tile_rows, tile_columns, GROUP_M);
+    work.row = MASKED ? tile.row * BM : shifted<X>(tile.row * BM, BM, args.m);
     work.column = tile.column * BN;
-    if (args.n % OUT_VECTOR == 0)
+    if (!MASKED && args.n % OUT_VECTOR == 0)
         work.column = shifted<Y>(work.column, BN, args.n);
     work.skip_rows = (int)(tile.row * BM - work.row);
     work.skip_columns = (int)(tile.column * BN - work.column);

@@ -268,29 +268,34 @@ struct Ring {
         if (!is_whole(tile))
             return;
         char *to = shared + fill * STAGE;
-        x.begin(to, args.lda, part, parts);
-        y.begin(to + X::BYTES, args.ldb, part, parts);
+        if (PATH_A < 3)
+            x.begin(to, args.lda, part, parts);
+        if (PATH_B < 3)
+            y.begin(to + X::BYTES, args.ldb, part, parts);
         if (part == parts - 1)
             advance(args);
     }
-    /* All of them, if it is not. */
+    /* All of them, if it is not; also of an operand whose copies all have masks. */
     GT_DEVICE void begin_edge(const gt_args &args, const Work &work, long long batch, int tile)
     {
-        if (is_whole(tile))
+        if (!MASKED && is_whole(tile))
             return;
         long long k = work.k.first + (long long)tile * BK, left = work.k.end - k;
         char *to = shared + fill * STAGE;
-        x.begin_edge(to, gt_typed_a(args, batch), args.lda, work.row, k, args.m - work.row, left);
-        y.begin_edge(to + X::BYTES, gt_typed_b(args, batch), args.ldb, work.column, k,
-                     args.n - work.column, left);
+        if (PATH_A == 3 || !MASKED || !is_whole(tile))
+            x.begin_edge(to, gt_typed_a(args, batch), args.lda, work.row, k, args.m - work.row,
+                         left);
+        if (PATH_B == 3 || !MASKED || !is_whole(tile))
+            y.begin_edge(to + X::BYTES, gt_typed_b(args, batch), args.ldb, work.column, k,
+                         args.n - work.column, left);
     }
-    /* Stores the copies that went through registers in the stage. */
-    GT_DEVICE void end(int tile)
+    /* Stores the copies that went through registers in the stage, if there is such a tile. */
+    GT_DEVICE void end(int tile, int tiles)
     {
-        if (!(X::STAGED || Y::STAGED) || !is_whole(tile))
-            return;
-        x.end(shared + fill * STAGE);
-        y.end(shared + fill * STAGE + X::BYTES);
+        if (X::STAGED && (PATH_A == 3 ? tile < tiles : is_whole(tile)))
+            x.end(shared + fill * STAGE);
+        if (Y::STAGED && (PATH_B == 3 ? tile < tiles : is_whole(tile)))
+            y.end(shared + fill * STAGE + X::BYTES);
     }
 };
 
@@ -307,7 +312,7 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
         if (tile < tiles) {
             ring.begin(args, tile, 0, 1);
             ring.begin_edge(args, work, batch, tile);
-            ring.end(tile);
+            ring.end(tile, tiles);
         }
         gt_cp_async_commit();
         ring.fill = Ring::next(ring.fill);
@@ -335,7 +340,7 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
             if (step == STEPS - 1) {
                 if (!REG_DOUBLE)
                     acc.multiply(step);
-                ring.end(coming);
+                ring.end(coming, tiles);
                 gt_cp_async_wait<STAGES - 2>();
                 gt_sync();
                 ring.fill = Ring::next(ring.fill);

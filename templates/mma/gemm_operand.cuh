@@ -13,10 +13,12 @@
  *
  * PATH 0: cp.async of COPY bytes. 1: loads of COPY bytes into registers and stores from there. 2:
  * loads of the two aligned vectors of 16 bytes in which a chunk lies, which are shifted into place.
- */
+ * These copy whole tiles, and tiles at the edge in a loop of short code. 3: every copy of every tile
+ * under a mask, by cp.async or, of less than 4 bytes, through registers. The loop is unrolled, so
+ * that all loads of a tile are on their way at the same time. */
 template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     static constexpr bool ALONG_K = K_CONTIGUOUS;
-    static constexpr bool STAGED = PATH != 0; /* through registers */
+    static constexpr bool STAGED = PATH == 3 ? COPY < 4 : PATH != 0; /* through registers */
     static constexpr bool SHIFTED = PATH == 2;
     /* Lines along m or n of elements that ldmatrix cannot transpose are read by words. */
     static constexpr bool BY_WORDS = !ALONG_K && SIZE != 2;
@@ -161,6 +163,31 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
                reinterpret_cast<unsigned long long>(matrix) % 16 != 0;
     }
 
+    /* All copies of a tile, wherever it lies (PATH 3). Those of a thread are a constant number of
+     * lines apart, so that a mask is a comparison with a constant. */
+    GT_DEVICE void begin_masked(char *stage, const Element *matrix, long long ld, long long first,
+                                long long k, long long mn_left, long long k_left)
+    {
+        static_assert(PATH != 3 || THREADS % PER_LINE == 0, "a thread's copies lie in one column");
+        const int thread = gt_reload_thread_index();
+        const int at = place(0, thread);
+        const int length = (int)min((ALONG_K ? k_left : mn_left) * SIZE, (long long)LENGTH) - at;
+        const int lines = (int)min(ALONG_K ? mn_left : k_left, (long long)LINES) - line(0, thread);
+        const int inside = length > 0 ? lines : 0;
+        const char *from = address(matrix, ld, first, k, line(0, thread), at);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) {
+            const int left = i * LINES_PER_PASS < inside ? length : 0; /* bytes */
+            if constexpr (STAGED)
+                staged[i] = gt_load_vec_masked<Element, COPY / SIZE>(
+                    reinterpret_cast<const Element *>(from), left / SIZE);
+            else if (mine(i))
+                gt_cp_async<COPY>(stage + target(i, thread), left ? from : (const char *)matrix,
+                                  min(left, COPY));
+            from += LINES_PER_PASS * ld * SIZE;
+        }
+    }
+
     /* All copies of a tile at the edge, beyond which zeros follow: from its first element on the
      * matrix has mn_left and k_left elements. Addresses are computed again for each tile, in a
      * loop, so that they take no registers from the whole tiles; nothing waits in registers either.
@@ -168,6 +195,10 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int COPY> struct Operand {
     GT_DEVICE void begin_edge(char *stage, const Element *matrix, long long ld, long long first,
                               long long k, long long mn_left, long long k_left)
     {
+        if constexpr (PATH == 3) {
+            begin_masked(stage, matrix, ld, first, k, mn_left, k_left);
+            return;
+        }
         const int thread = gt_reload_thread_index();
         int lines = (int)min(ALONG_K ? mn_left : k_left, (long long)LINES);
         int length = (int)min((ALONG_K ? k_left : mn_left) * SIZE, (long long)LENGTH);

@@ -106,7 +106,8 @@ struct Lane {
     }
 };
 
-/* Stores a tile that lies wholly within D, straight from registers. */
+/* Stores a tile straight from registers: one that lies wholly within D, or one of a product whose
+ * copies have masks, so that its stores have, too. */
 template <bool READ_C>
 GT_DEVICE void store_direct(const Target &target, const Work &work, const Position &p,
                             const Accumulator &acc)
@@ -126,7 +127,10 @@ GT_DEVICE void store_direct(const Target &target, const Work &work, const Positi
                     sum[u] = Lane::get(acc, i, half, vector, u);
 #pragma unroll
                 for (int u = 0; u < Lane::VECTOR; u += N)
-                    target.put_whole<N, READ_C>(row, column + u, sum + u);
+                    if constexpr (MASKED)
+                        target.put<N>(row, column + u, sum + u);
+                    else
+                        target.put_whole<N, READ_C>(row, column + u, sum + u);
             }
 }
 
@@ -209,9 +213,9 @@ GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch
     const Target target(args, batch);
     bool whole = work.row + BM <= args.m && work.column + BN <= args.n && work.skip_rows == 0 &&
                  work.skip_columns == 0;
-    if (STORE == 1 || !whole)
+    if (STORE == 1 || !(MASKED || whole))
         store_by_rows(target, work, shared, p, acc);
-    else if (SPLIT_MODE == 0 && args.beta != 0.0f)
+    else if (!MASKED && SPLIT_MODE == 0 && args.beta != 0.0f)
         store_direct<true>(target, work, p, acc);
     else
         store_direct<false>(target, work, p, acc);

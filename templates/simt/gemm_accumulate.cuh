@@ -5,9 +5,11 @@
 
 #include "simt/gemm_operand.cuh"
 
-/* The part of an operand's tile that a lane multiplies: T elements, of L lanes' worth. */
+/* The part of an operand's tile that a lane multiplies: T elements, of L lanes' worth. They are
+ * loaded in vectors of four; if T is no multiple of four, the last vector has VECTOR of them. */
 template <class OPERAND, int T, int L> struct Fragment {
-    static constexpr int VECTOR = T < 4 ? T : 4;
+    static_assert(T % 4 != 3, "no load has three elements");
+    static constexpr int VECTOR = T % 4 ? T % 4 : 4; /* the elements of all vectors divide by it */
     static constexpr bool ALONG_K = OPERAND::ALONG_K;
     static constexpr int DEPTH = ALONG_K ? 4 : 1; /* k steps of one load */
     static constexpr int BUFFERS = REG_DOUBLE ? 2 : 1;
@@ -16,10 +18,16 @@ template <class OPERAND, int T, int L> struct Fragment {
     /* Place of element e of a lane in the warp tile. */
     static GT_DEVICE int at(int e, int lane)
     {
-        return ALONG_K ? e * L + lane : e / VECTOR * (L * VECTOR) + lane * VECTOR + e % VECTOR;
+        if (ALONG_K)
+            return e * L + lane;
+        constexpr int whole = T / 4 * 4;
+        if (whole == 0 || whole == T) /* vectors of one size */
+            return e / VECTOR * (L * VECTOR) + lane * VECTOR + e % VECTOR;
+        return e < whole ? e / 4 * (L * 4) + lane * 4 + e % 4
+                         : whole * L + lane * VECTOR + e % 4;
     }
 
-    static constexpr int LOADS = ALONG_K ? T : T / VECTOR;
+    static constexpr int LOADS = ALONG_K ? T : (T + 3) / 4;
 
     /* Load number `load` of the LOADS that step k of a stage needs, unless an earlier step has done
      * it. `origin`: the first element of the warp tile along m or n. */
@@ -32,12 +40,17 @@ template <class OPERAND, int T, int L> struct Fragment {
                 gt_load<4>(value[buffer][load], stage + row * OPERAND::LINE + chunk * 4);
             }
         } else {
-            float vector[VECTOR];
-            gt_load<VECTOR>(vector,
-                            stage + (first + k) * OPERAND::LINE + origin + at(load * VECTOR, lane));
+            constexpr int most = T < 4 ? T : 4;
+            const int count = T % 4 == 0 || load < T / 4 ? most : VECTOR;
+            const float *from = stage + (first + k) * OPERAND::LINE + origin + at(load * 4, lane);
+            float vector[most];
+            if (count == most)
+                gt_load<most>(vector, from);
+            else
+                gt_load<VECTOR>(vector, from);
 #pragma unroll
-            for (int u = 0; u < VECTOR; u++)
-                value[buffer][load * VECTOR + u][0] = vector[u];
+            for (int u = 0; u < count; u++)
+                value[buffer][load * 4 + u][0] = vector[u];
         }
     }
     GT_DEVICE float get(int e, int k) const

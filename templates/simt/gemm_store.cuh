@@ -69,14 +69,16 @@ struct Lane {
     }
 };
 
-/* Stores a tile that lies wholly within D. */
-template <bool READ_C>
+/* Stores a tile that lies wholly within D or, if CLIP, one of which some rows of X lie outside. */
+template <bool READ_C, bool CLIP>
 GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batch,
                            const Position &p, const Accumulator &acc)
 {
     const gt_output output = scaled_output(args, batch);
 #pragma unroll
-    for (int i = 0; i < TM; i += Lane::STEP_I)
+    for (int i = 0; i < TM; i += Lane::STEP_I) {
+        if (CLIP && work.row + p.row + Lane::Rows::at(i, p.lane_row) >= work.rows)
+            continue;
 #pragma unroll
         for (int j = 0; j < TN; j += Lane::STEP_J) {
             long long row = Lane::row(work, p, i, j), column = Lane::column(work, p, i, j);
@@ -88,6 +90,7 @@ GT_DEVICE void store_whole(const gt_args &args, const Work &work, long long batc
                 gt_load<Lane::N>(c, output.c + row * output.ldc + column);
             store<Lane::N>(args, output, batch, row, column, sum, c);
         }
+    }
 }
 
 /* Stores a tile at the edge element by element. This code runs rarely and should not fill the
@@ -121,16 +124,28 @@ GT_DEVICE void store_edge(const gt_args &args, const Work &work, long long batch
     }
 }
 
+template <bool CLIP>
+GT_DEVICE void store_whole_columns(const gt_args &args, const Work &work, long long batch,
+                                   const Position &p, const Accumulator &acc)
+{
+    if (SPLIT_MODE == 0 && args.beta != 0.0f)
+        store_whole<true, CLIP>(args, work, batch, p, acc);
+    else
+        store_whole<false, CLIP>(args, work, batch, p, acc);
+}
+
 GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch, const Position &p,
                           const Accumulator &acc)
 {
+    /* Where BM was chosen to fit few rows, every tile may lack some. */
+    constexpr bool clipped = TM > 4 && TM % 4 != 0;
     bool whole = work.row + BM <= work.rows && work.column + BN <= work.columns;
-    if (!whole)
+    if (clipped && work.column + BN <= work.columns && work.rows % Lane::STEP_I == 0)
+        store_whole_columns<true>(args, work, batch, p, acc);
+    else if (!whole)
         store_edge(args, work, batch, p, acc);
-    else if (SPLIT_MODE == 0 && args.beta != 0.0f)
-        store_whole<true>(args, work, batch, p, acc);
     else
-        store_whole<false>(args, work, batch, p, acc);
+        store_whole_columns<false>(args, work, batch, p, acc);
 }
 
 /* Adds the sums of all blocks of the cluster and stores the vectors that belong to this block:

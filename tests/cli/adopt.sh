@@ -1,10 +1,6 @@
 # Winners of older texts, proved and timed with today's, on the stub driver: adopted, known from an
 # earlier run, not possible any more, wrong.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 data=$PWD/data
 mkdir -p "$data/configs/kernels" # with one kernel alone, look-up hands out none that competes with it
 cp -R "$ROOT/templates" "$data/templates"

@@ -11,3 +11,13 @@ echo "line $(wc -l < "$data/templates/simt/naive.cu") is broken"
 export GEMMTUNE_DATA=$data
 t show simt_naive | tail -n 8
 t --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 4 -q
+
+echo "# some points do not compile: the first reason, and where the others are"
+{ cat before.cu; printf '#if BN == 8\nint broken = ;\n#endif\n'; } > "$data/templates/simt/naive.cu"
+t --arch sm_86 --shape 64x64x64 --kernels simt_naive --values 'BM=16,BN=4|8' --budget 2 -n 1 --db some.db
+t show simt_naive BM=16,BN=8 --problem 64x64x64:f32:nn --arch sm_86 | grep -c 'error: expected'
+
+echo "# more static shared memory than a block may have: NVRTC does not say so"
+sed 's/^    float acc = 0.0f/    __shared__ float much[13000];\n    much[threadIdx.x] = depth;\n    __syncthreads();\n    float acc = much[threadIdx.x ^ 1]/' before.cu > "$data/templates/simt/naive.cu"
+t show simt_naive | tail -n 2
+t --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 1 -q

@@ -30,3 +30,10 @@ ls -p . share/gemmtune
 env -i bin/tune list kernels | grep -c '^simt_'
 env -i bin/tune lookup 4096x4096x4096:f32:nn --arch sm_90 | head -n 1
 env -i ldd libexec/tune | awk '$2 == "=>" { print $3 }' | grep -vE '/(libc|libm|libdl|libpthread)\.so' | sed "s|$PWD/||" | sed 's/\.so.*//' | sort
+# It measures by itself, where there is a GPU: with its own program and data.
+stub=$BUILD/stub
+[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+printf 'one 1 9\n    tune lookup 64x64x64 --arch sm_90 >/dev/null && ls "$data" "$library" "$tools" >here\n' >steps
+env -i PATH="$PATH" TMPDIR="$PWD" GEMMTUNE_LIBCUDA="$stub/libcuda.so.1" tools/measure stub --steps steps >/dev/null 2>&1
+echo "[exit $?]"
+grep -cE 'measure.steps|templates|libgemmtune_cublas.so' measure-stub/one.1/here

@@ -1,10 +1,6 @@
 # A parameter for chains alone: such points are tried, proved and timed under --timing graph as they run
 # there, and nobody else is handed one.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 export GEMMTUNE_DATA=$PWD/data
 mkdir -p data/configs/kernels
 cp -R "$ROOT/templates" data/templates

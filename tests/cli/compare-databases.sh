@@ -1,9 +1,5 @@
 # Two databases beside each other: verdicts by intervals, exit codes, CSV, JSON, a page.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD
+need_stub
 printf '96x80x64\n64x96x32\n128x32x32\n32x32x96\n' > four.txt
 "$TUNE" --shapes four.txt --kernels simt_naive --budget 3 --baseline none --db a.db -q > table
 # The same winners with other times: 10 % faster, 10 % slower, the same, too wide an interval.

@@ -1,25 +1,22 @@
 # A sweep that is killed before its final leaves rows that were timed beside nothing: look-up weighs
 # them, and says what was compared.  On the stub driver, whose kernels take longer than the model
 # expects of an H200.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 sweep=(--shape 256x256x256 --kernels simt_thread1d --baseline none)
-stored() { "$TUNE" export --all --measured -q 2> /dev/null | tail -n +2 | wc -l; }
+stored() { (($("$TUNE" export --all --measured -q 2> /dev/null | tail -n +2 | wc -l) >= 3)); }
+free_again() { "$TUNE" "${sweep[@]}" --budget 3 -q > /dev/null 2> said; }
 look_up() {
     t lookup 256x256x256 --arch sm_90 --device "Stub device" "$@" |
         grep -E '^\$|^  (tier|compared|not taken) ' | sed -E 's/[0-9.]+ (us|trials?)/N \1/g; s/, made from the winner of .*//'
 }
 look_up
 "$TUNE" "${sweep[@]}" --budget 10m -q > /dev/null 2>&1 & pid=$!
-for ((i = 0; i < 300; i++)); do (($(stored) >= 3)) && break; sleep 0.1; done
+until_true stored
 { kill -9 $pid; wait $pid; } 2> /dev/null
 look_up
 "$TUNE" export --format shipped --output table.csv -q
 look_up --db table.csv
 # Until the workers have seen that their supervisor is gone, the device is taken.
-for ((i = 0; i < 60; i++)); do sleep 1; "$TUNE" "${sweep[@]}" --budget 3 -q > /dev/null 2> said && break; done
+until_true free_again
 cat said
 look_up

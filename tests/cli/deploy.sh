@@ -1,12 +1,6 @@
 # One file to deploy: exported on the stub driver, then looked up, planned, run and served where
 # there is no data folder, no compiler and no cache; and what is wrong costs a sentence.
-stub=$BUILD/stub client="$BUILD/tests/serve/calls --client"
-[[ -e $stub/libcuda.so.1 && -e $BUILD/tests/serve/calls ]] || skip "the stub driver is not built"
-[[ $BUILD != *[[:blank:]]* ]] || skip "LD_PRELOAD takes no path with a blank, as that of the library here"
-case $BUILD in */build) ;; *) skip "a sanitizer build's library needs the sanitizers in the program" ;; esac
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export LD_LIBRARY_PATH=$stub/blas:$stub GEMMTUNE_LOCKS=$PWD
+need_serve
 unset GEMMTUNE_DB
 t capture -o shapes.txt -q -- $client
 t --shapes shapes.txt --kernels simt_thread1d --budget 20 --db mine.db -q >/dev/null
@@ -21,7 +15,7 @@ t export --format deploy --db mine.db -o /nonexistent/one.gt
 t --device predict:sm_80 --shape 96x80x4 --kernels simt_naive --budget 3 --db archs.db -q >/dev/null
 t --device predict:sm_86 --shape 96x80x4 --kernels simt_naive --budget 3 --db archs.db -q >/dev/null
 t export --format deploy --db archs.db -o archs.gt | sed 's/[0-9]* KB/N KB/'
-for arch in sm_80 sm_86 sm_90; do t lookup 96x80x4 --arch $arch --db archs.gt | grep -E 'tuned for|not taken'; done
+for arch in sm_80 sm_86 sm_90; do t lookup 96x80x4 --arch $arch --db archs.gt | grep -E 'tuned for|reason'; done
 t export --format deploy --db archs.db -o measured.gt --measured
 t lookup 64x64x64 --arch sm_90 --db one.gt --json | grep -E '"(tier|kernel|workspace_bytes)"'
 t lookup 64x64x64 --arch sm_86 --db one.gt

@@ -1,10 +1,7 @@
 # One sweep over several GPUs, which the stub driver pretends to have: problems are handed out, a GPU
 # that fails costs its turn and nothing else, one problem is searched by several and decided on one.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD STUB_DEVICES=3
+need_stub
+export STUB_DEVICES=3
 for i in 1 2 3 4 5 6; do echo "$((32 + i))x64x32"; done > shapes.txt
 sweep=(--shapes shapes.txt --kernels simt_thread1d --budget 2 --baseline none --jobs 2)
 # What a database holds: problems with a final, GPUs that held one, GPUs with any trial.
@@ -22,7 +19,7 @@ print("finals of", one("SELECT count(DISTINCT problem) FROM trial WHERE stage = 
 PY
 }
 # The first GPU's last process, once it has a problem.
-process() { for ((n = 0; n < 300; n++)); do grep -qs "^GPU $1: [0-9]*x" log && break; sleep 0.1; done; pgrep -P "$2" | sed -n "$(($1 + 1))p"; }
+process() { until_true grep -qs "^GPU $1: [0-9]*x" log; pgrep -P "$2" | sed -n "$(($1 + 1))p"; }
 echo "== words"
 t --devices three --shape 64x64x64
 t --devices 3-1 --shape 64x64x64
@@ -35,12 +32,13 @@ held all.db
 echo "== the same again has nothing left to do"
 "$TUNE" --devices 0-2 "${sweep[@]}" --db all.db 2>&1 > /dev/null | grep -c ', 0 new trials'
 echo "== one breaks, another hangs, the third gets hot"
-STUB_DIES_1=5 STUB_HANGS_2=5 STUB_HEAT_0=200 timeout 60 "$TUNE" --devices all "${sweep[@]}" --db dies.db --deadline 1 > table 2> log; echo "[exit $?]"
+STUB_DIES_1=5 STUB_HANGS_2=5 STUB_HEAT_0=200 timeout 300 "$TUNE" --devices all "${sweep[@]}" --db dies.db --deadline 1 > table 2> log; echo "[exit $?]"
 grep -c '^rank' table
 held dies.db | sed 's/ on .*//'
 echo "== a process is killed, another stopped"
 rm log
-"$TUNE" --devices 0-2 "${sweep[@]}" --db kill.db --silence 3 > table 2> log & pid=$!
+# Products that take a while, so that both still have a problem then.
+STUB_WAIT_US=1000 "$TUNE" --devices 0-2 "${sweep[@]}" --db kill.db --silence 3 > table 2> log & pid=$!
 victim=$(process 1 $pid); kill -9 "$victim"
 stopped=$(process 0 $pid); kill -STOP "$stopped"
 wait $pid; echo "[exit $?]"
@@ -54,6 +52,11 @@ echo "== one problem, and the GPU that should hold its final cannot"
 STUB_DIES_0=60 "$TUNE" --devices all --shape 33x64x32 --kernels simt_thread1d --baseline none --budget 12 --db one.db > table 2> log; grep -c '^rank' table
 grep -o 'no final could be held on it.*' log
 held one.db
+echo "== too little time for all problems: none begins after it"
+for i in {1..60}; do echo "$((32 + i))x64x32"; done > many.txt
+"$TUNE" --devices 0-1 --shapes many.txt "${sweep[@]:2:2}" --budget 1s --baseline none --db late.db > table 2> log; echo "[exit $?]"
+sed -nE 's/^[0-9]+ (of 60 problems had no turn)/N \1/p' log
+grep -c 'a turn takes' log
 echo "== as JSON"
 "$TUNE" --devices 0-1 --shape 33x64x32 --shape 34x64x32 "${sweep[@]:2}" --db all.db -q --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["format"], len(d["sweeps"]))'
 echo "== interrupted"

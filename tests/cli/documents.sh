@@ -5,8 +5,6 @@
 # checks that they exist.  console: a transcript.  c NAME, cmake NAME, python NAME: a file for the commands of that page.
 case $BUILD in */build) ;; *) skip "sanitizer builds are not installed, which documents do" ;; esac
 need_nvrtc
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
 export PATH=$BUILD:$PATH
 languages='sh|sh gpu|sh slow|sh cmake|sh python|cmake CMakeLists\.txt|python [a-z]+\.py|console|text|json|csv|cuda|c|c [a-z]+\.c'
 
@@ -26,11 +24,7 @@ run_block() {
     [[ $words != "sh cmake" ]] || command -v cmake >/dev/null || return 0
     [[ $words != "sh python" ]] || python3 -m pip --version >/dev/null 2>&1 || return 0
     (
-        if [[ $words == "sh gpu" ]]; then
-            export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-            export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-            export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
-        fi
+        [[ $words != "sh gpu" ]] || need_stub
         env -u BUILD -u GEMMTUNE_DATA INSTALLED="$SCRATCH/installed" bash -e -o pipefail "$1" </dev/null >said 2>&1
     ) || { echo "$page: exit $? of"; cat "$1" said; }
     echo x >>"$SCRATCH/ran"

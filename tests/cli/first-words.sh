@@ -1,10 +1,7 @@
 # What is said while there is nothing to show yet, and how a terminal is written to.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+need_stub
 command -v script > /dev/null || skip "script (util-linux) is not installed"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD STUB_START_MS=1500
+export STUB_START_MS=1500
 sweep=(--shape 96x80x64 --kernels simt_thread1d --budget 4 --rows 1)
 
 echo "# a driver that takes its time is told of at once; first words of a pipe"

@@ -4,6 +4,10 @@ cd "$ROOT" || exit
 tools/headlines | diff db/measured/headlines.csv - || echo "type: tools/headlines --write"
 tools/headlines --table | diff <(sed -n '/^<!-- tools\/headlines -->$/,/^<!-- \/tools\/headlines -->$/p' README.md | sed '1d;$d') - ||
     echo "type: tools/headlines --write"
+for what in results grid llm; do
+    tools/headlines --$what | diff <(sed -n "/^<!-- tools\/headlines $what -->$/,/^<!-- \/tools\/headlines $what -->$/p" db/measured/README.md | sed '1d;$d') - ||
+        echo "type: tools/headlines --write"
+done
 tools/pictures --check
 (($(wc -c <README.md) <= 6144)) || echo "README.md has more than 6144 bytes"
 # A figure of the page that no table has any more is seen.
@@ -19,6 +23,19 @@ m,n,k,batch,layout,dtype,accuracy,point,us,ratio,best_ratio,untuned_us,worse_by_
 64,64,67,1,nn,f32,strict,"A=1,B=2",12,,,,,
 CSV
 tools/headlines drawn | cut -d, -f1-3
+# The tables of db/measured/README.md, of rows with quoted fields, without a ratio, and of one kind only.
+cat >db/measured/few-llm.csv <<'CSV'
+problem,m,dtype,accuracy,point,ratio
+16x64x64:bf16:nt,16,bf16,low,"A=1,B=2",1.0
+16x64x64:bf16:nt,16,bf16,low,"A=1,B=2",4.0
+8192x8192x8192:f32:nn:batch=2:accuracy=f32,8192,f32,f32,"A=1",0.5
+8192x64x64:f32:nn:accuracy=f32,8192,f32,f32,"A=1",
+CSV
+cp db/measured/few-llm.csv db/measured/few-grid.csv
+tools/headlines --results few
+tools/headlines --llm few
+tools/headlines --grid few
+tools/headlines --grid none
 tools/headlines --wrong
 echo "exit $?"
 tools/pictures

@@ -4,3 +4,7 @@ t --help | head -n 4
 t show -h | head -n 1
 t list --help | tail -n 8
 t merge --help | tail -n 8
+# Into a pipe no line is wider than 80 columns, and nothing ends with a blank.
+for command in '' $("$TUNE" help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+    "$TUNE" $command --help | grep -nE '^.{81}| $' | sed "s/^/$command: /"
+done

@@ -1,11 +1,7 @@
 # A device whose name has quotes, a line break and escapes: exports stay readable; and exports that
 # nobody could read replace no file.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+need_stub
 command -v sqlite3 > /dev/null || skip "sqlite3, which plants the rows, is not installed"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD
 STUB_NAME=$'E"v\033il\n90,measured,x' "$TUNE" --shape 96x80x64 --kernels simt_thread1d --budget 2 --db e.db -q > table
 grep -c $'\033' table
 "$TUNE" export --db e.db --format shipped -o e.csv -q

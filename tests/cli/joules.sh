@@ -1,11 +1,7 @@
 # What products cost, on a stub driver with the pace of a device whose candidates draw different power: the six
 # kinds of problems of configs/problems/energy.json in small, from the sweep to the table, by the one
 # command that a GPU is given; then what the database shows of it.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 # A device's pace: products take 0.4 to 1.5 ms, and 60 ms are queued, so that a busy machine's host is never late.
 export STUB_PACED=1 STUB_PRODUCT_US=300 STUB_CUBLASLT_US=600 STUB_WATTS=600 STUB_WATTS_SPREAD=40
 export STUB_RENEWED_US=10000
@@ -74,5 +70,44 @@ base.execute("DELETE FROM meta")
 base.commit()
 END
 chosen | cmp - before && wc -l < before
-t --shape 8x8x8 --objective energy --json
+# Those who ask by energy get it, with joules, watts and clock; who asks for what is not stored is told so.
+figures() { sed -E 's/[0-9]+\.[0-9]+/N/g; s/[0-9-]{10}T[0-9:]{8}Z/DATE/g'; }
+"$TUNE" lookup 8x8x8 --arch sm_90 --db by.db --objective energy | figures
+"$TUNE" lookup 8x8x8 --arch sm_90 --db by.db --objective edp --json > asked.json
+t lookup 8x8x8 --arch sm_80 --db by.db --objective energy
+t lookup 16x16x16 --arch sm_90 --objective edp
+t show simt_naive --problem 8x8x8 --arch sm_90 --db by.db --objective energy
+t show simt_naive --db by.db
+"$TUNE" show simt_thread1d --problem 8x8x8 --arch sm_90 --db by.db --objective energy --no-compile | sed '/^parameters/,$ d' | figures
+t show simt_thread1d BM=32 --problem 8x8x8 --arch sm_90 --db by.db --objective time --no-compile | sed -n '/^what a/,/nothing/p'
+"$TUNE" show simt_thread1d --problem 8x8x8 --arch sm_90 --db by.db --objective edp --no-compile --json > shown.json
+# Neither another driver nor another text of the kernel is ever compared with today's.
+python3 - << 'END'
+import json, sqlite3
+asked, shown = json.load(open("asked.json")), json.load(open("shown.json"))
+print(asked[0]["objective"], asked[0]["point"] == shown["point"], asked[0]["joules"] == 1e-9, sorted(e["best"] for e in shown["energies"]))
+base = sqlite3.connect("by.db")
+columns = [c[1] for c in base.execute("PRAGMA table_info(device)")]
+base.execute("INSERT INTO device SELECT " + ", ".join({"id": "max(id) + 1", "driver": "12080"}.get(c, c) for c in columns) + " FROM device")
+other = base.execute("SELECT max(id) FROM device").fetchone()[0]
+rest = "error, watts, clock_mhz, launches, counted"
+base.execute("INSERT INTO energy SELECT ?, problem, kernel, signature, point, us, joules / 1e6, %s, 1000 FROM energy" % rest, (other,))
+base.execute("INSERT INTO energy SELECT device, problem, kernel, 'of old', point, us, joules / 1e9, %s, at FROM energy WHERE kernel <> 'cublaslt'" % rest)
+base.commit()
+END
+"$TUNE" lookup 8x8x8 --arch sm_90 --db by.db --objective energy | figures | grep -E 'energy  |taken'
+# A sweep by energy as JSON, and on two GPUs: each measures what it has decided.
+one=(--kernels simt_naive --budget 2 --objective energy -q --json)
+"$TUNE" --shape 8x8x8 "${one[@]}" --db one.db > sweep.json
+STUB_DEVICES=2 "$TUNE" --devices all --shape 8x8x8 --shape 8x8x16 "${one[@]}" --db two.db > devices.json
+python3 - << 'END'
+import json, sqlite3
+sweep, devices = json.load(open("sweep.json")), json.load(open("devices.json"))
+for d in [sweep] + sorted(devices["sweeps"], key=lambda s: s["problems"][0]["problem"]):
+    print(d["objective"], sorted({(e["problem"], e["kernel"]) for e in d["energies"]}), len(d["costs"]), d["costs"][0]["entries"] > 0)
+print(sqlite3.connect("two.db").execute("SELECT count(DISTINCT device), count(DISTINCT problem), count(*) = count(DISTINCT device || ' ' || problem || kernel || point) FROM energy").fetchone())
+END
+# What cannot be measured leaves the sweep's own result.
+STUB_METER=none "$TUNE" --shape 8x8x8 "${one[@]}" --db one.db 2> why | grep -c '"candidates"'; cat why
+t --queue postgresql:///none --compile-only --objective energy --arch sm_90
 t --shape 8x8x8 --objective energy --device predict:sm_90 --kernels simt_naive --budget 3 -q 2>&1 | tail -n 2

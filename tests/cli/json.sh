@@ -1,9 +1,5 @@
 # The documents of --json, by their keys: on the stub driver, which measures.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 all=$PWD/all-keys
 keys() { tee -a "$all" | grep -oE '"[a-z_0-9]+":|^!.*|^\[exit.*' | LC_ALL=C sort -u | paste -sd' ' | fold -sw 100 | sed 's/ *$//'; }
 t --shape 96x80x64 --kernels simt_thread1d --budget 2 --db one.db -q --json | keys

@@ -1,9 +1,5 @@
 # The measured path, on a driver, compiler and cuBLASLt that tests/faults builds for the purpose.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 sweep=(--shape 96x80x64 --kernels simt_thread1d --budget 4)
 t "${sweep[@]}" --rows 2
 t "${sweep[@]}" --rows 1 --arch sm_90 -q

@@ -17,3 +17,9 @@ for command in "list kernels" "export" "export --format json" "lookup 64x64x64 -
     echo "[exit $?]"
     cat said
 done
+# Below /dev there are plain files, too: they are written anew, and not after what they have.
+shared=$(mktemp /dev/shm/gemmtune-XXXXXX)
+echo '64x64x64:f32:nn count=1 weight=2' > one.txt
+for _ in 1 2; do "$TUNE" capture --merge one.txt -q -o "$shared"; done
+grep -c '^64x64x64' "$shared"
+rm "$shared"

@@ -4,3 +4,9 @@ t --arch sm_86 --shape 512x512x512 --kernels simt_thread2d --budget 12 --rows 3 
 t --arch sm_86 --shape 512x512x512 --kernels simt_thread2d --budget 12 --rows 1 | sed '/^= cannot be told/d'
 t --arch sm_86 --shape 512x512x512 --kernels simt_thread2d --budget 12 --json -q | head -n 12
 t --device predict:sm_90 --shape 256x256x256:f32:tn --kernels simt_thread2d --epilogue bias+relu --budget 4 -n 1
+echo "# a profile of one's own"
+sed 's/"RTX 3090 (profile)"/"RTX 3060 (profile)"/; s/"sms": [0-9]*/"sms": 28/' "$ROOT/configs/devices/sm_86.json" > rtx3060.json
+t --device predict:rtx3060.json --shape 4096x4096x64 --kernels simt_naive --budget 1 -n 1 -q
+sed 's/"cc": 86/"cc": 85/' rtx3060.json > sm_85.json
+t --device predict:sm_85.json --shape 64x64x64
+t --device predict:none.json --shape 64x64x64

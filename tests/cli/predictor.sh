@@ -18,11 +18,28 @@ awk '$1 == "f32/f32" && $2 >= 20 && $6 < 8 && $6 < $3 { print "the trees lose le
 head -n 2 own.ranking | cut -c1-20
 t doctor --predictor --leave-out --from "$trials" --json -q | grep -oE '"[a-z0-9]+":' | sort -u | tr '\n' ' '
 echo
+# What was chosen for each problem, as a table; a ranking that is improved is compared with.
+"$TUNE" doctor --predictor --leave-out --onto own.ranking --from "$trials" --csv choices.csv -q | sed -n '/^all kinds/,$p' | sed 's/lose .*/lose/' | cut -c1-32
+head -n 1 choices.csv
+awk -F, 'NR > 1 { ways[$5]++ } END { for (way in ways) print way, (ways[way] >= 20) }' choices.csv | sort
 t doctor --predictor --leave-out --from nowhere.csv
 # Measured on the stub driver, whose times are made up: two kernels, and both together.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 t --shape 64x64x64 --kernels simt_thread1d,simt_naive --budget 12 -q >/dev/null
 t doctor --predictor -q
+# Trials that were kept as a short text teach what the database taught.
+"$TUNE" --shape 64x48x32 --shape 96x48x40 --kernels simt --baseline none --budget 12 --db own.db -q >/dev/null
+"$TUNE" export --db own.db --format trials -q | gzip >own-trials.gz
+"$TUNE" doctor --predictor --learn one.ranking --db own.db -q >/dev/null
+"$TUNE" doctor --predictor --learn two.ranking --from own-trials.gz -q >/dev/null
+diff <(grep ^point one.ranking) <(grep ^point two.ranking) && grep -c ^point one.ranking
+gzip -dc own-trials.gz | sed '3s/6/7/' | gzip >bad-trials.gz
+t doctor --predictor --leave-out --from bad-trials.gz
+# A page of tune report holds the same trials; its times are rounded, and it has no clocks.
+arch=$(gzip -dc own-trials.gz | awk '$1 == "device" { print $2; exit }')
+"$TUNE" report --db own.db --html own.html -q >/dev/null
+"$(dirname "$TUNE")/tools/page-trials" "$arch" own.html | gzip >page-trials.gz
+trials_of() { gzip -dc "$1" | awk 'NF == 4 && $1 ~ /,/ { print $1, $4 }' | sort; }
+diff <(trials_of own-trials.gz) <(trials_of page-trials.gz) && echo "the page has all $(trials_of page-trials.gz | wc -l) trials"
+"$TUNE" doctor --predictor --learn page.ranking --from page-trials.gz -q >/dev/null
+diff <(sed -n 2p one.ranking) <(sed -n 2p page.ranking) && echo "a ranking of the same arch is learned of them"

@@ -1,9 +1,5 @@
 # Stored winners timed again, on the stub driver: held, lost, failed, absent.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 # With one kernel alone, look-up hands out none that competes with it.
 export GEMMTUNE_DATA=$PWD/data
 mkdir -p data/configs/kernels

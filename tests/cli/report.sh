@@ -1,9 +1,6 @@
 # The page of tune report: its data are those of the database, and foreign texts cannot leave them.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD STUB_NAME='</script><b>H'
+need_stub
+export STUB_NAME='</script><b>H'
 printf '96x80x64\n64x96x32 count=3 weight=30\n' > two.txt
 "$TUNE" --shapes two.txt --kernels simt_naive,simt_thread1d --budget 6 --db t.db -q > table
 
@@ -66,7 +63,9 @@ echo '{"format": "gemmtune recheck 1"}' > old.json
 "$TUNE" report --db t.db --html none.html --recheck old.json; echo "exit $?"
 "$TUNE" report --db t.db --html none.html --recheck missing.json; echo "exit $?"
 echo "# beside a sweep it writes until it is told to stop"
-timeout -s INT 8 "$TUNE" report --db t.db --html watched.html --watch
+"$TUNE" report --db t.db --html watched.html --watch & pid=$!
+until_true grep -qs 'http-equiv="refresh"' watched.html
+kill -INT $pid; wait $pid
 grep -c 'http-equiv="refresh"' watched.html
 echo "# times of a model are no measured ones, and a disk that is full has a name"
 "$TUNE" --device predict:sm_86 --shape 64x64x64 --kernels simt_naive --budget 12 --db p.db -q > /dev/null

@@ -1,7 +1,5 @@
 # Rows of an older text taken over without a GPU where both texts give the same machine code.
 need_nvrtc
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
 mkdir -p older/configs/kernels
 cp -R "$ROOT/templates" older/templates
 cp -R "$ROOT"/configs/{devices,formulas} older/configs/
@@ -66,10 +64,10 @@ echo '#error "not to be compiled"' >>$template
 short
 # A database, whose rows the stub driver has measured.
 again
-stubbed() {
-    GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13 GEMMTUNE_LOCKS=$PWD \
-        GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1 t "$@"
-}
+stubbed() (
+    need_stub
+    t "$@"
+)
 for shape in 64x64x64 96x80x64; do
     stubbed --shape $shape --kernels simt_thread1d --strategy exhaustive --values $values --db m.db -q >/dev/null
 done

@@ -1,10 +1,7 @@
 # What a sweep shows on terminals of three widths: no line is wider, the last one of a problem stays.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+need_stub
 command -v script > /dev/null || skip "script (util-linux) is not installed"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD TERM=xterm
+export TERM=xterm
 printf '96x80x64\n128x128x128\n' > two.txt
 
 # The screen that is left at the end: of each line what stands behind its last carriage return, up
@@ -38,14 +35,18 @@ seq 40 | sed 's/.*/64x&x32/' > forty.txt
 "$TUNE" --shapes forty.txt --kernels simt_naive --budget 3s --rows 1 --baseline none --db f.db 2>&1 > table |
     grep -E 'a problem:|had no turn' | sed -E 's/[0-9]+ of 40.*/N of 40 problems had no turn/'
 echo "# the rung of a ladder"
-timeout -s INT 6 "$TUNE" ladder --shape 64x96x32 --trials 1 --db l.db 2>&1 > table | grep -E '^rung [12],' | head -n 2
+"$TUNE" ladder --shape 64x96x32 --trials 1 --db l.db > table 2> rungs & pid=$!
+until_true grep -qs '^rung 2,' rungs
+kill -INT $pid; wait $pid
+grep -E '^rung [12],' rungs
 echo "# what is printed for people fits; what is for programs stays whole"
 for width in 40 80; do
     for command in "--shape 96x80x64 --kernels simt_naive --budget 1 --db t.db -q" "list kernels" "list strategies" "--help" \
         "doctor" "lookup 512x512x512 --arch sm_90" "show simt --problem 512x512x512 --no-compile" \
-        "export --db t.db"; do
+        "export --db t.db" "bench --shape 96x80x64 --rounds 5 --db t.db" "recheck --rounds 5 --db t.db" \
+        "compare t.db f.db" "try simt_naive --problem 96x80x64" "lookup 96by80x17 --arch sm_90" "ladder --frob"; do
         script -qec "stty cols $width; '$TUNE' $command" /dev/null < /dev/null > said
-        tr -d '\r' < said | sed -E 's/\x1b\[[0-9;]*[mK]//g' > screen
+        sed -E 's/\r$//; s/.*\r\x1b\[K//; s/\x1b\[[0-9;]*m//g' said > screen
         awk -v width=$width -v command="${command%% *}" 'length > width { wide++ }
             END { print width, command, NR ? "" : "nothing printed", wide ? "too wide" : "" }' screen
         [[ $command != --shape* ]] || sed -E 's/[0-9]+\.[0-9]+/N/g; s/ +N/ N/g' screen | head -n 3

@@ -1,12 +1,6 @@
 # Capturing and serving in odd places: planted links, pipes, folders that are not there, programs
 # with odd names.
-stub=$BUILD/stub client="$BUILD/tests/serve/calls --client"
-[[ -e $BUILD/libgemmtune_cublas.so && -e $BUILD/tests/serve/calls ]] || skip "the stub of cuBLAS is not built"
-[[ $BUILD != *[[:blank:]]* ]] || skip "LD_PRELOAD takes no path with a blank, as that of the library here"
-case $BUILD in */build) ;; *) skip "a sanitizer's library cannot be preloaded into a program that has none" ;; esac
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export LD_LIBRARY_PATH=$stub/blas:$stub GEMMTUNE_LOCKS=$PWD
+need_serve
 library=$BUILD/libgemmtune_cublas.so
 unset GEMMTUNE_DB
 echo "-- a link that somebody planted beside a report is not followed"
@@ -17,16 +11,25 @@ cat precious
 grep -c '^process' report.txt
 echo "-- a pipe is written to, not replaced"
 mkfifo pipe
-timeout 20 cat pipe > piped & reader=$!
-LD_PRELOAD=$library GEMMTUNE_REPORT=pipe GEMMTUNE_SERVE=0 timeout 20 $client
+timeout 300 cat pipe > piped & reader=$!
+LD_PRELOAD=$library GEMMTUNE_REPORT=pipe GEMMTUNE_SERVE=0 timeout 300 $client
 [[ -p pipe ]] && echo "the pipe is there" && wait $reader
 grep -c '^process' piped
+echo "-- what is open is written to by its name, too: after what it has, and nothing takes the place of the name"
+open=/proc/self/fd/1 # as /dev/stdout, which root would have replaced for everybody
+LD_PRELOAD=$library GEMMTUNE_REPORT=$open GEMMTUNE_SERVE=0 $client > opened.txt
+sed 's/process [0-9]*/process N/; 1q' opened.txt
+echo '64x64x64:f32:nn count=1 weight=2' > one.txt
+{ echo "first"; "$TUNE" capture --merge one.txt -q -o $open; } > opened.txt
+cat opened.txt
 echo "-- a full disk, files of no size and a standard error that nobody reads cost nothing else"
 # odd SETTING...: the program with settings; its output and its exit code.
-odd() { env LD_PRELOAD="$library" GEMMTUNE_SERVE=0 "$@" timeout 20 $client; echo "[exit $?]"; }
+odd() { env LD_PRELOAD="$library" GEMMTUNE_SERVE=0 "$@" timeout 300 $client; echo "[exit $?]"; }
 odd GEMMTUNE_CAPTURE=/dev/full GEMMTUNE_REPORT=/dev/full 2>&1
 (ulimit -f 0 && odd GEMMTUNE_CAPTURE=captured.txt GEMMTUNE_REPORT=limited.txt) 2>&1 | cat
-ls captured.txt* limited.txt* 2>/dev/null
+ls captured.txt.* limited.txt* 2>/dev/null # captured.txt is there, and empty, if it was written before the first product
+[[ ! -s captured.txt ]] || echo "captured.txt has a size"
+rm -f captured.txt
 mkfifo dead
 : < dead & reader=$!
 exec 5> dead
@@ -37,8 +40,8 @@ exec 5>&-
 rm dead
 echo "-- a policy that never ends is not waited for"
 rm -f pipe && mkfifo pipe
-LD_PRELOAD=$library GEMMTUNE_POLICY=pipe timeout 20 $client
-timeout 20 "$TUNE" capture --merge pipe -o none.txt 2>&1
+LD_PRELOAD=$library GEMMTUNE_POLICY=pipe timeout 300 $client
+timeout 300 "$TUNE" capture --merge pipe -o none.txt 2>&1
 echo "-- what cannot be written is said before the program runs"
 t capture -o nowhere/shapes.txt -- $client
 mkdir folder
@@ -74,3 +77,14 @@ unset TMPDIR
 echo "-- no room for the set, once the program has ended: the set is printed, the exit code is the program's"
 mkdir full && t capture -q -o full/shapes.txt -- bash -c "$client; code=\$?; rmdir full; exit \$code"
 mkdir full && t capture -q -o full/shapes.txt -- bash -c "$client; rmdir full"
+echo "-- a signal that leaves a core file is the program's: this process leaves none"
+if command -v python3 > /dev/null; then
+    (ulimit -c unlimited 2>/dev/null; python3 - "$TUNE" << 'END'
+import os, sys
+status = os.spawnl(os.P_NOWAIT, sys.argv[1], "tune", "capture", "-q", "-o", "killed.txt", "--", "bash", "-c", "kill -SEGV $$")
+status = os.waitpid(status, 0)[1]
+if os.WTERMSIG(status) != 11 or os.WCOREDUMP(status):
+    print(f"status {status}")
+END
+    ) 2> /dev/null
+fi

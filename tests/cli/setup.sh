@@ -37,7 +37,7 @@ FAKE
 cat > fake2/python3 <<'FAKE'
 #!/bin/sh
 [ "$3" = --version ] && exit
-exec sleep 60
+exec sleep 600
 FAKE
 chmod +x fake2/*
 echo "== apt"
@@ -46,18 +46,17 @@ echo "== pip"
 setup=(env HOME="$PWD" CUDA_HOME= CUDA_PATH= VIRTUAL_ENV= CONDA_PREFIX= PATH="$PWD/fake2:$PATH" SETUP_PATIENCE=3 SETUP_TELLS=1 tree/tools/setup)
 if [[ ! -d /usr/local/cuda ]]; then
     hide=()
-elif unshare -m true 2> /dev/null; then
-    hide=(unshare -m bash -c 'for cuda in /usr/local/cuda*/; do mount -t tmpfs none "$cuda"; done; "$@"' hide)
+elif [[ $(id -u) == 0 ]] && unshare -m true 2> /dev/null; then
+    hide=(unshare -m)
+elif unshare -rm true 2> /dev/null; then
+    hide=(unshare -rm)
 else
-    hide=(cat said-elsewhere)
-    printf '%s\n' "setup: no NVRTC here; installing the wheel of tools/nvrtc-13.txt (60 to 90 MB) into .deps" \
-        "setup: still at it after N s" "setup: given up after N s" \
-        "setup: NVRTC is missing: gemmtune builds, but cannot compile kernels" > said-elsewhere
-    setup=()
+    skip "the toolkit can be hidden only by root, or by who may have namespaces"
 fi
+[[ ! ${hide[*]} ]] || hide+=(bash -c 'for cuda in /usr/local/cuda*/; do mount -t tmpfs none "$cuda"; done; "$@"' hide)
 begin=$SECONDS
 "${hide[@]}" "${setup[@]}" 2>&1 | grep -v clang-format | sed -E 's/after [0-9]+ s/after N s/; s/(cannot compile kernels);.*/\1/' | uniq | head -n 4
-((SECONDS - begin < 20)) && echo "and it ended"
+((SECONDS - begin < 300)) && echo "and it ended"
 # What another processor needs is asked for by its own target only.
 PATH=$PWD/fake2:$PATH tree/tools/setup --check --cross no-such-processor 2>&1
 echo "[exit $?]"

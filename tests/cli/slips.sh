@@ -32,10 +32,17 @@ t lookup --problem 64x64x64 -s 80x80x80 --arch sm_90 | grep -E '^[0-9]|exit'
 t lookup --arch sm_90
 t show simt_naive --shape 64x64x64 --no-compile | head -n 2
 t "${common[@]:0:4}" -p 64x64x64 --budget 1 -q -n 1 | grep -c PREDICTED
-# Other signs between the sizes, a minus in front of them.
-t lookup 64X64X64 --arch sm_90
-t lookup '64*64*64' --arch sm_90
-t lookup 64×64×64 --arch sm_90
+# Words of other programs: other signs between the sizes, sizes on their own, a GPU's name.
+t lookup 64X64X64 '64*64*64' 64×64×64 64,64,64 --arch sm_90 | grep '^64'
+t lookup 64,64,64 --arch H100 --dtype half --layout NT | head -n 2
+t lookup 64x64,64 --arch sm_90
+t lookup 64x64x64:f32 --dtype f16 --arch sm_90
+t lookup 64 64 64 --arch sm_90
+t --m 64 --n 64 --k 64
+t 64x64x64 --gpu h100
+t ladder --budget 9
+t lookup 64x64x64 --arch ampere
+t lookup 64x64x64 --arch v100
 t lookup 64xx64 --arch sm_90
 t lookup -1x10x10 --arch sm_90
 # Sets of the data folder have short names; a file here of the same name comes first.

@@ -8,15 +8,36 @@ variant() { mkdir "$1" && cp own/* "$1" && sed -i "$2" "$1/rows.cu"; }
 variant swapped 's/gt_offset_b(args, k, column)/gt_offset_b(args, column, k)/'
 variant beyond 's/gt_offset_b(args, k, column)/gt_offset_b(args, k + 1, column)/'
 variant broken 's/fmaf(/fmax3(/'
+# What templates of one's own have: plain __shared__, and a variable that nothing uses.
+shared() { variant "$1" 's/^    float acc/    __shared__ float row[THREADS]; int unused;\n&/; s/float value = \(.*\);/row['"$2"'] = \1; float value = row['"$2"'];/'; }
+shared plain threadIdx.x
+shared outside 'threadIdx.x + 1'
+shared clusters threadIdx.x && sed -i 's/"cdiv(M, ROWS) \*.*)"/"2 * cdiv(M, ROWS) * cdiv(N, THREADS)"/; s/"block": /"cluster": [2], &/; s/"min_cc": 75/"min_cc": 90/' clusters/rows.json
 try=(try rows --problem 512x512x512 --on cpu)
 t "${try[@]}" --kernels-dir own
 t try rows ROWS=8 --problem 60x70x50:f32:tt:beta=1:epi=relu --on cpu --kernels-dir own
 t "${try[@]}" --kernels-dir swapped
 t "${try[@]}" --kernels-dir beyond
 t "${try[@]}" --kernels-dir broken
+t "${try[@]}" --kernels-dir plain
+t "${try[@]}" --kernels-dir outside
+t "${try[@]}" --kernels-dir clusters --arch sm_90
+variant endless 's/k++/k += 0/'
+t "${try[@]}" --kernels-dir endless --deadline 1
 mkdir bet && cp own/* bet && sed -i 's/{"if": "THREADS < 2/{"if": "M >= 512", "kind": "bet", "why": "for many rows"}, &/' bet/rows.json
 t "${try[@]}" --kernels-dir bet # bets leave no small problem: they do not count
 t try rows --problem 8x512x512 --on cpu --kernels-dir bet
+# Constraints are those of --arch, whose SMs are more than an emulator's; bets are told of.
+mkdir many && cp own/* many && sed -i 's/{"if": "THREADS < 2/{"if": "SMS == 82", "kind": "bet", "why": "for RTX 3090"}, &/' many/rows.json
+t "${try[@]}" --kernels-dir many
+t "${try[@]}" --kernels-dir many --arch sm_90
+sed -i 's/"SMS == 82", "kind": "bet"/"SMS >= 128"/' many/rows.json
+t "${try[@]}" --kernels-dir many | head -n 2
+# No GPU has so much static shared memory.
+variant large 's/^    float acc/    __shared__ float row[13000]; row[threadIdx.x] = 0; gt_sync();\n&/; s/float value = \(.*\);/float value = \1 + row[threadIdx.x ^ 1];/'
+t "${try[@]}" --kernels-dir large
+variant tile 's/^    float acc/    GT_STATIC_SHARED(float, tile, [13000]); tile[threadIdx.x] = 0;\n&/'
+t "${try[@]}" --kernels-dir tile | tail -n 3
 t "${try[@]}" --kernels-dir own --json
 t "${try[@]}" --kernels-dir own --keep kept -q | tail -n 1
 (cd kept && ls)
@@ -25,10 +46,7 @@ t try rows --problem 8x8x8 --on cpu --kernels-dir own
 t try rows --problem 8x8x8:f16 --on cpu --kernels-dir own
 t try rows --on cpu
 t try simt_naive --problem 64x64x64
-stub=$BUILD/stub
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 t try simt_thread1d --problem 96x80x64
 t try simt_thread1d --problem 96x80x64 --device predict:sm_86
 t try planted FAULT=3 --kernels-dir "$ROOT/tests/faults/kernels" --problem 96x80x64

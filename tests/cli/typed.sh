@@ -1,9 +1,5 @@
 # Operands of every type from the sweep to the table, on the stub driver and the stub cuBLASLt.
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
-export GEMMTUNE_LOCKS=$PWD # the lock of the stub device is this test's own
+need_stub
 kernels=(--kernels-dir "$ROOT/tests/gpu/typed" --kernels typed)
 t --shape 96x80x64:bf16 "${kernels[@]}" --budget 3 --rows 1
 printf '96x80x64\n40x24x32:f32:nt:lda=64\n' > set.txt

@@ -2,8 +2,7 @@
 # neither GEMMTUNE_DATA nor a library of the loader's.
 case $BUILD in */build) ;; *) skip "a sanitizer build's library needs the sanitizers in the program" ;; esac
 command -v python3 >/dev/null || skip "Python is not installed"
-stub=$BUILD/stub
-[[ -e $stub/libcuda.so.1 ]] || skip "the stub driver is not built"
+need_stub
 wheel=$("$ROOT/tools/wheel" "$BUILD" 9.9) || exit
 name=${wheel##*/}
 echo "${name/$(uname -m)/MACHINE}"
@@ -20,8 +19,6 @@ fi
 rm "$wheel"
 find site -name '*.so.*' -newermt 1970-01-01 | sed 's/\.so.*//; s|.*/||' | sort
 (cd site && ls -d gemmtune/*.py gemmtune/py.typed gemmtune/share/gemmtune/*)
-export GEMMTUNE_LIBCUDA=$stub/libcuda.so.1 GEMMTUNE_LIBNVRTC=$stub/libnvrtc.so.13
-export GEMMTUNE_LIBCUBLASLT=$stub/libcublasLt.so.13 GEMMTUNE_LIBNVML=$stub/libnvidia-ml.so.1
 t export --format deploy --db "$ROOT/db/shipped" --problem 64x64x64 -o one.gt -q --arch sm_90
 export GEMMTUNE_HEADER=$ROOT/src GEMMTUNE_DB=
 unset GEMMTUNE_DATA
@@ -35,6 +32,10 @@ grep -cE '\.\.\. ok$' said
 python3 "$ROOT/tests/python/test_gradients.py" >said 2>&1 || cat said
 tail -n 1 said | grep -o '^OK'
 python3 "$ROOT/tests/python/test_torch.py" 2>&1 | grep -oE "skipped .*" | sort -u | grep -c PyTorch
+# Its type hints, where mypy is installed.
+if python3 -m mypy --version >/dev/null 2>&1; then
+    python3 -m mypy --ignore-missing-imports --cache-dir=/dev/null site/gemmtune | grep -v '^Success'
+fi
 echo "-- as a program finds it"
 python3 -c 'import gemmtune; print(gemmtune.lookup("4096x4096x4096:bf16:nt", "sm_90", "NVIDIA H200").tier < gemmtune.Tier.NONE)'
 GEMMTUNE_LIBRARY=/nonexistent python3 -c 'import gemmtune' 2>&1 | tail -n 1

@@ -54,11 +54,11 @@ static void *work(void *context)
     struct gt_pq *pq = NULL;
     char name[32];
     int64_t left;
-    bool taken = true;
+    bool taken = true, known;
     int rc = GT_EIO;
 
     for (int i = 0; i < 10 && rc; i++) /* a server with two cores is slow to take 256 connections */
-        rc = gt_pq_open(&pq, self->address, &self->err);
+        rc = gt_pq_open(&pq, self->address, NULL, &self->err);
     if (!rc)
         self->err.code = GT_OK;
     snprintf(name, sizeof(name), "w%p", context);
@@ -72,7 +72,7 @@ static void *work(void *context)
             break;
         self->take[self->count] = 1e3 * (now() - began);
         ended = now();
-        rc = gt_queue_put(pq, job.id, name, 100, result, self->bytes, true, &self->err);
+        rc = gt_queue_put(pq, job.id, name, 100, result, self->bytes, true, &known, &self->err);
         self->finish[self->count++] = 1e3 * (now() - ended);
     }
     gt_pq_close(pq);
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     size_t done = 0;
     bool added;
     char problem[64];
-    int rc = jobs && workers && worker ? gt_pq_open(&pq, argv[1], &err) : GT_ESYNTAX;
+    int rc = jobs && workers && worker ? gt_pq_open(&pq, argv[1], NULL, &err) : GT_ESYNTAX;
 
     if (!rc)
         rc = gt_queue_create(pq, &err);

@@ -2,10 +2,11 @@
 """proxy.py - a network between tuners and the queue's server, for tests: it forwards from one unix
 socket to another until it is told to fail.
 
-    proxy.py LISTEN SERVER
+    proxy.py LISTEN SERVER [SECONDS]
 
 SIGUSR1: every connection is cut, and new ones are for two seconds.  SIGUSR2: for two seconds nothing
-is forwarded, while connections stay open."""
+is forwarded, while connections stay open.  SECONDS: the answer to a statement that counts trials
+takes so long, byte by byte."""
 import asyncio
 import os
 import signal
@@ -16,12 +17,26 @@ cut_until = silent_until = 0.0
 writers = set()
 
 
-async def pump(reader, writer):
+async def trickle(data, writer):
+    pause = float(sys.argv[3]) / len(data)
+    for i in range(len(data)):
+        writer.write(data[i : i + 1])
+        await writer.drain()
+        await asyncio.sleep(pause)
+
+
+async def pump(reader, writer, asked, answers):
     writers.add(writer)
     try:
         while data := await reader.read(65536):
             while time.monotonic() < silent_until:
                 await asyncio.sleep(0.1)
+            if answers and asked and len(data) > 20:
+                asked.clear()
+                await trickle(data, writer)
+                continue
+            if not answers and b"count(j.id)" in data and len(sys.argv) > 3:
+                asked.append(True)
             writer.write(data)
             await writer.drain()
     except OSError:
@@ -40,7 +55,8 @@ async def serve(reader, writer):
     except OSError:
         writer.close()
         return
-    await asyncio.gather(pump(reader, there[1]), pump(there[0], writer))
+    asked = []
+    await asyncio.gather(pump(reader, there[1], asked, False), pump(there[0], writer, asked, True))
 
 
 def cut():

@@ -20,14 +20,14 @@ make_server() {
     "${as[@]}" env HOME="$place" initdb -D "$place/data" -U tuner -A trust >"$place/initdb.log" 2>&1 || { cat "$place/initdb.log" && return 1; }
 }
 
-# start_server: also after a kill; the server's own recovery is part of the test.
+# start_server [OPTION of postgres]...: also after a kill; the server's own recovery is part of the test.
 start_server() {
     rm -f "$place/data/postmaster.pid"
-    "${as[@]}" env HOME="$place" postgres -D "$place/data" -k "$place/socket" -c listen_addresses= -c max_connections=300 \
+    "${as[@]}" env HOME="$place" postgres -D "$place/data" -k "$place/socket" -c listen_addresses= -c max_connections=300 "$@" \
         >>"$place/server.log" 2>&1 &
     server=$!
     local i
-    for ((i = 0; i < 100; i++)); do
+    for ((i = 0; i < 600; i++)); do
         psql -h "$place/socket" -U tuner -d postgres -c 'SELECT 1' >/dev/null 2>&1 && return
         sleep 0.2
     done
@@ -35,4 +35,4 @@ start_server() {
     return 1
 }
 
-sql() { psql -h "$place/socket" -U tuner -d postgres -XAtqc "$1"; }
+sql() { psql -h "$place/socket" -U tuner -d "${PGDATABASE:-postgres}" -XAtqc "$1"; }

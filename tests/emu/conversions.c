@@ -146,7 +146,7 @@ int main(void)
     snprintf(include, sizeof include, "%s/templates", data_dir);
     snprintf(source, sizeof source, "%s/tests/emu/conversions.cu", data_dir);
     snprintf(path, sizeof path, "%s/conversions.so", folder);
-    if (gt_emu_open(&object, include, source, path, &err)) {
+    if (gt_emu_open(&object, include, source, path, true, &err)) {
         printf("Bail out! %s\n", err.msg);
         return 1;
     }

@@ -72,6 +72,7 @@ static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
     *job = (struct job){.emu = {.kernel = kernel,
                                 .point = *point,
                                 .types = *types,
+                                .strict = true,
                                 .layouts = ~0u,
                                 .data_dir = place->data_dir}};
     if (!place->all) {

@@ -15,6 +15,10 @@
 #define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
+/* Blocks run one after the other, so one array does for all of them. It keeps what the block before
+ * left, where a GPU's is undefined; GT_STATIC_SHARED is filled with NaN for each block. Blocks of a
+ * cluster run side by side: execute.c refuses those. */
+#define __shared__       static
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 struct gt_emu_index {

@@ -11,11 +11,14 @@
 
 #include "build.h"
 #include "base/err.h"
+#include "hang.h"
 #include "machine.h"
 #include "operands.h"
 #include "problem/problem.h"
 #include "kernel/render.h"
 #include "served.h"
+#include "shrink.h"
+#include "statics.h"
 #include "tensor_maps.h"
 #include "tests/serves.h"
 
@@ -49,7 +52,10 @@ static int compile(struct build *build, struct gt_err *err)
     snprintf(object, sizeof object, "%s.so", source);
     int status = write_file(source, &build->source, err);
     if (!status)
-        status = gt_emu_open(&build->object, job->kernel->include_dirs, source, object, err);
+        status = gt_emu_open(&build->object, job->kernel->include_dirs, source, object, job->strict,
+                             err);
+    if (!status && !job->strict)
+        status = gt_emu_check_statics(object, err);
     return status;
 }
 
@@ -142,6 +148,13 @@ static int launch_all(const struct build *build, const struct gt_geometry *geome
         launch.must_wait = from->pdl && i == 0;
         if (!launch.entry)
             return gt_err_set(err, GT_ECONFIG, "the template has no entry %s", from->entry);
+        if (from->cluster[0] * from->cluster[1] * from->cluster[2] > 1 &&
+            strstr(build->source.text, "__shared__"))
+            return gt_err_set(
+                err, GT_ECONFIG,
+                "launch %zu (%s) has clusters: for the emulator their blocks' shared "
+                "memory must be GT_STATIC_SHARED or GT_DYNAMIC_SHARED, not __shared__",
+                i, from->entry);
         int status = gt_emu_run(&launch, err);
         if (status)
             return gt_err_prefix(err, status, "launch %zu (%s)", i, from->entry);
@@ -206,11 +219,6 @@ static int fit_case(const struct build *build, const struct gt_emu_case *cases,
     return GT_OK;
 }
 
-static double multiply_adds(const struct gt_problem *problem)
-{
-    return (double)problem->m * (double)problem->n * (double)problem->k * (double)problem->batch;
-}
-
 /* Runs a problem that the candidate is valid for, under both schedules (job->once: one of them). */
 static int run_problem(struct build *build, const struct gt_candidate *candidate,
                        const struct gt_emu_case *cases, struct gt_emu_tally *tally,
@@ -233,6 +241,8 @@ static int run_problem(struct build *build, const struct gt_candidate *candidate
         /* The sanitizers end the process: let the log name the case first. */
         printf("%s, schedule %d\n", text, second);
         fflush(stdout);
+        if (build->job->seconds)
+            gt_emu_limit(build->job->seconds);
         if (run_once(build, candidate, &geometry, cases, second, &wrong)) {
             printf("FAILED: %s\n", wrong.msg);
             tally->failed++;
@@ -241,6 +251,14 @@ static int run_problem(struct build *build, const struct gt_candidate *candidate
         }
     }
     return GT_OK;
+}
+
+/* A GPU with few SMs and, where the job names it, the compute capability that was asked for. */
+static void take_device(struct gt_device *device, const struct gt_emu_job *job, int sms)
+{
+    gt_emu_device(device, job->kernel, sms);
+    if (job->cc)
+        device->cc = job->cc;
 }
 
 /* Runs the case, if it is one for the point and has no more multiply-adds than `most`. */
@@ -256,10 +274,10 @@ static int run_case(struct build *build, const struct gt_emu_case *cases, double
 
     for (int sms = 1; sms <= GT_EMU_SEVERAL_SMS && !status && !found;
          sms += GT_EMU_SEVERAL_SMS - 1) {
-        gt_emu_device(&device, job->kernel, sms);
+        take_device(&device, job, sms);
         status = fit_case(build, cases, &problem, &candidate, &found, err);
     }
-    if (status || !found || multiply_adds(&problem) > most)
+    if (status || !found || gt_emu_multiply_adds(&problem) > most)
         return status;
     return run_problem(build, &candidate, cases, tally, err);
 }
@@ -372,93 +390,6 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
     return status;
 }
 
-/* Sizes of at least `modulus` that leave the same remainder by it, so that edges and alignment stay
- * those of the problem. */
-static int64_t reduced(int64_t size, int64_t modulus)
-{
-    return size < 2 * modulus ? size : size % modulus + modulus;
-}
-
-/* The problem with smaller sizes; what a row or a matrix is longer than its contents stays by
- * `modulus` as well. */
-static void reduce(struct gt_problem *to, const struct gt_problem *from, int64_t modulus)
-{
-    struct gt_problem packed = *from;
-
-    gt_problem_pack(&packed);
-    *to = *from;
-    to->m = reduced(from->m, modulus);
-    to->n = reduced(from->n, modulus);
-    to->k = reduced(from->k, modulus);
-    to->batch = from->batch < 2 ? from->batch : 2;
-    gt_problem_pack(to);
-    to->lda += (from->lda - packed.lda) % modulus;
-    to->ldb += (from->ldb - packed.ldb) % modulus;
-    to->ldc += (from->ldc - packed.ldc) % modulus;
-    to->stride_a = from->stride_a ? to->lda * gt_problem_rows(to, GT_OPERAND_A) : 0;
-    to->stride_b = from->stride_b ? to->ldb * gt_problem_rows(to, GT_OPERAND_B) : 0;
-    to->stride_c = to->ldc * to->m;
-}
-
-/* What tells whether a candidate is valid: gt_candidate_valid, or gt_candidate_possible. */
-typedef int check_fn(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
-
-/* Whether the candidate is valid for its problem and no larger than `most` multiply-adds. */
-static bool fits_within(const struct gt_candidate *candidate, double most, check_fn *check)
-{
-    int failed = 0;
-
-    return multiply_adds(candidate->problem) <= most &&
-           gt_problem_check(candidate->problem, NULL) == GT_OK &&
-           gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL) &&
-           check(candidate, &failed, NULL) == GT_OK && failed < 0;
-}
-
-/* The problem to run for the one asked: itself if it is small, else the largest reduced one below
- * ASKED multiply-adds that the point is valid for, else the smallest. */
-#define ASKED 4e6
-#define MOST  3e8
-static bool choose_problem(struct gt_candidate *candidate, struct gt_problem *problem,
-                           const struct gt_problem *asked, check_fn *check)
-{
-    *problem = *asked;
-    if (fits_within(candidate, ASKED, check))
-        return true;
-    for (int64_t modulus = 1024; modulus >= 16; modulus /= 2) {
-        reduce(problem, asked, modulus);
-        if (fits_within(candidate, ASKED, check))
-            return true;
-    }
-    for (int64_t modulus = 16; modulus <= 1024; modulus *= 2) {
-        reduce(problem, asked, modulus);
-        if (fits_within(candidate, MOST, check))
-            return true;
-    }
-    *problem = *asked;
-    return false;
-}
-
-/* The sentence for a candidate that is valid for no problem that the emulator could run. */
-static int none_fits(const struct gt_candidate *candidate, struct gt_err *err)
-{
-    const struct gt_kernel *kernel = candidate->kernel;
-    const char *why = NULL;
-    int failed = -1;
-
-    if (!gt_kernel_serves(kernel, candidate->problem, candidate->device, &why))
-        return gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem: %s", kernel->name,
-                          why ? why : "it is not in its description");
-    if (gt_candidate_valid(candidate, &failed, err))
-        return GT_ERANGE;
-    if (failed >= 0)
-        return gt_err_set(err, GT_ERANGE, "the point is not valid here: \"%s\" does not hold: %s",
-                          gt_expr_text(kernel->constraint[failed].expr),
-                          kernel->constraint[failed].why);
-    return gt_err_set(err, GT_ETOOBIG,
-                      "the point is valid for no smaller problem like this one, and this one is "
-                      "too large for the emulator");
-}
-
 int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
                struct gt_emu_tally *tally, struct gt_err *err)
 {
@@ -471,25 +402,21 @@ int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
     struct gt_problem problem;
     struct gt_device device;
     struct gt_candidate candidate = {job->kernel, &problem, &device, job->point};
-    check_fn *const check[] = {gt_candidate_valid, gt_candidate_possible};
+    gt_emu_check *const check[] = {gt_candidate_valid, gt_candidate_possible};
     bool found = false;
-    int status, failed = -1;
+    int status;
 
-    for (int i = 0; i < 2 && !found && failed < 0; i++) {
+    for (int i = 0; i < 2 && !found; i++)
         for (int sms = GT_EMU_SEVERAL_SMS; sms >= 1 && !found; sms -= GT_EMU_SEVERAL_SMS - 1) {
-            gt_emu_device(&device, job->kernel, sms);
-            found = choose_problem(&candidate, &problem, asked, check[i]);
+            take_device(&device, job, sms);
+            found = gt_emu_shrink(&candidate, &problem, asked, check[i]);
         }
-        /* A point that is a bad bet for what was asked is refused, and not made to fit. */
-        if (!found && gt_candidate_valid(&candidate, &failed, NULL))
-            failed = 0;
-    }
-    status = found ? GT_OK : none_fits(&candidate, err);
+    status = found ? GT_OK : gt_emu_none_fits(&candidate, err);
     if (!status)
         status = run_problem(&build, &candidate, &plain, tally, err);
     /* The cases have the accumulator of their type alone, which is a part of the source. */
     if (!status && asked->acc == gt_dtype_default_acc(asked->type))
-        status = run_cases(&build, 1, 0, ASKED, tally, err);
+        status = run_cases(&build, 1, 0, GT_EMU_ASKED, tally, err);
     tally->builds += build.object != NULL;
     if (build.object)
         dlclose(build.object);

@@ -20,6 +20,9 @@ struct gt_emu_job {
                              the epilogues are run in different layouts, and a layout is run without
                              an epilogue only if none was run in it; else every layout is run
                              without one, and the epilogues in the first */
+    int seconds;          /* of CPU time for a run; 0: no limit */
+    bool strict;          /* a warning of the compiler is an error */
+    int cc;               /* compute capability of the device; 0: one that the kernel is for */
     struct gt_emu_scale scale; /* of cases, besides the usual ones */
     const char *data_dir;      /* holds templates/ */
     const char *build_path;    /* sources and objects are written to <build_path>-... */
@@ -39,7 +42,8 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
  * the problem's types, layout and epilogue that the point is valid for.  It makes one build.  The
  * job's `types` must be those of the problem; its layouts, epilogues and parts are not used. Output
  * and errors are those of gt_emu_execute.  GT_ETOOBIG: the point is valid for no problem that is
- * small enough. */
+ * small enough.  Whether it is a bet on the device that was asked for is for the caller to judge:
+ * here bets only choose among the smaller problems. */
 int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
                struct gt_emu_tally *tally, struct gt_err *err);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "machine_internal.h"
+#include "statics.h"
 
 void gt_emu_barrier(const char *file, int line);
 void gt_emu_warp_barrier(unsigned mask, const char *file, int line);
@@ -144,6 +145,14 @@ void *gt_emu_static_shared(const void *key, unsigned long bytes)
             return block->statics[i].memory;
     if (block->static_count == sizeof block->statics / sizeof *block->statics)
         ABANDON("more than %zu static shared arrays", block->static_count);
+    unsigned long all = bytes;
+    for (size_t i = 0; i < block->static_count; i++)
+        all += block->statics[i].bytes;
+    if (all > GT_EMU_STATIC_MOST)
+        ABANDON(
+            "%lu bytes of GT_STATIC_SHARED arrays, and a block may have %d; what is more must be "
+            "dynamic (GT_DYNAMIC_SHARED, \"shared\" of the launch)",
+            all, GT_EMU_STATIC_MOST);
     void *memory = gt_machine_shared_memory(bytes);
     block->statics[block->static_count++] = (struct static_array){key, memory, bytes};
     return memory;

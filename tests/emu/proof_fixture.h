@@ -75,7 +75,7 @@ static inline void open_file(struct proof *proof, void **object, const char *fol
     snprintf(include, sizeof include, "%s/templates", proof->data_dir);
     snprintf(source, sizeof source, "%s/templates/proof/%s.cu", proof->data_dir, name);
     snprintf(path, sizeof path, "%s/%s-%s.so", folder, proof->program, name);
-    if (gt_emu_open(object, include, source, path, &err)) {
+    if (gt_emu_open(object, include, source, path, true, &err)) {
         printf("Bail out! %s\n", err.msg);
         exit(1);
     }

@@ -11,8 +11,7 @@
  * --lying simulates a disk that reports syncs of the log which it did not make.  Trials must then
  * be found missing, or this test could not fail.  Limits: directory entries count as durable,
  * sectors as atomic.  The last line of the output is for programs. */
-#include "base/stats.h"
-#include "cutlog.h"
+#include "cutdisk.h"
 #include "db/store_internal.h"
 #include "run.h"
 
@@ -23,141 +22,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SECTOR    512
-#define MAX_FILES 16
-#define DB        "/cut.db"
-
-struct bytes {
-    unsigned char *at;
-    size_t size, capacity;
-};
-
-/* A file of the folder, as the program sees it and as it was at its last sync. */
-struct file {
-    char path[96];
-    struct bytes now, synced;
-    unsigned char *dirty; /* a flag for each sector of `now` */
-    size_t sectors;
-};
+#define DB "/cut.db"
 
 struct cuts {
     struct run_options run;
-    const char *log_library;
-    struct file file[MAX_FILES];
-    size_t files;
+    char log_library[96]; /* a link: LD_PRELOAD takes no path with a blank */
+    struct disk disk;
     char (*expected)[160]; /* "kernel problem point" of the durable trials */
     size_t expect;
-    struct gt_random random;
     bool lying;
     long wanted, made, rounds, unreadable, lost;
 };
-
-static void die(const char *what)
-{
-    perror(what);
-    exit(2);
-}
-
-static void resize(struct bytes *bytes, size_t size)
-{
-    if (size > bytes->capacity) {
-        bytes->capacity = 2 * size;
-        bytes->at = realloc(bytes->at, bytes->capacity);
-        if (!bytes->at)
-            die("realloc");
-    }
-    if (size > bytes->size)
-        memset(bytes->at + bytes->size, 0, size - bytes->size);
-    bytes->size = size;
-}
-
-static struct file *find_file(struct cuts *cuts, const char *path, bool make)
-{
-    for (size_t i = 0; i < cuts->files; i++)
-        if (!strcmp(cuts->file[i].path, path))
-            return &cuts->file[i];
-    if (!make)
-        return NULL;
-    if (cuts->files == MAX_FILES)
-        die("more files than are expected");
-    snprintf(cuts->file[cuts->files].path, sizeof(cuts->file[0].path), "%s", path);
-    return &cuts->file[cuts->files++];
-}
-
-static void forget(struct cuts *cuts, struct file *file)
-{
-    free(file->now.at);
-    free(file->synced.at);
-    free(file->dirty);
-    *file = cuts->file[--cuts->files];
-    memset(&cuts->file[cuts->files], 0, sizeof(*file));
-}
-
-static void mark_dirty(struct file *file, size_t from, size_t to)
-{
-    size_t sectors = (to + SECTOR - 1) / SECTOR;
-
-    if (sectors > file->sectors) {
-        file->dirty = realloc(file->dirty, sectors);
-        if (!file->dirty)
-            die("realloc");
-        memset(file->dirty + file->sectors, 0, sectors - file->sectors);
-        file->sectors = sectors;
-    }
-    for (size_t i = from / SECTOR; i < sectors; i++)
-        file->dirty[i] = 1;
-}
-
-/* ---- what the disk holds ---- */
-
-static void write_file(const struct cuts *cuts, const struct file *file, const unsigned char *bytes,
-                       size_t size)
-{
-    char path[256];
-    FILE *to;
-
-    snprintf(path, sizeof(path), "%s/disk%s", cuts->run.folder, file->path);
-    to = fopen(path, "w");
-    if (!to || (size && fwrite(bytes, 1, size, to) != size) || fclose(to))
-        die(path);
-}
-
-/* Makes an image of the disk.  lossy: a random half of the unsynced sectors is lost; otherwise all
- * of them are, so that only durable content is left. */
-static void make_disk(struct cuts *cuts, bool lossy)
-{
-    char command[256];
-
-    snprintf(command, sizeof(command), "rm -rf '%s/disk'", cuts->run.folder);
-    if (system(command))
-        die(command);
-    snprintf(command, sizeof(command), "%s/disk", cuts->run.folder);
-    if (mkdir(command, 0700))
-        die(command);
-    for (size_t i = 0; i < cuts->files; i++) {
-        struct file *file = &cuts->file[i];
-        struct bytes image = {0};
-
-        if (!lossy) {
-            write_file(cuts, file, file->synced.at, file->synced.size);
-            continue;
-        }
-        resize(&image, file->now.size);
-        if (image.size)
-            memcpy(image.at, file->now.at, image.size);
-        for (size_t s = 0; s < file->sectors && s * SECTOR < image.size; s++) {
-            size_t left = image.size - s * SECTOR, size = left < SECTOR ? left : SECTOR;
-            size_t old = file->synced.size > s * SECTOR ? file->synced.size - s * SECTOR : 0;
-
-            if (!file->dirty[s] || gt_random_below(&cuts->random, 2))
-                continue;
-            memset(image.at + s * SECTOR, 0, size);
-            memcpy(image.at + s * SECTOR, file->synced.at + s * SECTOR, old < size ? old : size);
-        }
-        write_file(cuts, file, image.at, image.size);
-        free(image.at);
-    }
-}
 
 /* ---- what must be there ---- */
 
@@ -174,13 +49,14 @@ static const char trials_sql[] =
     " JOIN kernel AS k ON k.id = t.kernel ORDER BY t.id";
 
 /* Reads the trials that are durable after a sync. */
-static void read_expected(struct cuts *cuts)
+static void read_expected(void *context)
 {
+    struct cuts *cuts = context;
     struct gt_store *store = NULL;
     struct gt_err err = {0};
     sqlite3_stmt *s;
 
-    make_disk(cuts, false);
+    disk_image(&cuts->disk, false);
     cuts->expect = 0;
     if (open_disk(cuts, &store, &err) || gt_store_prepare(store, &s, trials_sql, &err)) {
         printf("VIOLATION: what was synced cannot be read: %s\n", err.msg);
@@ -220,7 +96,7 @@ static void cut(struct cuts *cuts)
     int64_t broken = 0;
     size_t kept;
 
-    make_disk(cuts, true);
+    disk_image(&cuts->disk, true);
     cuts->made++;
     if (open_disk(cuts, &store, &err) || gt_store_prepare(store, &s, trials_sql, &err) ||
         gt_store_integer(store->db, "cut.db", "SELECT count(*) FROM pragma_foreign_key_check",
@@ -243,71 +119,10 @@ static void cut(struct cuts *cuts)
 
 /* ---- the log ---- */
 
-static void apply(struct cuts *cuts, const struct cut_record *record, const unsigned char *bytes)
-{
-    struct file *file = find_file(cuts, record->path, record->op <= CUT_TRUNCATE), *other;
-    size_t offset = (size_t)record->offset;
-
-    if (!file)
-        return;
-    switch (record->op) {
-    case CUT_WRITE:
-        if (offset + record->size > file->now.size)
-            resize(&file->now, offset + record->size);
-        memcpy(file->now.at + offset, bytes, record->size);
-        mark_dirty(file, offset, offset + record->size);
-        break;
-    case CUT_TRUNCATE:
-        resize(&file->now, offset);
-        mark_dirty(file, offset, offset);
-        break;
-    case CUT_SYNC:
-        resize(&file->synced, file->now.size);
-        if (file->now.size)
-            memcpy(file->synced.at, file->now.at, file->now.size);
-        memset(file->dirty, 0, file->sectors);
-        break;
-    case CUT_UNLINK:
-        forget(cuts, file);
-        break;
-    case CUT_RENAME:
-        other = find_file(cuts, record->other, false);
-        if (other)
-            forget(cuts, other);
-        file = find_file(cuts, record->path, false);
-        snprintf(file->path, sizeof(file->path), "%s", record->other);
-        break;
-    default:
-        break;
-    }
-}
-
 /* Whether the record is of the database and not of its lock file. */
 static bool of_database(const struct cut_record *record)
 {
     return !strncmp(record->path, DB, strlen(DB)) && !strstr(record->path, "-lock");
-}
-
-/* Applies a sync; its content must be on the disk from now on.  A lying disk loses it again. */
-static void sync_file(struct cuts *cuts, const struct cut_record *record)
-{
-    struct file *file = find_file(cuts, record->path, false);
-    struct bytes before = {0};
-
-    if (!file)
-        return;
-    resize(&before, file->synced.size);
-    if (before.size)
-        memcpy(before.at, file->synced.at, before.size);
-    apply(cuts, record, NULL);
-    read_expected(cuts);
-    if (cuts->lying && strstr(file->path, "-wal")) {
-        free(file->synced.at);
-        file->synced = before;
-        memset(file->dirty, 1, file->sectors);
-    } else {
-        free(before.at);
-    }
 }
 
 /* Reads the log and cuts the power after one write in three. */
@@ -329,16 +144,15 @@ static void cut_everywhere(struct cuts *cuts)
         if (!of_database(&record))
             continue;
         if (record.op == CUT_SYNC) {
-            sync_file(cuts, &record);
+            disk_sync(&cuts->disk, &record, cuts->lying, read_expected, cuts);
         } else {
-            apply(cuts, &record, bytes);
-            if (!gt_random_below(&cuts->random, 3))
+            disk_apply(&cuts->disk, &record, bytes);
+            if (!gt_random_below(&cuts->disk.random, 3))
                 cut(cuts);
         }
     }
     fclose(log);
-    while (cuts->files)
-        forget(cuts, &cuts->file[0]);
+    disk_release(&cuts->disk);
 }
 
 /* ---- sweeps ---- */
@@ -415,15 +229,15 @@ int main(int argc, char **argv)
                                                  {"stub", required_argument, NULL, 't'},
                                                  {"lying", no_argument, NULL, 'l'},
                                                  {NULL, 0, NULL, 0}};
-    struct cuts cuts = {.wanted = 300, .random = {1}};
-    char command[256];
+    struct cuts cuts = {.wanted = 300, .disk.random = {1}};
+    char command[256], *library;
     int option;
 
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         if (option == 'c')
             cuts.wanted = strtol(optarg, NULL, 10);
         else if (option == 'r')
-            cuts.random.state = strtoull(optarg, NULL, 10);
+            cuts.disk.random.state = strtoull(optarg, NULL, 10);
         else if (option == 't')
             cuts.run.stub = optarg;
         else if (option == 'l')
@@ -439,8 +253,13 @@ int main(int argc, char **argv)
                 "usage: powercut [--cuts N] [--seed N] [--stub DIR] [--lying] TUNE CUTLOG.so\n");
         return 2;
     }
+    cuts.disk.folder = cuts.run.folder;
     cuts.run.program = argv[optind];
-    cuts.log_library = argv[optind + 1];
+    library = realpath(argv[optind + 1], NULL);
+    snprintf(cuts.log_library, sizeof(cuts.log_library), "%s/cutlog.so", cuts.run.folder);
+    if (!library || symlink(library, cuts.log_library))
+        die(argv[optind + 1]);
+    free(library);
     while (cuts.made < cuts.wanted && cuts.unreadable + cuts.lost < 20) {
         sweep(&cuts);
         cut_everywhere(&cuts);

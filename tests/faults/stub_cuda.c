@@ -1,5 +1,5 @@
 /* stub_cuda.c - builds libcuda.so.1 for tests: a driver whose device is this CPU.  Here are device,
- * memory, events and modules; launches are in stub_launch.c,
+ * context and modules; memory, streams and events are in stub_memory.c, launches in stub_launch.c,
  * graphs in stub_graph.c, what it draws from its supply in stub_power.c.
  *
  * Device memory is host memory.  Kernels run at once when launched: the project's own by their
@@ -21,51 +21,49 @@
  * after which the device is hot: until then it gets slower, by up to 30 %, each kernel by another
  * share of that), STUB_RANKING (any number: with another one, other kernels are fast),
  * STUB_RANKING_ONCE (a file that does not exist: STUB_RANKING applies only in the process that
- * creates it), STUB_START_MS (what cuInit takes), STUB_DEVICES (how many, default 1; a process uses
- * one), STUB_WAIT_US (what a product really takes, beside its virtual time), STUB_RESET (how often
- * the device was reset), STUB_NO_WORK (launches do nothing), STUB_DIES and STUB_HANGS (products
- * after which the device fails every call, or never answers; they count for each process),
- * STUB_PACED (see stub_power.c). NAME_0, NAME_1... set a variable for one device. */
+ * creates it), STUB_START_MS (what cuInit takes), STUB_DEVICES (how many, default 1; they share
+ * memory and clock, and a module belongs to the context in which it was loaded), STUB_WAIT_US (what
+ * a product really takes, beside its virtual time), STUB_RESET (how often the device was reset),
+ * STUB_NO_WORK (launches do nothing), STUB_QUICK (products, references and checks take their
+ * virtual time and do nothing else, and nothing is found wrong: problems of any size), STUB_DIES
+ * and STUB_HANGS (products after which the device fails every call, or never answers; they count
+ * for each process), STUB_PACED (see stub_power.c). NAME_0, NAME_1... set a variable for one
+ * device. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "stub_device.h"
 
-struct allocation {
-    struct allocation *next;
-    void *base;
-    size_t bytes;
-};
-
-struct event {
-    double us;
-};
-
 struct stub_device stub_device;
 _Thread_local void *stub_current;
 
-/* NAME_<ordinal> of the process's device comes before NAME. */
-const char *stub_text(const char *name)
+/* NAME_<ordinal> comes before NAME. */
+static const char *text_of(const char *name, int ordinal)
 {
     const char *text;
     char own[64];
 
-    snprintf(own, sizeof(own), "%s_%d", name, stub_device.ordinal);
+    snprintf(own, sizeof(own), "%s_%d", name, ordinal);
     text = getenv(own);
     return text ? text : getenv(name);
 }
 
-long stub_setting(const char *name, long absent)
+const char *stub_text(const char *name)
 {
-    const char *text = stub_text(name);
+    return text_of(name, stub_device.ordinal);
+}
+
+static long setting_of(const char *name, int ordinal, long absent)
+{
+    const char *text = text_of(name, ordinal);
 
     return text ? strtol(text, NULL, 0) : absent;
 }
 
-static size_t memory_total(void)
+long stub_setting(const char *name, long absent)
 {
-    return (size_t)stub_setting("STUB_MEMORY", 4l << 30);
+    return setting_of(name, stub_device.ordinal, absent);
 }
 
 /* ---- device and context ---- */
@@ -131,8 +129,7 @@ int stub_DeviceGet(int *out, int ordinal)
 
 int stub_DeviceGetName(char *name, int size, int cu)
 {
-    (void)cu;
-    const char *other = stub_text("STUB_NAME");
+    const char *other = text_of("STUB_NAME", cu);
 
     snprintf(name, (size_t)size, "%s", other ? other : "Stub device");
     return 0;
@@ -152,21 +149,20 @@ int stub_DeviceGetAttribute(int *value, int attribute, int cu)
 {
     const int table[][2] = {
         {13, CLOCK_KHZ},
-        {16, (int)stub_setting("STUB_SMS", 16)},
+        {16, (int)setting_of("STUB_SMS", cu, 16)},
         {36, 1000000},
         {37, 512},
         {38, 1 << 18},
         {39, 2048},
         {81, 233472},
-        {75, (int)stub_setting("STUB_CC", 90) / 10},
-        {76, (int)stub_setting("STUB_CC", 90) % 10},
+        {75, (int)setting_of("STUB_CC", cu, 90) / 10},
+        {76, (int)setting_of("STUB_CC", cu, 90) % 10},
         {82, 65536},
         {97, 232448},
         {106, 32},
         {111, 1024},
     };
 
-    (void)cu;
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
         if (table[i][0] == attribute)
             return *value = table[i][1], 0;
@@ -176,15 +172,27 @@ int stub_DeviceGetAttribute(int *value, int attribute, int cu)
 int stub_DeviceTotalMem(size_t *bytes, int cu)
 {
     (void)cu;
-    *bytes = memory_total();
+    *bytes = stub_memory_total();
     return 0;
 }
 
+/* The primary contexts.  What a device has beside it, the whole process shares. */
+static char contexts[8];
+
 int stub_PrimaryCtxRetain(void **context, int cu)
 {
-    (void)cu;
-    *context = &stub_device;
+    if (cu < 0 || cu >= (int)sizeof(contexts))
+        return 101;
+    *context = &contexts[cu];
     return stub_device.sticky;
+}
+
+int stub_ordinal(const void *context)
+{
+    for (int i = 0; i < (int)sizeof(contexts); i++)
+        if (context == &contexts[i])
+            return i;
+    return -1;
 }
 
 /* Modules that are loaded; a reset of the device frees them. */
@@ -213,7 +221,7 @@ int stub_CtxGetId(void *context, uint64_t *id)
     if (now > atomic_exchange(&resets, now))
         free_modules();
     *id = 7 + now;
-    return context == &stub_device ? 0 : 201;
+    return stub_ordinal(context) >= 0 ? 0 : 201;
 }
 
 int stub_PrimaryCtxRelease(int cu)
@@ -241,157 +249,6 @@ int stub_CtxPopCurrent(void **context)
     return 0;
 }
 
-/* ---- memory ---- */
-
-int stub_MemGetInfo(size_t *present, size_t *total)
-{
-    *total = memory_total();
-    *present = *total - stub_device.used;
-    return stub_device.sticky;
-}
-
-int stub_MemAlloc(uint64_t *address, size_t bytes)
-{
-    struct allocation *made;
-
-    if (stub_device.sticky)
-        return stub_device.sticky;
-    if (!bytes || bytes > memory_total() - stub_device.used)
-        return bytes ? 2 : 1;
-    made = calloc(1, sizeof(*made));
-    if (!made || posix_memalign(&made->base, 256, bytes)) {
-        free(made);
-        return 2;
-    }
-    made->bytes = bytes;
-    made->next = stub_device.allocations;
-    stub_device.allocations = made;
-    stub_device.used += bytes;
-    *address = (uint64_t)(uintptr_t)made->base;
-    return 0;
-}
-
-int stub_MemFree(uint64_t address)
-{
-    for (struct allocation **at = &stub_device.allocations; *at; at = &(*at)->next)
-        if ((uint64_t)(uintptr_t)(*at)->base == address) {
-            struct allocation *found = *at;
-
-            *at = found->next;
-            stub_device.used -= found->bytes;
-            free(found->base);
-            free(found);
-            return stub_device.sticky;
-        }
-    return 1;
-}
-
-bool stub_inside(uint64_t address, size_t bytes)
-{
-    for (const struct allocation *at = stub_device.allocations; at; at = at->next) {
-        uint64_t base = (uint64_t)(uintptr_t)at->base;
-
-        if (address >= base && address + bytes <= base + at->bytes)
-            return true;
-    }
-    return false;
-}
-
-/* Waiting for the device, which an endless kernel never lets happen. */
-static int wait_for_device(double until_us)
-{
-    while (stub_device.hung)
-        pause();
-    stub_wait(until_us);
-    return stub_device.sticky;
-}
-
-int stub_MemcpyHtoDAsync(uint64_t to, const void *from, size_t bytes, void *stream)
-{
-    (void)stream;
-    if (stub_device.sticky || !stub_inside(to, bytes))
-        return stub_device.sticky ? stub_device.sticky : 1;
-    memcpy((void *)(uintptr_t)to, from, bytes);
-    return 0;
-}
-
-int stub_MemcpyDtoHAsync(void *to, uint64_t from, size_t bytes, void *stream)
-{
-    int result = wait_for_device(stub_device.now_us);
-
-    (void)stream;
-    if (result || !stub_inside(from, bytes))
-        return result ? result : 1;
-    memcpy(to, (const void *)(uintptr_t)from, bytes);
-    return 0;
-}
-
-int stub_MemsetD32Async(uint64_t to, unsigned word, size_t words, void *stream)
-{
-    unsigned *at = (unsigned *)(uintptr_t)to;
-
-    (void)stream;
-    if (stub_device.sticky || !stub_inside(to, 4 * words))
-        return stub_device.sticky ? stub_device.sticky : 1;
-    for (size_t i = 0; i < words; i++)
-        at[i] = word;
-    stub_pass(1 + (double)words * 4e-5, 1);
-    return 0;
-}
-
-/* ---- streams and events ---- */
-
-int stub_StreamCreate(void **stream, unsigned flags)
-{
-    (void)flags;
-    *stream = &stub_device;
-    return stub_device.sticky;
-}
-
-int stub_StreamDestroy(void *stream)
-{
-    (void)stream;
-    return stub_device.sticky;
-}
-
-int stub_StreamSynchronize(void *stream)
-{
-    (void)stream;
-    return wait_for_device(stub_device.now_us);
-}
-
-int stub_EventCreate(void **event, unsigned flags)
-{
-    (void)flags;
-    *event = calloc(1, sizeof(struct event));
-    return *event ? stub_device.sticky : 2;
-}
-
-int stub_EventDestroy(void *event)
-{
-    free(event);
-    return stub_device.sticky;
-}
-
-int stub_EventRecord(void *event, void *stream)
-{
-    (void)stream;
-    stub_pass(0, 1);
-    ((struct event *)event)->us = stub_device.now_us;
-    return stub_device.sticky;
-}
-
-int stub_EventSynchronize(void *event)
-{
-    return wait_for_device(((struct event *)event)->us);
-}
-
-int stub_EventElapsedTime(float *ms, void *from, void *to)
-{
-    *ms = (float)((((struct event *)to)->us - ((struct event *)from)->us) * 1e-3);
-    return stub_device.sticky;
-}
-
 /* ---- modules ---- */
 
 int stub_ModuleLoadDataEx(void **module, const void *image, unsigned options, int *option,
@@ -410,6 +267,7 @@ int stub_ModuleLoadDataEx(void **module, const void *image, unsigned options, in
     loaded->source = strdup((const char *)image + strlen(STUB_MAGIC));
     stub_faults_read(loaded->source, &loaded->faults);
     loaded->hash = stub_hash(loaded->source, strlen(loaded->source), 0xcbf29ce484222325u);
+    loaded->context = stub_current;
     pthread_mutex_lock(&modules_lock);
     loaded->next = modules;
     modules = loaded;

@@ -26,6 +26,7 @@ struct function {
 
 struct module {
     struct module *next; /* of all that are loaded */
+    void *context;       /* in which it was loaded */
     char *source;
     struct stub_faults faults;
     uint64_t hash;
@@ -50,6 +51,11 @@ extern struct stub_device {
 
 extern _Thread_local void *stub_current; /* context of the thread */
 
+extern bool stub_quick; /* STUB_QUICK */
+
+/* The device whose primary context it is, or -1. */
+int stub_ordinal(const void *context);
+
 /* The device works for `us`, of which a product draws `share` of STUB_WATTS (stub_power.c).  */
 void stub_pass(double us, double share);
 
@@ -59,6 +65,11 @@ void stub_wait(double until_us);
 /* While a stream is captured: keeps a copy of `bytes` of `work`, for which `run` is called whenever
  * the graph is launched, and returns true.  Also called by the stub of cuBLASLt. */
 bool stub_capture(int (*run)(const void *work), const void *work, size_t bytes);
+
+/* An allocation: what it answers while another thread captures a graph (stub_graph.c). */
+int stub_spoils(void);
+
+size_t stub_memory_total(void); /* bytes */
 
 /* Whether the bytes lie within one allocation. */
 bool stub_inside(uint64_t address, size_t bytes);

@@ -144,9 +144,23 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes, void *stream)
 
 int stub_capturing; /* a test sets it: a graph is being captured on every stream */
 
+/* Another thread captures a graph; it is spoilt by what a thread allocates that has not said that
+ * it may (CU_STREAM_CAPTURE_MODE_RELAXED, 2). */
+int stub_other_capture, stub_spoilt;
+static _Thread_local int capture_mode;
+
+int stub_spoils(void)
+{
+    if (stub_other_capture && capture_mode != 2)
+        stub_spoilt = 1;
+    return stub_spoilt ? 900 : 0;
+}
+
 int cuCtxGetDevice(int *ordinal)
 {
-    *ordinal = 0;
+    *ordinal = stub_ordinal(stub_current);
+    if (*ordinal < 0)
+        *ordinal = 0; /* of a context that the program has made itself */
     return stub_current ? 0 : 201;
 }
 
@@ -160,9 +174,12 @@ int cuStreamIsCapturing(void *stream, int *status)
 /* STUB_LATE: the thread that asks, the first thing it does, gets on only after 0.2 s. */
 int cuThreadExchangeStreamCaptureMode(int *mode)
 {
+    const int before = capture_mode;
+
     if (getenv("STUB_LATE"))
         usleep(200000);
-    *mode = 0;
+    capture_mode = *mode;
+    *mode = before;
     return 0;
 }
 

@@ -6,6 +6,8 @@
 
 #include "stub_values.h"
 
+#include <cstdlib>
+
 gt_emu_position gt_emu_now;
 
 // Threads of a warp run in descending order, and what they exchange is a maximum of floats that are
@@ -33,6 +35,17 @@ double stub_load(const void *data, long long at, int type)
 void stub_store(void *data, long long at, int type, double value)
 {
     gt_proof_put(data, at, type, value);
+}
+
+double *stub_vectors(const void *data, long long begin, long long count, long long depth,
+                     long long ld, int along, int type)
+{
+    double *made = static_cast<double *>(malloc((count * depth + 1) * sizeof(double)));
+
+    for (long long i = 0; i < count; i++)
+        for (long long k = 0; k < depth; k++)
+            made[i * depth + k] = stub_load(data, begin + (along ? i * ld + k : k * ld + i), type);
+    return made;
 }
 
 long long stub_bytes(int type)

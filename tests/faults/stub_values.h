@@ -11,6 +11,11 @@ extern "C" {
 double stub_load(const void *data, long long at, int type);
 void stub_store(void *data, long long at, int type, double value);
 
+/* `count` vectors of `depth` numbers, one behind the other: element k of vector i is element
+ * begin + i * ld + k of data, or without `along` begin + k * ld + i.  malloc'ed. */
+double *stub_vectors(const void *data, long long begin, long long count, long long depth,
+                     long long ld, int along, int type);
+
 long long stub_bytes(int type); /* of an element */
 double stub_saturate(double x, int type);
 

@@ -1,7 +1,7 @@
 /* driver.c - runs a fuzz target without libFuzzer: over its corpus, then over mutations of it.
  *
- *     build/tests/fuzz/fuzz_expr            corpus and FUZZ_SECONDS (3) of mutations, FUZZ_SEED (1)
- *     build/tests/fuzz/fuzz_expr FILE...    these inputs only
+ *     build/tests/fuzz/fuzz_expr            corpus and FUZZ_SECONDS (0.5) of mutations, FUZZ_SEED
+ * (1) build/tests/fuzz/fuzz_expr FILE...    these inputs only
  *
  * `make check` runs it, also under the sanitizers; an input that ends the program is printed.  With
  * clang, -fsanitize=fuzzer links the same targets to libFuzzer instead of this file. */
@@ -224,7 +224,8 @@ int main(int argc, char **argv)
         return 0;
     if (!corpus_count)
         corpus[corpus_count++] = (struct input){nothing, 0};
-    count = run_mutations(seconds ? strtod(seconds, NULL) : 2, seed ? strtoull(seed, NULL, 10) : 1);
+    count =
+        run_mutations(seconds ? strtod(seconds, NULL) : 0.5, seed ? strtoull(seed, NULL, 10) : 1);
     printf("1..1\nok 1 - %s: %zu inputs of the corpus, %ld mutations\n", name, corpus_count, count);
     return 0;
 }

@@ -258,6 +258,16 @@ class Gradients(unittest.TestCase):
         w = whole(16, 12, grad=True)
         torch.library.opcheck(torch.ops.gemmtune.linear.default, (a, w, whole(16, grad=True)), test_utils=tests)
 
+    def test_inductor(self):
+        """Code that Inductor has cached calls the candidate by name, before anything is tuned in this process."""
+        gt.use_in_inductor()
+        from torch._inductor.select_algorithm import extern_kernels
+
+        a, b, out = whole(8, 12), whole(12, 16), torch.empty(8, 16)
+        extern_kernels.external_matmul(a, b, out=out)
+        self.assertTrue(torch.equal(out, a @ b))
+        self.assertEqual(gt.counts["pytorch"], self.left)
+
 
 if __name__ == "__main__":
     sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())

@@ -16,7 +16,7 @@
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuCtxPushCurrent_v2(void *context);
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
-extern int stub_capturing, stub_wrong;
+extern int stub_capturing, stub_other_capture, stub_spoilt, stub_wrong;
 extern void *stub_last_stream;
 
 /* The version of cuBLAS that the program is linked to (STUB_MAJOR), and another one. */
@@ -71,6 +71,9 @@ int draw(int count);
 /* Memory of the device, `skew` bytes off its alignment.  It lives as long as the test. */
 void *device_bytes(size_t bytes, int skew);
 
+/* Makes the device's primary context the thread's. */
+void use_device(int ordinal);
+
 /* Operands of small whole numbers, so that every sum is exact; C holds NaN where nobody may read.
  */
 struct memory fill(const struct product *p);
@@ -103,10 +106,22 @@ void test_handles(void);
 void test_signal(void);
 void test_dlsym(void);
 
+/* calls_devices.c: several devices, the checking of results beside other threads. */
+void test_devices(void);
+void test_device_threads(void);
+void test_many_threads(void);
+void test_untuned_device(void);
+void test_check_beside_capture(void);
+void test_wide(void);
+void test_settings_alone(void);
+void test_small_stack(void);
+void test_no_tf32(void);
+
 /* calls_left.c: what is left to cuBLAS. */
 void test_left(void);
 void test_foreign(void);
 void test_matmul_left(void);
+void test_arrays(void);
 
 /* calls_around.c: what is around a product. */
 void test_streams(void);

@@ -1,6 +1,8 @@
 /* calls_left.c - what libgemmtune_cublas.so leaves to cuBLAS: each thing that only cuBLAS has, one
  * at a time, in calls that would be served otherwise. */
+#include <dlfcn.h>
 #include <math.h>
+#include <string.h>
 
 #include "calls.h"
 
@@ -126,6 +128,9 @@ void test_matmul_left(void)
                   {17, 4096 /* scale of A */},
                   {20, 4096 /* scale of D */},
                   {21, 4096 /* maximum of D */},
+                  {27, STUB_MAJOR < 13 ? 2 : 0 /* parts of D, which others wait for */},
+                  {29, STUB_MAJOR < 13 ? 4096 : 0 /* counters that it waits for */},
+                  {30, STUB_MAJOR < 13 ? 4096 : 0 /* counters that it sets */},
                   {39, STUB_MAJOR >= 13 ? 8 : 0 /* a stride of alpha, as 13.4 has it */},
                   {40, STUB_MAJOR >= 13 ? 8 : 0 /* of beta */},
                   {1, 1 /* FP64 scalars */},
@@ -140,8 +145,8 @@ void test_matmul_left(void)
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         const int attribute = others[i].attribute;
         const size_t bytes = attribute == 102 || attribute == 107 ||
-                                     (attribute >= 17 && attribute < 22) || attribute == 39 ||
-                                     attribute == 40
+                                     (attribute >= 17 && attribute < 22) || attribute == 29 ||
+                                     attribute == 30 || attribute == 39 || attribute == 40
                                  ? 8
                                  : 4;
         struct matmul m = new_matmul();
@@ -159,4 +164,57 @@ void test_matmul_left(void)
             _exit(1);
         }
     }
+}
+
+/* Arrays of pointers to matrices, and groups of them, reach cuBLAS with all that they were called
+ * with. */
+void test_arrays(void)
+{
+    enum { M = 16, N = 24, K = 8 };
+    const struct product p = plain(EX, M, N, K);
+    struct product half = p;
+    const struct memory memory = fill(&p);
+    void *const other = device_bytes(M * N * sizeof(float), 0);
+    const void *const a[] = {memory.a, memory.a}, *const b[] = {memory.b, memory.b};
+    void *const c[] = {memory.c, other}, *handle = new_handle();
+    const float one[] = {1, 1}, zero[] = {0, 0};
+    const int op[] = {0, 0}, m[] = {M, M}, n[] = {N, N}, k[] = {K, K}, sizes[] = {1, 1};
+    const int64_t m64[] = {M, M}, n64[] = {N, N}, k64[] = {K, K}, sizes64[] = {1, 1};
+    const uint16_t half_one = 0x3c00, half_zero = 0;
+    const int before = stub_blas_products;
+
+#define ARRIVED(call)                             \
+    memset(memory.c, 0xff, M *N * sizeof(float)); \
+    memset(other, 0xff, M *N * sizeof(float));    \
+    EXPECT((call) == 0 && right(&p, &memory));    \
+    EXPECT(memcmp(memory.c, other, M *N * sizeof(float)) == 0)
+    ARRIVED(cublasSgemmBatched(handle, 0, 0, M, N, K, one, a, M, b, K, zero, c, M, 2));
+    ARRIVED(cublasSgemmBatched_64(handle, 0, 0, M, N, K, one, a, M, b, K, zero, c, M, 2));
+    ARRIVED(cublasGemmBatchedEx(handle, 0, 0, M, N, K, one, a, 0, M, b, 0, K, zero, c, 0, M, 2,
+                                GT_COMPUTE_32F, -1));
+    ARRIVED(cublasGemmBatchedEx_64(handle, 0, 0, M, N, K, one, a, 0, M, b, 0, K, zero, c, 0, M, 2,
+                                   GT_COMPUTE_32F, -1));
+    ARRIVED(
+        cublasSgemmGroupedBatched(handle, op, op, m, n, k, one, a, m, b, k, zero, c, m, 2, sizes));
+    ARRIVED(cublasSgemmGroupedBatched_64(handle, op, op, m64, n64, k64, one, a, m64, b, k64, zero,
+                                         c, m64, 2, sizes64));
+    ARRIVED(cublasGemmGroupedBatchedEx(handle, op, op, m, n, k, one, a, 0, m, b, 0, k, zero, c, 0,
+                                       m, 2, sizes, GT_COMPUTE_32F));
+    ARRIVED(cublasGemmGroupedBatchedEx_64(handle, op, op, m64, n64, k64, one, a, 0, m64, b, 0, k64,
+                                          zero, c, 0, m64, 2, sizes64, GT_COMPUTE_32F));
+    EXPECT(stub_blas_products == before + 16);
+    half.at = half.ct = GT_CUDA_R_16F;
+    {
+        struct memory halves = fill(&half);
+        const void *const ha[] = {halves.a}, *const hb[] = {halves.b};
+        void *const hc[] = {halves.c};
+
+        EXPECT(!cublasHgemmBatched(handle, 0, 0, M, N, K, &half_one, ha, M, hb, K, &half_zero, hc,
+                                   M, 1) &&
+               right(&half, &halves));
+        EXPECT(!cublasHgemmBatched_64(handle, 0, 0, M, N, K, &half_one, ha, M, hb, K, &half_zero,
+                                      hc, M, 1) &&
+               right(&half, &halves));
+    }
+    EXPECT(dlsym(RTLD_DEFAULT, "cublasGemmBatchedEx") == (void *)cublasGemmBatchedEx);
 }

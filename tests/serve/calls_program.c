@@ -136,7 +136,7 @@ void test_signal(void)
 
     EXPECT(run(new_handle(), &p));
     raise(SIGUSR2);
-    for (int i = 0; i < 5000 && access(getenv("GEMMTUNE_REPORT"), F_OK) != 0; i++)
+    for (int i = 0; i < 60000 && access(getenv("GEMMTUNE_REPORT"), F_OK) != 0; i++)
         usleep(1000);
     EXPECT(access(getenv("GEMMTUNE_REPORT"), F_OK) == 0);
     _exit(0); /* nothing else writes it */

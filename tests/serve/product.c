@@ -68,21 +68,17 @@ bool right(const struct product *p, const struct memory *memory)
     bool same;
 
     memcpy(expected, memory->before, memory->c_bytes);
-    for (int z = 0; z < p->batch; z++)
+    for (int z = 0; z < p->batch; z++) {
+        double *a = stub_vectors(memory->a, z * p->sa, p->m, p->k, p->lda, p->ta, type);
+        double *b = stub_vectors(memory->b, z * p->sb, p->n, p->k, p->ldb, !p->tb, type);
+
         for (int j = 0; j < p->n; j++)
             for (int i = 0; i < p->m; i++) {
                 const long long at = z * p->sc + (long long)j * p->ldc + i;
                 double sum = 0;
 
                 for (int k = 0; k < p->k; k++)
-                    sum += stub_load(memory->a,
-                                     z * p->sa + (p->ta ? (long long)i * p->lda + k
-                                                        : (long long)k * p->lda + i),
-                                     type) *
-                           stub_load(memory->b,
-                                     z * p->sb + (p->tb ? (long long)k * p->ldb + j
-                                                        : (long long)j * p->ldb + k),
-                                     type);
+                    sum += a[(long long)i * p->k + k] * b[(long long)j * p->k + k];
                 sum *= (double)p->alpha;
                 if (p->beta != 0)
                     sum += (double)p->beta * stub_load(memory->before, at, out);
@@ -92,6 +88,9 @@ bool right(const struct product *p, const struct memory *memory)
                     sum = sum > 0 ? sum : 0;
                 stub_store(expected, at, out, sum);
             }
+        free(a);
+        free(b);
+    }
     same = memcmp(expected, memory->c, memory->c_bytes) == 0;
     free(expected);
     return same;
@@ -224,10 +223,15 @@ void *new_handle(void)
     return handle;
 }
 
-void begin_context(void)
+void use_device(int ordinal)
 {
     void *context = NULL;
 
-    EXPECT(cuDevicePrimaryCtxRetain(&context, 0) == 0);
+    EXPECT(cuDevicePrimaryCtxRetain(&context, ordinal) == 0);
     EXPECT(cuCtxPushCurrent_v2(context) == 0);
+}
+
+void begin_context(void)
+{
+    use_device(0);
 }

@@ -6,14 +6,25 @@
 
 int stub_blas_nested;
 
+static int products; /* of this copy of the library; its address tells copies apart */
+
 struct handle {
+    const int *owner;
     void *stream;
     int pointers, math, atomics, sms;
 };
 
+int cublasStubProducts(void)
+{
+    return products;
+}
+
 int cublasCreate_v2(void **handle)
 {
-    *handle = calloc(1, sizeof(struct handle));
+    struct handle *made = calloc(1, sizeof(*made));
+
+    made->owner = &products;
+    *handle = made;
     return 0;
 }
 
@@ -23,11 +34,17 @@ int cublasDestroy_v2(void *handle)
     return 0;
 }
 
+/* The real library reads a handle as its own version has it, whoever made it. */
+static int is_foreign(const void *handle)
+{
+    return ((const struct handle *)handle)->owner != &products ? GT_BLAS_NOT_INITIALIZED : 0;
+}
+
 #define SETTING(set, field)                       \
     int set(void *handle, int value)              \
     {                                             \
         ((struct handle *)handle)->field = value; \
-        return 0;                                 \
+        return is_foreign(handle);                \
     }
 SETTING(cublasSetPointerMode_v2, pointers)
 SETTING(cublasSetMathMode, math)
@@ -38,7 +55,7 @@ SETTING(cublasSetSmCountTarget, sms)
     int get(void *handle, int *value)              \
     {                                              \
         *value = ((struct handle *)handle)->field; \
-        return 0;                                  \
+        return is_foreign(handle);                 \
     }
 GETTER(stub_GetPointerMode, pointers)
 GETTER(stub_GetMathMode, math)
@@ -48,19 +65,19 @@ GETTER(stub_GetSmCountTarget, sms)
 int cublasSetStream_v2(void *handle, void *stream)
 {
     ((struct handle *)handle)->stream = stream;
-    return 0;
+    return is_foreign(handle);
 }
 
 int stub_GetStream(void *handle, void **stream)
 {
     *stream = ((struct handle *)handle)->stream;
-    return 0;
+    return is_foreign(handle);
 }
 
 int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
 {
-    (void)handle, (void)workspace, (void)bytes;
-    return 0;
+    (void)workspace, (void)bytes;
+    return is_foreign(handle);
 }
 
 #define BATCH_GEMM                   1
@@ -144,6 +161,7 @@ static int compute_product(const char *symbol, int ta, int tb, int64_t m, int64_
 
     if (idle)
         return 0;
+    __atomic_fetch_add(&products, 1, __ATOMIC_RELAXED);
     if (stub_blas_nested && batch == 1)
         return hand_over(&product);
     __atomic_store_n(&stub_blas_last, symbol, __ATOMIC_RELAXED);
@@ -157,8 +175,61 @@ static int compute_product(const char *symbol, int ta, int tb, int64_t m, int64_
         const int64_t ld[3] = {lda, ldb, ldc}, stride[3] = {STRIDES_##kind};                      \
         const int types[4] = {TYPES_##kind(type, sums)};                                          \
                                                                                                   \
-        ALGO_##kind(void) handle;                                                                 \
+        ALGO_##kind if (is_foreign(handle)) return GT_BLAS_NOT_INITIALIZED;                       \
         return compute_product(#symbol, ta, tb, m, n, k, alpha, a, b, beta, c, ld, stride, types, \
                                BATCH_##kind);                                                     \
     }
 GT_GEMM_MAP(DEFINE)
+
+/* Batches by pointers, one product after the other. */
+static int compute_arrays(const char *symbol, int ta, int tb, int64_t m, int64_t n, int64_t k,
+                          const void *alpha, const void *const a[], const void *const b[],
+                          const void *beta, void *const c[], const int64_t ld[3], const int type[4],
+                          int64_t batch)
+{
+    const int64_t stride[3] = {0, 0, 0};
+
+    for (int64_t i = 0; i < batch; i++)
+        compute_product(symbol, ta, tb, m, n, k, alpha, a[i], b[i], beta, c[i], ld, stride, type,
+                        1);
+    return 0;
+}
+
+/* The type that a name says: cublasH... or cublasS... */
+#define IS_HALF(symbol)    ((symbol)[6] == 'H')
+#define NAMED_TYPE(symbol) (IS_HALF(symbol) ? GT_CUDA_R_16F : GT_CUDA_R_32F)
+#define NAMED_SUMS(symbol) (IS_HALF(symbol) ? GT_COMPUTE_16F : GT_COMPUTE_32F)
+#define TYPES_ARRAY(symbol) \
+    NAMED_TYPE(symbol), NAMED_TYPE(symbol), NAMED_TYPE(symbol), NAMED_SUMS(symbol)
+#define TYPES_ARRAY_EX(symbol)   at, bt, ct, compute
+#define TYPES_GROUPED(symbol)    TYPES_ARRAY(symbol)
+#define TYPES_GROUPED_EX(symbol) TYPES_ARRAY_EX(symbol)
+#define ALGO_ARRAY
+#define ALGO_ARRAY_EX (void)algo;
+#define ALGO_GROUPED
+#define ALGO_GROUPED_EX
+#define BODY_ARRAY(symbol)                                                               \
+    {                                                                                    \
+        const int64_t ld[3] = {lda, ldb, ldc};                                           \
+                                                                                         \
+        compute_arrays(symbol, ta, tb, m, n, k, alpha, a, b, beta, c, ld, types, batch); \
+    }
+#define BODY_ARRAY_EX BODY_ARRAY
+#define BODY_GROUPED(symbol)                                                                \
+    for (int64_t g = 0, first = 0; g < groups; first += sizes[g++]) {                       \
+        const int64_t ld[3] = {lda[g], ldb[g], ldc[g]};                                     \
+                                                                                            \
+        compute_arrays(symbol, ta[g], tb[g], m[g], n[g], k[g], (const float *)alpha + g,    \
+                       a + first, b + first, (const float *)beta + g, c + first, ld, types, \
+                       sizes[g]);                                                           \
+    }
+#define BODY_GROUPED_EX BODY_GROUPED
+#define DEFINE_ARRAYS(symbol, kind, I)                                      \
+    int symbol GT_PARAMETERS_##kind(I)                                      \
+    {                                                                       \
+        const int types[4] = {TYPES_##kind(#symbol)};                       \
+                                                                            \
+        ALGO_##kind if (is_foreign(handle)) return GT_BLAS_NOT_INITIALIZED; \
+        BODY_##kind(#symbol) return 0;                                      \
+    }
+GT_ARRAYS_MAP(DEFINE_ARRAYS)

@@ -29,6 +29,10 @@ extern int stub_blas_nested;
 /* Added to the first element of every product: a test of the comparison. */
 extern double stub_blas_wrong;
 
+/* The same of one copy of a layer, of which a process may hold several. */
+int cublasStubProducts(void);
+int cublasLtStubProducts(void);
+
 /* The settings that tests change, and the rest of what they call. */
 int cublasCreate_v2(void **handle);
 int cublasSetPointerMode_v2(void *handle, int mode);
@@ -51,9 +55,11 @@ int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows, uint64_t 
 int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute, const void *value, size_t bytes);
 
 #define STUB_DECLARE_GEMM(symbol, kind, I, type, compute) int symbol GT_PARAMETERS_##kind(I);
+#define STUB_DECLARE_ARRAYS(symbol, kind, I)              int symbol GT_PARAMETERS_##kind(I);
 #define STUB_DECLARE(symbol, parameters, names)           int symbol parameters;
 #define STUB_DECLARE_GETTER(field, symbol, parameters)    int stub_##field parameters __asm__(symbol);
 GT_GEMM_MAP(STUB_DECLARE_GEMM)
+GT_ARRAYS_MAP(STUB_DECLARE_ARRAYS)
 GT_OBSERVED_MAP(STUB_DECLARE)
 GT_GETTER_MAP(STUB_DECLARE_GETTER)
 GT_LT_GETTER_MAP(STUB_DECLARE_GETTER)

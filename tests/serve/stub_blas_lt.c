@@ -8,6 +8,13 @@
 
 #include "tests/faults/stub_values.h"
 
+static int own; /* products of this copy of the library */
+
+int cublasLtStubProducts(void)
+{
+    return own;
+}
+
 int stub_blas_products;
 const char *stub_blas_last = "";
 double stub_blas_wrong;
@@ -22,9 +29,14 @@ struct layout {
 
 enum { LAST_ATTRIBUTE = STUB_MAJOR >= 13 ? 40 : 38 };
 
-/* The place of an attribute among 32: none has the numbers 27 to 30; 35 and 40 share. */
+/* The place of an attribute among 32: 35 and 40 share, and 9 and 16 are those of others.  Only
+ * version 12 has the numbers 27 to 30, and only 13 those from 39. */
 static int place(int attribute)
 {
+    static const int synchronized[] = {9, 16, 31, 27};
+
+    if (attribute >= 27 && attribute <= 30)
+        return synchronized[attribute - 27];
     return attribute < 32 ? attribute : attribute < 40 ? attribute - 8 : 27;
 }
 
@@ -105,7 +117,7 @@ int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value,
 
 int stub_DescGet(void *desc, int attribute, void *to, size_t bytes, size_t *written)
 {
-    if (attribute > LAST_ATTRIBUTE)
+    if (attribute > LAST_ATTRIBUTE || (STUB_MAJOR >= 13 && attribute >= 27 && attribute <= 30))
         return 7;
     memcpy(to, &((struct desc *)desc)->value[place(attribute)], bytes);
     *written = bytes;
@@ -175,15 +187,16 @@ void stub_blas_product(const struct stub_product *p)
     const int at = type_of(p->at), bt = type_of(p->bt), ct = type_of(p->ct);
 
     __atomic_fetch_add(&stub_blas_products, 1, __ATOMIC_RELAXED);
-    for (int64_t z = 0; z < p->batch; z++)
+    for (int64_t z = 0; z < p->batch; z++) {
+        double *a = stub_vectors(p->a, z * p->sa, p->m, p->k, p->lda, p->ta, at);
+        double *b = stub_vectors(p->b, z * p->sb, p->n, p->k, p->ldb, !p->tb, bt);
+
         for (int64_t j = 0; j < p->n; j++)
             for (int64_t i = 0; i < p->m; i++) {
                 double sum = 0, x;
 
                 for (int64_t k = 0; k < p->k; k++)
-                    sum +=
-                        stub_load(p->a, z * p->sa + (p->ta ? i * p->lda + k : k * p->lda + i), at) *
-                        stub_load(p->b, z * p->sb + (p->tb ? k * p->ldb + j : j * p->ldb + k), bt);
+                    sum += a[i * p->k + k] * b[j * p->k + k];
                 x = alpha * sum;
                 if (beta != 0)
                     x += beta * stub_load(p->c, z * p->sc + j * p->ldc + i, ct);
@@ -195,6 +208,9 @@ void stub_blas_product(const struct stub_product *p)
                     x += stub_blas_wrong;
                 stub_store(p->d, z * p->sc + j * p->ldc + i, ct, x);
             }
+        free(a);
+        free(b);
+    }
 }
 
 int cublasLtMatmul GT_PARAMETERS_MATMUL
@@ -230,6 +246,7 @@ int cublasLtMatmul GT_PARAMETERS_MATMUL
 
     (void)handle, (void)lc, (void)algo, (void)workspace, (void)workspace_bytes, (void)stream;
     __atomic_store_n(&stub_blas_last, "cublasLtMatmul", __ATOMIC_RELAXED);
+    __atomic_fetch_add(&own, 1, __ATOMIC_RELAXED);
     stub_blas_product(&product);
     return 0;
 }

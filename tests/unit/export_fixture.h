@@ -27,8 +27,8 @@ static char *export_text(struct fixture *f, enum gt_export_format format,
     return text;
 }
 
-static void expect_export(struct fixture *f, enum gt_export_format format,
-                          const struct gt_row_filter *filter, const char *expected)
+static inline void expect_export(struct fixture *f, enum gt_export_format format,
+                                 const struct gt_row_filter *filter, const char *expected)
 {
     char *text = export_text(f, format, filter);
 

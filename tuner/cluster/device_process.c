@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "console/cmd_json.h"
 #include "console/cmd_report.h"
 #include "sweep/progress.h"
 
@@ -80,20 +81,43 @@ static int send_ready(struct self *self, int rc, const struct gt_err *why)
     return gt_wire_send(self->wire.fd, &self->frame, SEND_MS, NULL);
 }
 
-/* Writes the table or the JSON document of a result into *text, which is malloc'ed. */
-static int write_report(struct self *self, const struct gt_sweep_result *result, char **text,
+/* Writes the table or the document of a result, and what follows its finals, on cli.out. */
+static int write_result(struct self *self, const struct gt_sweep_result *result, bool follows,
                         struct gt_err *err)
 {
+    const struct gt_session_after *after = &self->devices->options.after;
+    struct cJSON *document = NULL;
+    struct gt_err why = {0};
+    int rc = GT_OK, printed = GT_OK;
+
+    if (self->cli.json)
+        document = gt_report_document(&self->session, result, 1);
+    else
+        gt_report_result(&self->session, result, self->devices->options.rows);
+    if (follows && after->run)
+        rc = after->run(after, &self->session, result->problem, document ? NULL : self->cli.out,
+                        NULL, document, &why);
+    if (rc == GT_EINTERRUPTED)
+        gt_err_pass(err, &why, rc);
+    else if (rc) /* the problem has its result all the same */
+        gt_progress_note(self->session.progress, why.msg);
+    rc = rc == GT_EINTERRUPTED ? rc : GT_OK;
+    if (document)
+        printed = gt_cmd_print_json(&self->cli, document, rc ? NULL : err);
+    return rc ? rc : printed;
+}
+
+/* The same as *text, which is malloc'ed. */
+static int write_report(struct self *self, const struct gt_sweep_result *result, bool follows,
+                        char **text, struct gt_err *err)
+{
     size_t size = 0;
-    int rc = GT_OK;
+    int rc;
 
     self->cli.out = open_memstream(text, &size);
     if (!self->cli.out)
         return gt_err_nomem(err);
-    if (self->cli.json)
-        rc = gt_report_json(&self->session, result, 1, err);
-    else
-        gt_report_result(&self->session, result, self->devices->options.rows);
+    rc = write_result(self, result, follows, err);
     if (fclose(self->cli.out) && !rc)
         rc = gt_err_nomem(err);
     self->cli.out = NULL;
@@ -129,6 +153,7 @@ static int turn(struct self *self, struct gt_wire_in *in)
     struct gt_budget budget = {0};
     struct gt_err err = {0};
     char *text = NULL;
+    size_t then;
     int rc, sent;
 
     budget.seconds = gt_wire_get_real(in);
@@ -136,6 +161,8 @@ static int turn(struct self *self, struct gt_wire_in *in)
     budget.patience = gt_wire_get_int(in);
     self->session.seed = (uint64_t)gt_wire_get_int(in);
     self->session.search_only = gt_wire_get_int(in) != 0;
+    then = (size_t)gt_wire_get_int(in);
+    self->session.then = then < devices->options.problems ? &devices->options.problem[then] : NULL;
     if (gt_wire_finish(in, NULL) || i >= devices->options.problems)
         return GT_ESYNTAX;
     rc = gt_session_sweep(&self->session, &devices->options.problem[i], 1, self->kernel,
@@ -143,7 +170,8 @@ static int turn(struct self *self, struct gt_wire_in *in)
     if (rc && rc != GT_ECONFIG && result.nothing.code == rc)
         rc = GT_OK; /* served by no kernel: a result */
     if (!rc || rc == GT_EINTERRUPTED) {
-        const int printed = write_report(self, &result, &text, rc ? NULL : &err);
+        const bool follows = !rc && result.rows && !self->session.search_only;
+        const int printed = write_report(self, &result, follows, &text, rc ? NULL : &err);
 
         rc = rc ? rc : printed;
     }

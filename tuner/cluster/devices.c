@@ -276,11 +276,9 @@ static void hand_out(struct gt_devices *devices, struct gt_device_process *gpu)
     gt_wire_put_int(&frame, budget.patience);
     gt_wire_put_int(&frame, (int64_t)task->seed);
     gt_wire_put_int(&frame, task->kind == GT_TASK_SEARCH);
-    gpu->task = task;
+    gt_wire_put_int(&frame, (int64_t)gt_devices_foresee(devices, gpu));
     gpu->state = GT_PROCESS_BUSY;
     gpu->heard = gt_clock_ms();
-    gpu->free_s = gt_devices_now(devices) + budget.seconds;
-    task->state = GT_TASK_RUNNING;
     if (gt_wire_send(gpu->process.fd, &frame, SEND_MS, NULL))
         lose(devices, gpu, NULL);
     gt_strbuf_release(&frame);
@@ -306,10 +304,16 @@ static int open_all(struct gt_devices *devices, struct gt_err *err)
     return ready ? GT_OK : gt_err_set(err, devices->gpu[0].why.code, "%s", devices->gpu[0].why.msg);
 }
 
+static void read_clock(struct gt_devices *devices)
+{
+    devices->now_s = (double)(gt_clock_ms() - devices->began) / 1000;
+}
+
 /* Hands out and takes in until nothing is left to do, or nobody to do it. */
 static void run_tasks(struct gt_devices *devices)
 {
     while (!devices->code) {
+        read_clock(devices);
         for (size_t i = 0; i < devices->gpus && !interrupted(devices); i++)
             if (devices->gpu[i].state == GT_PROCESS_IDLE)
                 hand_out(devices, &devices->gpu[i]);
@@ -318,6 +322,7 @@ static void run_tasks(struct gt_devices *devices)
             return;
         wait_for_messages(devices);
         pass_signals(devices);
+        read_clock(devices);
         for (size_t i = 0; i < devices->gpus; i++)
             pump(devices, &devices->gpu[i]);
     }
@@ -376,6 +381,7 @@ static int outcome(const struct gt_devices *devices, struct gt_err *err)
         return gt_err_set(err, devices->code, "%s", devices->why.msg);
     if (interrupted(devices))
         return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
+    left -= gt_devices_late(devices);
     if (left)
         return gt_err_set(err, GT_ELOST,
                           "%zu of %zu problems are left: their GPUs were lost; the same command "

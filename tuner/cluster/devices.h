@@ -23,9 +23,10 @@ struct gt_devices_options {
     const double *weight; /* NULL: all alike */
     size_t problems;
     struct gt_budget budget;
-    size_t rows;       /* to print of each problem */
-    int64_t silence_s; /* 0: GT_DEVICES_SILENCE_S */
-    bool missing;      /* problems that have a winner on a class are left out for it */
+    size_t rows;                   /* to print of each problem */
+    int64_t silence_s;             /* 0: GT_DEVICES_SILENCE_S */
+    struct gt_session_after after; /* of each problem, on the GPU that had its finals */
+    bool missing;                  /* problems that have a winner on a class are left out for it */
 };
 
 /* Tunes, prints and reports.  GT_EXIT_NOTHING: no problem has a valid candidate; GT_ELOST: problems

@@ -19,11 +19,17 @@ struct gt_task {
     enum gt_task_kind kind;
     enum gt_task_state state;
     size_t problem;
-    int class_of;                           /* of GPUs */
-    size_t searches;                        /* of the problem, for SEARCH and FINAL */
-    int attempts;                           /* that a lost GPU ended */
-    const struct gt_device_process *home;   /* an earlier run tuned it there; NULL: nowhere here */
-    const struct gt_device_process *not_on; /* no candidate was valid there; NULL: none */
+    int class_of;                         /* of GPUs */
+    size_t searches;                      /* of the problem, for SEARCH and FINAL */
+    double until_s;                       /* they are to end then, by the plan's clock */
+    double begun_s, takes_s, search_s;    /* RUNNING: since when; how long it should take, and
+                                             of that its budget of time; 0: not known */
+    const struct gt_device_process *by;   /* who has it, or had it last; NULL: nobody yet */
+    int attempts;                         /* that a lost GPU ended */
+    const struct gt_device_process *home; /* an earlier run tuned it there; NULL: nowhere here */
+    const struct gt_device_process *foreseen; /* who was told that it is next; NULL: nobody */
+    size_t told;                              /* devices->begun then */
+    const struct gt_device_process *not_on;   /* no candidate was valid there; NULL: none */
     uint64_t seed;
 };
 
@@ -42,7 +48,6 @@ struct gt_device_process {
     int failures;            /* in a row */
     int64_t heard;           /* by gt_clock_ms: its last word, or its start */
     struct gt_task *task;    /* BUSY */
-    double free_s;           /* BUSY: when the task should end, by the plan's clock */
     int64_t done;            /* problems */
     double busy_s;           /* its GPU worker at work */
 };
@@ -74,10 +79,14 @@ struct gt_devices {
     struct gt_home *home;
     size_t homes, home_capacity;
     struct gt_task *task;
-    size_t tasks;
-    int64_t began; /* by gt_clock_ms */
-    int told;      /* signals passed on */
-    int code;      /* GT_OK, or what ends the run */
+    size_t tasks, begun; /* how many there are; how often one was handed out */
+    int64_t began;       /* by gt_clock_ms */
+    double now_s;        /* the plan's clock: seconds since then */
+    size_t turns;        /* of whole problems that have ended ... */
+    double turn_s;       /* ... their mean ... */
+    double over;         /* ... and what the last ones took, in units of their budgets of time */
+    int told;            /* signals passed on */
+    int code;            /* GT_OK, or what ends the run */
     struct gt_err why;
     size_t valid, ended; /* problems, counted for each class */
     int64_t timed;
@@ -89,21 +98,26 @@ int gt_device_process_start(struct gt_devices *devices, size_t i, struct gt_err 
 
 /* devices_plan.c */
 
-/* Seconds since the run began. */
-double gt_devices_now(const struct gt_devices *devices);
 /* Reads from the database which GPUs tuned the problems before. */
 int gt_devices_find_homes(struct gt_devices *devices, struct gt_store *store, struct gt_err *err);
-/* Makes the tasks, once every GPU is ready or out. */
+/* Makes the tasks, once every GPU is ready or out: one for each problem and class. */
 int gt_devices_plan(struct gt_devices *devices, struct gt_err *err);
-/* The next task for a GPU, or NULL; *budget: its. */
-struct gt_task *gt_devices_next(struct gt_devices *devices, const struct gt_device_process *gpu,
+/* Gives the GPU its next task, which it has then, or NULL; *budget: the task's.  Where more GPUs of
+ * the class will soon be free than there are problems left, the problem becomes several tasks. */
+struct gt_task *gt_devices_next(struct gt_devices *devices, struct gt_device_process *gpu,
                                 struct gt_budget *budget);
+/* The problem that the GPU, which has a whole one, will probably have after it: it can be scouted
+ * meanwhile.  SIZE_MAX: nobody knows. */
+size_t gt_devices_foresee(struct gt_devices *devices, const struct gt_device_process *gpu);
 /* Ends a task: DONE, or after a lost GPU READY again (FAILED after several). */
 void gt_devices_end(struct gt_devices *devices, struct gt_task *task, bool lost);
 /* Whether a result is rather the GPU's fault than the problem's: every candidate failed, or no
  * final could be held, and there is another GPU, which was not asked yet. */
 bool gt_devices_doubted(const struct gt_devices *devices, const struct gt_device_process *gpu,
                         const struct gt_task_end *end);
+/* Problems that may not begin any more, because the budget of time is over. */
+size_t gt_devices_late(const struct gt_devices *devices);
+
 /* Whether a task is left that some GPU may still take. */
 bool gt_devices_left(const struct gt_devices *devices);
 

@@ -1,12 +1,13 @@
 /* devices_plan.c - which problem a GPU of `tune --devices` gets next, and for how long.
  *
- * Problems of larger weight come first, so that no long one is left for the end.  The time that is
- * left on all GPUs of the class is divided among the problems that are left, by weight; so a GPU
- * that is lost or slow takes from all of them, not from the last ones. */
+ * Problems of larger weight come first, and of equal weight those of more work, so that no long one
+ * is left for the end.  The time that is left on all GPUs of the class is divided among the
+ * problems that are left, by weight; so a GPU that is lost or slow takes from all of them, not from
+ * the last ones.  Where more GPUs will soon be free than there are problems left, they share those:
+ * each searches with a seed of its own, and one of them holds the finals. */
 #include "cluster/devices_parts.h"
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/err.h"
 #include "problem/problem.h"
 
@@ -17,12 +18,16 @@
 #define ATTEMPTS      3   /* lost GPUs that a problem may cost */
 #define SEARCH_PART   0.7 /* of the time, where several GPUs search one problem */
 #define SECONDS_LEAST 1.0 /* of a turn, when the time is up but the problem has none yet */
+#define SHARED_S      2.0 /* of a search, for which a further GPU is worth its start; likewise */
+#define SHARED_TRIALS 8   /* trials */
+#define SOON          0.5 /* of a turn: a GPU that is free by then can share it */
+#define OVER_MOST     5.0 /* times its budget: a turn may be short, and its problem large */
+#define FOLLOW        0.3 /* how much of its error a new value corrects */
 #define WEIGHT_LEAST  0.1 /* of the mean weight, as in sweep/time_slices.c */
 
-double gt_devices_now(const struct gt_devices *devices)
-{
-    return (double)(gt_clock_ms() - devices->began) / 1000;
-}
+/* Times its budget that a turn takes, until the first has ended: its finals have a third of it
+ * (sweep/finals.c). */
+#define OVER 1.33
 
 static double weight_of(const struct gt_devices *devices, size_t problem)
 {
@@ -100,83 +105,58 @@ static bool is_done(const struct gt_devices *devices, int class_of, size_t probl
     return false;
 }
 
-static void add_task(struct gt_devices *devices, const struct gt_task *task)
+/* The number that trials of the problem are drawn by. */
+static uint64_t seed_of(const struct gt_devices *devices)
 {
-    devices->task[devices->tasks++] = *task;
-}
+    const int64_t seed = devices->options.session.seed;
 
-/* A problem's tasks: one, or the searches of several GPUs and a final. */
-static void plan_problem(struct gt_devices *devices, int class_of, size_t problem, size_t searches)
-{
-    struct gt_task task = {.kind = GT_TASK_WHOLE,
-                           .state = GT_TASK_READY,
-                           .problem = problem,
-                           .class_of = class_of,
-                           .searches = searches,
-                           .home = home_of(devices, class_of, problem),
-                           .seed = devices->options.session.seed
-                                       ? (uint64_t)devices->options.session.seed
-                                       : GT_SEED_DEFAULT};
-
-    if (searches > 1) {
-        task.kind = GT_TASK_SEARCH;
-        for (size_t i = 0; i < searches; i++, task.seed++)
-            add_task(devices, &task);
-        task.kind = GT_TASK_FINAL;
-        task.state = GT_TASK_LATER;
-        task.seed -= searches;
-    }
-    add_task(devices, &task);
+    return seed ? (uint64_t)seed : GT_SEED_DEFAULT;
 }
 
 int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
 {
-    const size_t problems = devices->options.problems;
+    const size_t problems = devices->options.problems, gpus = devices->gpus;
 
-    devices->task = calloc((size_t)devices->classes * (problems + 2 * GT_DEVICES_MAX) + 1,
-                           sizeof(*devices->task));
+    /* GPUs share fewer problems than they are, each among all of them at most. */
+    devices->task =
+        calloc((size_t)devices->classes * (problems + gpus * gpus) + 1, sizeof(*devices->task));
     if (!devices->task)
         return gt_err_nomem(err);
-    for (int class_of = 0; class_of < devices->classes; class_of++) {
-        const size_t gpus = gpus_of(devices, class_of);
-        size_t left = 0, place = 0;
-
+    devices->over = OVER;
+    for (int class_of = 0; class_of < devices->classes; class_of++)
         for (size_t i = 0; i < problems; i++)
-            left += !devices->options.missing || !is_done(devices, class_of, i);
-        for (size_t i = 0; i < problems; i++)
-            if (!devices->options.missing || !is_done(devices, class_of, i)) {
-                plan_problem(devices, class_of, i,
-                             left < gpus ? (gpus - place + left - 1) / left : 1);
-                place++;
-            }
-    }
+            if (!devices->options.missing || !is_done(devices, class_of, i))
+                devices->task[devices->tasks++] =
+                    (struct gt_task){.kind = GT_TASK_WHOLE,
+                                     .state = GT_TASK_READY,
+                                     .problem = i,
+                                     .class_of = class_of,
+                                     .home = home_of(devices, class_of, i),
+                                     .seed = seed_of(devices)};
     return GT_OK;
 }
 
-/* Whether all searches of the final's problem have ended. */
-static bool searched(const struct gt_devices *devices, const struct gt_task *final)
+/* Whether it is one of the searches of the final's problem. */
+static bool is_search_of(const struct gt_task *task, const struct gt_task *final)
 {
-    for (size_t i = 0; i < devices->tasks; i++) {
-        const struct gt_task *task = &devices->task[i];
-
-        if (task->kind == GT_TASK_SEARCH && task->problem == final->problem &&
-            task->class_of == final->class_of && task->state < GT_TASK_DONE)
-            return false;
-    }
-    return true;
+    return task->kind == GT_TASK_SEARCH && task->problem == final->problem &&
+           task->class_of == final->class_of;
 }
+
+/* ---- the budget of a task ---- */
 
 /* Seconds for a whole problem: its part of the time that is left on the GPUs of the class. */
 static double share_of_time(const struct gt_devices *devices, const struct gt_task *task)
 {
-    const double now = gt_devices_now(devices), end = devices->options.budget.seconds;
+    const double now = devices->now_s, end = devices->options.budget.seconds;
     double time = 0, weights = 0;
 
     for (size_t i = 0; i < devices->gpus; i++) {
         const struct gt_device_process *gpu = &devices->gpu[i];
+        const double free_s = gpu->task ? gpu->task->begun_s + gpu->task->takes_s : now;
 
         if (!gpu->out && gpu->class_of == task->class_of)
-            time += fmax(0, end - (gpu->state == GT_PROCESS_BUSY ? fmax(now, gpu->free_s) : now));
+            time += fmax(0, end - fmax(now, free_s));
     }
     for (size_t i = 0; i < devices->tasks; i++)
         if (devices->task[i].class_of == task->class_of && devices->task[i].state == GT_TASK_READY)
@@ -184,65 +164,273 @@ static double share_of_time(const struct gt_devices *devices, const struct gt_ta
     return fmin(time * weight_of(devices, task->problem) / weights, end - now);
 }
 
-static double seconds_of(const struct gt_devices *devices, const struct gt_task *task)
+/* How long the task should take, finals and all; 0: not known. */
+static double time_of(const struct gt_devices *devices, const struct gt_task *task)
 {
     const struct gt_budget *budget = &devices->options.budget;
-    double seconds = share_of_time(devices, task);
 
     if (!(budget->seconds > 0))
-        return 0;
-    if (task->kind == GT_TASK_WHOLE && budget->each)
-        seconds = budget->seconds;
-    else if (task->kind == GT_TASK_SEARCH)
-        seconds = SEARCH_PART * budget->seconds - gt_devices_now(devices);
-    else if (task->kind == GT_TASK_FINAL)
-        seconds = budget->seconds - gt_devices_now(devices);
-    return fmax(seconds, SECONDS_LEAST);
+        return devices->turn_s;
+    if (task->kind != GT_TASK_WHOLE)
+        return task->until_s - devices->now_s;
+    return budget->each ? budget->seconds : share_of_time(devices, task);
 }
 
-/* Trials of earlier runs on the GPU count, so those of its search count in its final. */
-static int64_t trials_of(const struct gt_devices *devices, const struct gt_task *task)
+/* Its budget of time: a sweep of one problem takes its finals beyond that. */
+static double seconds_of(const struct gt_devices *devices, const struct gt_task *task)
+{
+    const double over = task->kind == GT_TASK_SEARCH ? 1 : devices->over;
+
+    if (!(devices->options.budget.seconds > 0))
+        return 0;
+    return fmax(task->takes_s / over, SECONDS_LEAST);
+}
+
+/* Trials of earlier runs on the GPU count, so those of its search count in its final, which also
+ * makes up for searches that no GPU came to. */
+static int64_t trials_of(const struct gt_devices *devices, const struct gt_device_process *gpu,
+                         const struct gt_task *task)
 {
     const int64_t trials = devices->options.budget.trials;
-    const int64_t parts = (int64_t)task->searches + 1;
+    const int64_t parts = (int64_t)task->searches + 1, part = (trials + parts - 1) / parts;
+    int64_t others = 0;
 
     if (!trials || task->kind == GT_TASK_WHOLE)
         return trials;
-    return (trials + parts - 1) / parts * (task->kind == GT_TASK_FINAL ? 2 : 1);
+    if (task->kind == GT_TASK_SEARCH)
+        return part;
+    for (size_t i = 0; i < devices->tasks; i++)
+        others += is_search_of(&devices->task[i], task) && devices->task[i].state == GT_TASK_DONE &&
+                  devices->task[i].by != gpu;
+    return trials - others * part > 0 ? trials - others * part : part;
+}
+
+/* ---- sharing ---- */
+
+/* How many tasks of a kind wait for a GPU of the class. */
+static size_t count_ready(const struct gt_devices *devices, int class_of, enum gt_task_kind kind)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < devices->tasks; i++)
+        count += devices->task[i].class_of == class_of && devices->task[i].kind == kind &&
+                 devices->task[i].state == GT_TASK_READY;
+    return count;
+}
+
+/* GPUs of the class that will be free before a part of a task has passed that would take so long;
+ * those that have none now are. */
+static size_t free_soon(const struct gt_devices *devices, int class_of, double takes_s)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < devices->gpus; i++) {
+        const struct gt_device_process *gpu = &devices->gpu[i];
+        const struct gt_task *task = gpu->task;
+
+        count += !gpu->out && gpu->class_of == class_of &&
+                 (!task || (task->takes_s > 0 &&
+                            task->begun_s + task->takes_s < devices->now_s + SOON * takes_s));
+    }
+    return count;
+}
+
+/* Whether there are fewer problems than GPUs from the beginning. */
+static bool are_few(const struct gt_devices *devices, int class_of)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < devices->tasks; i++)
+        count += devices->task[i].class_of == class_of && devices->task[i].kind != GT_TASK_SEARCH;
+    return count < gpus_of(devices, class_of);
+}
+
+/* How many GPUs should search the problem.  One that an earlier run tuned stays where its trials
+ * are, unless GPUs have nothing else to do from the beginning. */
+static size_t searches_for(const struct gt_devices *devices, const struct gt_task *task)
+{
+    const struct gt_budget *budget = &devices->options.budget;
+    const double takes_s = time_of(devices, task);
+    const size_t problems = count_ready(devices, task->class_of, GT_TASK_WHOLE);
+    const size_t taken = count_ready(devices, task->class_of, GT_TASK_SEARCH);
+    size_t gpus = free_soon(devices, task->class_of, takes_s);
+    size_t searches;
+
+    gpus -= taken < gpus ? taken : gpus;
+    searches = (gpus + problems - 1) / problems;
+    if (task->attempts || task->not_on || problems >= gpus)
+        return 1;
+    if (are_few(devices, task->class_of))
+        return searches;
+    if (task->home || (budget->seconds > 0 && SEARCH_PART * takes_s < SHARED_S) ||
+        (budget->trials && budget->trials < SHARED_TRIALS * ((int64_t)searches + 1)))
+        return 1;
+    return searches;
+}
+
+/* Makes a whole problem the searches of several GPUs, of which the first is returned, and a final.
+ */
+static struct gt_task *share(struct gt_devices *devices, struct gt_task *task, size_t searches)
+{
+    const double takes_s = time_of(devices, task);
+    struct gt_task search = *task;
+
+    task->kind = GT_TASK_FINAL;
+    task->state = GT_TASK_LATER;
+    task->searches = searches;
+    task->until_s = devices->now_s + takes_s;
+    search.kind = GT_TASK_SEARCH;
+    search.searches = searches;
+    search.until_s = devices->now_s + SEARCH_PART * takes_s;
+    search.home = NULL; /* it is for any GPU */
+    for (size_t i = 0; i < searches; i++, search.seed++)
+        devices->task[devices->tasks++] = search;
+    return &devices->task[devices->tasks - searches];
+}
+
+/* Makes the final READY once no GPU searches its problem; searches that no GPU came to are not
+ * waited for. */
+static void release_final(struct gt_devices *devices, struct gt_task *final)
+{
+    struct gt_task *last = devices->task + devices->tasks;
+    size_t begun = 0, running = 0;
+
+    for (struct gt_task *task = devices->task; task < last; task++)
+        if (is_search_of(task, final)) {
+            begun += task->state > GT_TASK_READY;
+            running += task->state == GT_TASK_RUNNING;
+        }
+    if (!begun || running)
+        return;
+    final->state = GT_TASK_READY;
+    for (struct gt_task *task = devices->task; task < last; task++)
+        if (is_search_of(task, final) && task->state == GT_TASK_READY)
+            task->state = GT_TASK_FAILED;
+}
+
+/* ---- the next task ---- */
+
+/* Whether a task may not begin any more: a search beyond its own end, a problem beyond that of the
+ * run's budget. */
+static bool is_too_late(const struct gt_devices *devices, const struct gt_task *task)
+{
+    const struct gt_budget *budget = &devices->options.budget;
+
+    if (!(budget->seconds > 0) || task->kind == GT_TASK_FINAL)
+        return false;
+    if (task->kind == GT_TASK_SEARCH)
+        return task->until_s <= devices->now_s;
+    return !budget->each && devices->now_s >= budget->seconds;
 }
 
 /* Whether the GPU may take the task: not the one that found nothing valid, while there is another;
- * and only the one that has its earlier trials, while that is here, because trials belong to a GPU
- * and another would begin anew.  Searches of one problem are for any GPU. */
+ * only the one that has its earlier trials, while that is here, because trials belong to a GPU and
+ * another would begin anew; and none that would begin too late. */
 static bool may_take(const struct gt_devices *devices, const struct gt_device_process *gpu,
                      const struct gt_task *task)
 {
-    const struct gt_device_process *home = task->kind == GT_TASK_SEARCH ? NULL : task->home;
+    const struct gt_device_process *home = task->home;
 
     return task->state == GT_TASK_READY && task->class_of == gpu->class_of &&
-           (!home || home->out || home == gpu || task->not_on) &&
+           (!home || home->out || home == gpu || task->not_on) && !is_too_late(devices, task) &&
            (task->not_on != gpu || gpus_of(devices, task->class_of) == 1);
 }
 
-struct gt_task *gt_devices_next(struct gt_devices *devices, const struct gt_device_process *gpu,
+/* 1: the GPU was told that the task is next; -1: another one was, and not long ago: one that is
+ * busy with a large problem must not keep the next large one to the end. */
+static int foreseen(const struct gt_devices *devices, const struct gt_task *task,
+                    const struct gt_device_process *gpu)
+{
+    if (!task->foreseen || devices->begun - task->told > 2 * gpus_of(devices, task->class_of))
+        return 0;
+    return task->foreseen == gpu ? 1 : -1;
+}
+
+/* Whether a task comes before another for the GPU: what others wait for, what was begun, what it
+ * was told, then the problem of more weight or, among equals, of more work. */
+static bool comes_before(const struct gt_devices *devices, const struct gt_device_process *gpu,
+                         const struct gt_task *a, const struct gt_task *b)
+{
+    const struct gt_problem *problem = devices->options.problem;
+    const double more = weight_of(devices, a->problem) - weight_of(devices, b->problem);
+
+    if (a->kind != b->kind)
+        return a->kind > b->kind;
+    if (foreseen(devices, a, gpu) != foreseen(devices, b, gpu))
+        return foreseen(devices, a, gpu) > foreseen(devices, b, gpu);
+    if (more != 0)
+        return more > 0;
+    return gt_problem_flops(&problem[a->problem]) > gt_problem_flops(&problem[b->problem]);
+}
+
+struct gt_task *gt_devices_next(struct gt_devices *devices, struct gt_device_process *gpu,
                                 struct gt_budget *budget)
 {
     struct gt_task *next = NULL;
+    size_t searches;
 
     for (size_t i = 0; i < devices->tasks; i++) {
         struct gt_task *task = &devices->task[i];
 
-        if (task->state == GT_TASK_LATER && searched(devices, task))
-            task->state = GT_TASK_READY;
-        if (may_take(devices, gpu, task) &&
-            (!next || weight_of(devices, task->problem) > weight_of(devices, next->problem)))
+        if (task->state == GT_TASK_LATER)
+            release_final(devices, task);
+        if (may_take(devices, gpu, task) && (!next || comes_before(devices, gpu, task, next)))
             next = task;
     }
-    if (next)
-        *budget = (struct gt_budget){.seconds = seconds_of(devices, next),
-                                     .trials = trials_of(devices, next),
-                                     .patience = devices->options.budget.patience};
+    if (!next)
+        return NULL;
+    if (next->kind == GT_TASK_WHOLE && (searches = searches_for(devices, next)) > 1)
+        next = share(devices, next, searches);
+    next->begun_s = devices->now_s;
+    next->takes_s = fmax(0, time_of(devices, next));
+    next->search_s = seconds_of(devices, next);
+    *budget = (struct gt_budget){.seconds = next->search_s,
+                                 .trials = trials_of(devices, gpu, next),
+                                 .patience = devices->options.budget.patience};
+    next->state = GT_TASK_RUNNING;
+    next->by = gpu;
+    devices->begun++;
+    gpu->task = next;
     return next;
+}
+
+size_t gt_devices_foresee(struct gt_devices *devices, const struct gt_device_process *gpu)
+{
+    struct gt_task *next = NULL;
+
+    /* One that has nothing yet will take what comes next. */
+    for (size_t i = 0; i < devices->gpus; i++)
+        if (!devices->gpu[i].out && !devices->gpu[i].task &&
+            devices->gpu[i].class_of == gpu->class_of)
+            return SIZE_MAX;
+    for (size_t i = 0; i < devices->tasks; i++) {
+        struct gt_task *task = &devices->task[i];
+
+        if (task->kind == GT_TASK_WHOLE && may_take(devices, gpu, task) &&
+            foreseen(devices, task, gpu) >= 0 && (!next || comes_before(devices, gpu, task, next)))
+            next = task;
+    }
+    if (!next || gpu->task->kind != GT_TASK_WHOLE)
+        return SIZE_MAX;
+    next->foreseen = gpu;
+    next->told = devices->begun;
+    return next->problem;
+}
+
+/* Learns from a turn how long the next ones will take. */
+static void learn(struct gt_devices *devices, const struct gt_task *task)
+{
+    const double took = devices->now_s - task->begun_s;
+    double over;
+
+    if (task->kind != GT_TASK_WHOLE)
+        return;
+    devices->turns++;
+    devices->turn_s += (took - devices->turn_s) / (double)devices->turns;
+    if (!(task->search_s > 0))
+        return;
+    over = fmin(fmax(1, took / task->search_s), OVER_MOST);
+    devices->over += (devices->turns > 1 ? FOLLOW : 1) * (over - devices->over);
 }
 
 void gt_devices_end(struct gt_devices *devices, struct gt_task *task, bool lost)
@@ -254,6 +442,8 @@ void gt_devices_end(struct gt_devices *devices, struct gt_task *task, bool lost)
         task->state = GT_TASK_FAILED;
     else
         task->state = GT_TASK_READY;
+    if (!lost)
+        learn(devices, task);
     if (task->kind != GT_TASK_SEARCH && task->state >= GT_TASK_DONE)
         devices->ended++;
 }
@@ -267,10 +457,21 @@ bool gt_devices_doubted(const struct gt_devices *devices, const struct gt_device
            task->kind != GT_TASK_SEARCH && gpus_of(devices, task->class_of) > 1;
 }
 
+size_t gt_devices_late(const struct gt_devices *devices)
+{
+    size_t late = 0;
+
+    for (size_t i = 0; i < devices->tasks; i++)
+        late += devices->task[i].kind == GT_TASK_WHOLE && devices->task[i].state == GT_TASK_READY &&
+                is_too_late(devices, &devices->task[i]);
+    return late;
+}
+
 bool gt_devices_left(const struct gt_devices *devices)
 {
+    size_t left = 0;
+
     for (size_t i = 0; i < devices->tasks; i++)
-        if (devices->task[i].state < GT_TASK_DONE)
-            return true;
-    return false;
+        left += devices->task[i].state < GT_TASK_DONE;
+    return left > gt_devices_late(devices);
 }

@@ -47,14 +47,15 @@ void gt_devices_print(struct gt_devices *devices, const struct gt_device_process
     if (end->us > 0 && end->baseline_us > 0)
         at += (size_t)snprintf(sentence + at, sizeof(sentence) - at, "%.3f x cuBLAS, ",
                                end->baseline_us / end->us);
-    snprintf(sentence + at, sizeof(sentence) - at, "%lld new trials in %.1f s",
-             (long long)end->fresh, end->wall_s);
+    snprintf(sentence + at, sizeof(sentence) - at, "%lld new trial%s in %.1f s",
+             (long long)end->fresh, end->fresh == 1 ? "" : "s", end->wall_s);
     gt_devices_note(devices, gpu->ordinal, sentence);
 }
 
 void gt_devices_close_report(struct gt_devices *devices)
 {
-    const double seconds = gt_devices_now(devices);
+    const double seconds = devices->now_s;
+    const size_t late = gt_devices_late(devices);
 
     if (devices->cli->json)
         fputs(devices->printed ? "]}\n" : "{\"format\": \"gemmtune devices 1\", \"sweeps\": []}\n",
@@ -72,4 +73,9 @@ void gt_devices_close_report(struct gt_devices *devices)
             snprintf(sentence, sizeof(sentence), "no part: %.350s", gpu->why.msg);
         gt_devices_note(devices, gpu->ordinal, sentence);
     }
+    if (late && !devices->cli->quiet)
+        fprintf(
+            devices->cli->log,
+            "%zu of %zu problems had no turn; the same command with --missing goes on with them\n",
+            late, devices->options.problems);
 }

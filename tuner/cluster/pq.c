@@ -9,9 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENCE_MS 30000 /* of the server, after which a connection counts as cut */
+#define SILENCE_MS 30000  /* of the server, after which a connection counts as cut */
+#define ANSWER_MS  900000 /* for a whole answer: one that comes slower than that has no end */
 
-enum { CONNECTION_OK = 0, COMMAND_OK = 1, TUPLES_OK = 2 }; /* of libpq-fe.h, part of its ABI */
+enum { /* of libpq-fe.h and postgres_ext.h, part of its ABI */
+       CONNECTION_OK = 0,
+       COMMAND_OK = 1,
+       TUPLES_OK = 2,
+       PING_OK = 0,
+       SQLSTATE = 'C'
+};
 
 /* PQconninfoOption of libpq-fe.h, likewise. */
 struct pq_option {
@@ -25,18 +32,22 @@ struct pq_option {
     X(free_options, PQconninfoFree, void, (struct pq_option *))                                    \
     X(free_text, PQfreemem, void, (void *))                                                        \
     X(connect, PQconnectdbParams, void *, (const char *const *, const char *const *, int))         \
+    X(ping, PQpingParams, int, (const char *const *, const char *const *, int))                    \
     X(status, PQstatus, int, (const void *))                                                       \
     X(message, PQerrorMessage, char *, (const void *))                                             \
     X(finish, PQfinish, void, (void *))                                                            \
     X(send, PQsendQueryParams, int,                                                                \
       (void *, const char *, int, const unsigned *, const char *const *, const int *, const int *, \
        int))                                                                                       \
+    X(set_nonblocking, PQsetnonblocking, int, (void *, int))                                       \
+    X(flush, PQflush, int, (void *))                                                               \
     X(consume, PQconsumeInput, int, (void *))                                                      \
     X(busy, PQisBusy, int, (void *))                                                               \
     X(descriptor, PQsocket, int, (const void *))                                                   \
     X(result, PQgetResult, void *, (void *))                                                       \
     X(result_status, PQresultStatus, int, (const void *))                                          \
     X(result_message, PQresultErrorMessage, char *, (const void *))                                \
+    X(result_field, PQresultErrorField, char *, (const void *, int))                               \
     X(clear, PQclear, void, (void *))                                                              \
     X(rows, PQntuples, int, (const void *))                                                        \
     X(changed, PQcmdTuples, char *, (void *))                                                      \
@@ -92,24 +103,51 @@ static bool has_password(const struct gt_pq *pq, const char *address)
 }
 
 /* The server's sentences end with line feeds. */
-static int fail(struct gt_pq *pq, int code, const char *said, struct gt_err *err)
+static int fail(int code, const char *said, struct gt_err *err)
 {
     const size_t length = strcspn(said, "\n");
 
-    (void)pq;
     return gt_err_set(err, code, "PostgreSQL: %.*s", (int)length,
                       length ? said : "the connection is gone");
 }
 
-int gt_pq_open(struct gt_pq **out, const char *address, struct gt_err *err)
+bool gt_pq_is_address(const char *named)
+{
+    static const char *const head[] = {"postgresql://", "postgres://", "service="};
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof(head) / sizeof(*head); i++)
+        found |= named && strncmp(named, head[i], strlen(head[i])) == 0;
+    return found;
+}
+
+/* Opens the connection; a server that answers all the same refuses this user, database or line. */
+static int connect_to(struct gt_pq *pq, const char *address, bool *refused, struct gt_err *err)
 {
     static const char *const keyword[] = {"dbname", "connect_timeout", "tcp_user_timeout",
                                           "application_name", NULL};
     const char *const value[] = {address, "10", "20000", "gemmtune", NULL};
+
+    pq->connection = pq->api.connect(keyword, value, 1);
+    if (!pq->connection)
+        return gt_err_nomem(err);
+    if (pq->api.status(pq->connection) == CONNECTION_OK)
+        return pq->api.set_nonblocking(pq->connection, 1)
+                   ? fail(GT_EIO, pq->api.message(pq->connection), err)
+                   : GT_OK;
+    if (refused)
+        *refused = pq->api.ping(keyword, value, 1) == PING_OK;
+    return fail(GT_EIO, pq->api.message(pq->connection), err);
+}
+
+int gt_pq_open(struct gt_pq **out, const char *address, bool *refused, struct gt_err *err)
+{
     struct gt_pq *pq;
     int rc;
 
     *out = NULL;
+    if (refused)
+        *refused = false;
     if (!strstr(address, "://") && !strchr(address, '='))
         return gt_err_set(err, GT_ESYNTAX, "\"%s\" is no address; write postgresql://HOST/DATABASE",
                           address);
@@ -121,13 +159,7 @@ int gt_pq_open(struct gt_pq **out, const char *address, struct gt_err *err)
         rc = gt_err_set(err, GT_ESYNTAX,
                         "the address of the queue has a password in it, which others could read; "
                         "put it into ~/.pgpass (see PostgreSQL's manual, The Password File)");
-    if (!rc) {
-        pq->connection = pq->api.connect(keyword, value, 1);
-        if (!pq->connection)
-            rc = gt_err_nomem(err);
-        else if (pq->api.status(pq->connection) != CONNECTION_OK)
-            rc = fail(pq, GT_EIO, pq->api.message(pq->connection), err);
-    }
+    GT_STEP(rc, connect_to(pq, address, refused, err));
     if (rc)
         gt_pq_close(pq);
     else
@@ -158,21 +190,56 @@ void gt_pq_close(struct gt_pq *pq)
     free(pq); /* the library stays: it may have registered what unloading would break */
 }
 
-/* Waits for the whole answer. */
+/* Waits until the whole statement is sent, and then for the whole answer.  Results of many problems
+ * take long on a slow line: what counts as cut is a server that takes and sends nothing. */
 static int wait_for_answer(struct gt_pq *pq, struct gt_err *err)
 {
-    const int64_t deadline = gt_clock_ms() + SILENCE_MS;
+    const int64_t end = gt_clock_ms() + ANSWER_MS;
+    int64_t heard = gt_clock_ms();
+    int unsent;
 
-    while (pq->api.busy(pq->connection)) {
-        struct pollfd fd = {.fd = pq->api.descriptor(pq->connection), .events = POLLIN};
-        const int64_t left = deadline - gt_clock_ms();
+    while ((unsent = pq->api.flush(pq->connection)) > 0 || pq->api.busy(pq->connection)) {
+        struct pollfd fd = {.fd = pq->api.descriptor(pq->connection),
+                            .events = (short)(POLLIN | (unsent ? POLLOUT : 0))};
+        const int64_t now = gt_clock_ms();
 
-        if (left <= 0)
+        if (unsent < 0)
+            return fail(GT_EIO, pq->api.message(pq->connection), err);
+
+        if (now >= end)
+            return gt_err_set(err, GT_EIO, "PostgreSQL: the answer had no end after %d minutes",
+                              ANSWER_MS / 60000);
+        if (now - heard >= SILENCE_MS)
             return gt_err_set(err, GT_EIO, "PostgreSQL: no answer for %d s", SILENCE_MS / 1000);
-        if (poll(&fd, 1, (int)left) > 0 && !pq->api.consume(pq->connection))
-            return fail(pq, GT_EIO, pq->api.message(pq->connection), err);
+        if (poll(&fd, 1, (int)(SILENCE_MS - (now - heard))) <= 0)
+            continue;
+        if (!pq->api.consume(pq->connection))
+            return fail(GT_EIO, pq->api.message(pq->connection), err);
+        heard = gt_clock_ms();
     }
     return GT_OK;
+}
+
+/* A statement failed.  GT_EIO if it may be run again as it is: the connection broke, or by its
+ * class of SQLSTATE the server lacks resources (53: disk, memory, connections), is being ended or
+ * started (57P), or gave the statement up for another one (40). */
+static int refuse(const struct gt_pq *pq, struct gt_err *err)
+{
+    static const char *const passing[] = {"53", "57P", "40"};
+    const char *state = pq->api.result_field(pq->answer, SQLSTATE);
+    const bool open = pq->api.status(pq->connection) == CONNECTION_OK;
+    int rc = fail(open ? GT_EDB : GT_EIO, pq->api.result_message(pq->answer), err);
+
+    for (size_t i = 0; state && i < sizeof(passing) / sizeof(*passing); i++)
+        if (strncmp(state, passing[i], strlen(passing[i])) == 0)
+            rc = fail(GT_EIO, pq->api.result_message(pq->answer), err);
+    if (state && strcmp(state, "42501") == 0) {
+        struct gt_err why = {0};
+
+        fail(rc, pq->api.result_message(pq->answer), &why);
+        rc = gt_err_set(err, rc, "%s; the rights of roles are in tuner/CLUSTER.md", why.msg);
+    }
+    return rc;
 }
 
 /* Takes the answer and what follows it, which ends the statement. */
@@ -185,14 +252,11 @@ static int take_answer(struct gt_pq *pq, struct gt_err *err)
         return rc;
     pq->answer = pq->api.result(pq->connection);
     if (!pq->answer)
-        return fail(pq, GT_EIO, pq->api.message(pq->connection), err);
+        return fail(GT_EIO, pq->api.message(pq->connection), err);
     while (!(rc = wait_for_answer(pq, err)) && (more = pq->api.result(pq->connection)))
         pq->api.clear(more);
     status = pq->api.result_status(pq->answer);
-    if (rc || status == COMMAND_OK || status == TUPLES_OK)
-        return rc;
-    return fail(pq, pq->api.status(pq->connection) == CONNECTION_OK ? GT_EDB : GT_EIO,
-                pq->api.result_message(pq->answer), err);
+    return rc || status == COMMAND_OK || status == TUPLES_OK ? rc : refuse(pq, err);
 }
 
 int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value, int values,
@@ -210,7 +274,7 @@ int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value
         format[i] = value[i].bytes > 0;
     }
     if (!pq->api.send(pq->connection, sql, values, NULL, data, length, format, binary))
-        rc = fail(pq, GT_EIO, pq->api.message(pq->connection), err);
+        rc = fail(GT_EIO, pq->api.message(pq->connection), err);
     GT_STEP(rc, take_answer(pq, err));
     if (rc == GT_EIO)
         drop_connection(pq);

@@ -21,17 +21,21 @@ struct gt_pq_value {
     size_t bytes;     /* 0: a text; else that many bytes, sent as they are */
 };
 
-/* GT_ENOLIB: there is no libpq; GT_EIO: the server does not answer or refuses; GT_ESYNTAX: the
- * address has a password. */
-int gt_pq_open(struct gt_pq **pq, const char *address, struct gt_err *err);
+/* GT_ENOLIB: there is no libpq; GT_EIO: the server does not answer, or refuses (then *refused,
+ * which may be NULL, is true); GT_ESYNTAX: the address has a password. */
+int gt_pq_open(struct gt_pq **pq, const char *address, bool *refused, struct gt_err *err);
 void gt_pq_close(struct gt_pq *pq); /* NULL accepted */
 
 /* Runs one statement with parameters $1... and keeps its rows until the next.  binary: columns come
  * as the server stores them, for bytes.  GT_EIO: the connection is gone, or the server was silent
- * for half a minute; it is closed then.  GT_EDB: the statement failed; the sentence is the
- * server's. */
+ * for half a minute, or sent for a quarter of an hour without an end, or it cannot now (no space on
+ * its disk, it shuts down); the connection is closed then.  GT_EDB: the statement failed; the
+ * sentence is the server's. */
 int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value, int values,
               bool binary, struct gt_err *err);
+
+/* Whether an address of a database of PostgreSQL was named, and not a file. */
+bool gt_pq_is_address(const char *named);
 
 bool gt_pq_is_open(const struct gt_pq *pq); /* false: the connection is gone; NULL accepted */
 int gt_pq_rows(const struct gt_pq *pq);

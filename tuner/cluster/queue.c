@@ -51,6 +51,8 @@ int gt_queue_create(struct gt_pq *pq, struct gt_err *err)
         " attempts integer NOT NULL DEFAULT 0, worker text NOT NULL DEFAULT '',"
         " lease_until timestamptz, submitted timestamptz NOT NULL DEFAULT now(),"
         " finished timestamptz, UNIQUE (problem, class, budget))",
+        "SELECT setval(pg_get_serial_sequence('gemmtune.job', 'id'),"
+        " (extract(epoch FROM now()) * 1000)::bigint)", /* milliseconds: more than any before */
         "CREATE INDEX IF NOT EXISTS job_ready ON gemmtune.job (weight DESC, id)"
         " WHERE state = 'ready'",
         "CREATE INDEX IF NOT EXISTS job_leased ON gemmtune.job (lease_until)"
@@ -77,9 +79,10 @@ int gt_queue_create(struct gt_pq *pq, struct gt_err *err)
         return rc;
     for (size_t i = 0; i < sizeof(sql) / sizeof(*sql) && !rc; i++)
         rc = run(pq, sql[i], NULL, 0, err);
-    if (rc)
-        run(pq, "ROLLBACK", NULL, 0, NULL);
-    return rc;
+    if (!rc)
+        return GT_OK;
+    run(pq, "ROLLBACK", NULL, 0, NULL);
+    return gt_err_prefix(err, rc, "the schema gemmtune is not there and cannot be made");
 }
 
 int gt_queue_submit(struct gt_pq *pq, const char *problem, const char *class_of, double weight,
@@ -166,29 +169,41 @@ int gt_queue_renew(struct gt_pq *pq, const char *job, const char *worker, int64_
 }
 
 int gt_queue_put(struct gt_pq *pq, const char *job, const char *worker, int64_t trials,
-                 const void *database, size_t bytes, bool ends, struct gt_err *err)
+                 const void *database, size_t bytes, bool ends, bool *known, struct gt_err *err)
 {
     char count[24];
+    int rc;
 
     snprintf(count, sizeof(count), "%lld", (long long)trials);
     /* One statement is one transaction. */
-    return run(
+    rc = run(
         pq,
         "WITH stored AS (INSERT INTO gemmtune.result (job, worker, trials, database)"
-        " VALUES ($1::bigint, $2, $3::bigint, $4) ON CONFLICT DO NOTHING)"
-        " UPDATE gemmtune.job SET state = 'done', finished = now(), worker = $2"
-        " WHERE id = $1::bigint AND state <> 'done' AND $5::boolean",
+        " SELECT id, $2, $3::bigint, $4 FROM gemmtune.job WHERE id = $1::bigint"
+        " ON CONFLICT DO NOTHING), ended AS (UPDATE gemmtune.job"
+        " SET state = 'done', finished = now(), worker = $2"
+        " WHERE id = $1::bigint AND state <> 'done' AND $5::boolean)"
+        " SELECT FROM gemmtune.job WHERE id = $1::bigint",
         (struct gt_pq_value[]){
             TEXT(job), TEXT(worker), TEXT(count), {database, bytes}, TEXT(ends ? "true" : "false")},
         5, err);
+    *known = !rc && gt_pq_rows(pq) > 0;
+    return rc;
 }
 
-int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err)
+int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, bool counts,
+                       struct gt_err *err)
 {
-    return run(pq,
-               "UPDATE gemmtune.job SET state = 'ready', attempts = attempts - 1"
-               " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
-               (struct gt_pq_value[]){TEXT(job), TEXT(worker)}, 2, err);
+    char most[16];
+
+    snprintf(most, sizeof(most), "%d", GT_QUEUE_ATTEMPTS);
+    return run(
+        pq,
+        "UPDATE gemmtune.job SET attempts = attempts - $3::integer,"
+        " state = CASE WHEN attempts - $3::integer >= $4::integer THEN 'failed'"
+        " ELSE 'ready' END WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
+        (struct gt_pq_value[]){TEXT(job), TEXT(worker), TEXT(counts ? "0" : "1"), TEXT(most)}, 4,
+        err);
 }
 
 int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err)
@@ -205,5 +220,32 @@ int gt_queue_retry(struct gt_pq *pq, int64_t *jobs, struct gt_err *err)
                  NULL, 0, err);
 
     *jobs = rc ? 0 : gt_pq_changed(pq);
+    return rc;
+}
+
+int gt_queue_cancel(struct gt_pq *pq, struct gt_queue_cancelled *cancelled, struct gt_err *err)
+{
+    char most[16];
+    int64_t *const count[] = {&cancelled->gone, &cancelled->failed, &cancelled->taken};
+    int rc;
+
+    snprintf(most, sizeof(most), "%d", GT_QUEUE_ATTEMPTS);
+    *cancelled = (struct gt_queue_cancelled){0};
+    /* Of a job that is being tuned all attempts count as made: whoever gives it back, or lets its
+     * lease run out, ends it. */
+    rc = run(pq,
+             "WITH ready AS MATERIALIZED (SELECT id, EXISTS (SELECT FROM gemmtune.result AS r"
+             " WHERE r.job = j.id) AS begun FROM gemmtune.job AS j WHERE state = 'ready'"
+             " FOR UPDATE), gone AS (DELETE FROM gemmtune.job AS j USING ready"
+             " WHERE j.id = ready.id AND NOT begun RETURNING j.id),"
+             " failed AS (UPDATE gemmtune.job AS j SET state = 'failed' FROM ready"
+             " WHERE j.id = ready.id AND begun RETURNING j.id),"
+             " taken AS (UPDATE gemmtune.job SET attempts = $1::integer + 1"
+             " WHERE state = 'leased' RETURNING id)"
+             " SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM failed),"
+             " (SELECT count(*) FROM taken)",
+             (struct gt_pq_value[]){TEXT(most)}, 1, err);
+    for (int i = 0; i < 3 && !rc; i++)
+        *count[i] = strtoll(gt_pq_get(pq, 0, i, NULL), NULL, 10);
     return rc;
 }

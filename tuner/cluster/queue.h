@@ -22,7 +22,9 @@ struct gt_queue_job {
     char id[24], problem[GT_PROBLEM_TEXT_MAX], budget[64];
 };
 
-/* Creates what is missing of the tables (schema gemmtune). */
+/* Creates what is missing of the tables (schema gemmtune).  Jobs of a new queue have other numbers
+ * than those of any before it, so that a result that still waits somewhere is not taken for theirs.
+ */
 int gt_queue_create(struct gt_pq *pq, struct gt_err *err);
 
 /* GT_EDB: the database has no queue. */
@@ -43,18 +45,31 @@ int gt_queue_take(struct gt_pq *pq, struct gt_queue_job *job, const char *worker
 int gt_queue_renew(struct gt_pq *pq, const char *job, const char *worker, int64_t lease_s,
                    bool *held, struct gt_err *err);
 
-/* Stores a result and, if it is whole, ends the job, in one transaction. */
+/* Stores a result and, if it is whole, ends the job, in one transaction.  *known false: there is no
+ * such job any more, and nothing is stored. */
 int gt_queue_put(struct gt_pq *pq, const char *job, const char *worker, int64_t trials,
-                 const void *database, size_t bytes, bool ends, struct gt_err *err);
+                 const void *database, size_t bytes, bool ends, bool *known, struct gt_err *err);
 
-/* Gives a job back, as if it had not been taken. */
-int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err);
+/* Gives a job back.  counts: as an attempt, of which a job has GT_QUEUE_ATTEMPTS, because the job
+ * may be what the worker failed at; else as if it had not been taken. */
+int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, bool counts,
+                       struct gt_err *err);
 
 /* Ends a job that no worker can do. */
 int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err);
 
 /* Makes failed jobs ready again. */
 int gt_queue_retry(struct gt_pq *pq, int64_t *jobs, struct gt_err *err);
+
+/* What became of the jobs that were cancelled. */
+struct gt_queue_cancelled {
+    int64_t gone;   /* ready, without a result: removed */
+    int64_t failed; /* ready, with results of workers that did not end it: those stay */
+    int64_t taken;  /* a worker has it, and may end it; it is not handed out again */
+};
+
+/* Hands out no job any more that was submitted so far. */
+int gt_queue_cancel(struct gt_pq *pq, struct gt_queue_cancelled *cancelled, struct gt_err *err);
 
 /* ---- queue_ahead.c: compiling ahead ---- */
 
@@ -89,10 +104,11 @@ int gt_queue_count_ahead(struct gt_pq *pq, int64_t *problems, int64_t *cubins, s
 
 struct gt_queue_options {
     const char *address;
-    int64_t lease_s; /* 0: 120 */
-    bool stay;       /* wait for more jobs when all have ended */
-    bool compile;    /* only compile, ahead of the others */
-    int64_t ahead;   /* then: candidates of a problem; 0: 64 */
+    int64_t lease_s;               /* 0: 120 */
+    bool stay;                     /* wait for more jobs when all have ended */
+    bool compile;                  /* only compile, ahead of the others */
+    int64_t ahead;                 /* then: candidates of a problem; 0: 64 */
+    struct gt_session_after after; /* of each job; its rows are uploaded with the others */
 };
 
 /* Takes and tunes until no job is left, or a signal comes.  The session is open. */

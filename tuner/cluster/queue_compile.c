@@ -110,9 +110,12 @@ static int work(struct compiler *compiler, struct gt_err *err)
 
         if (!rc && gt_queue_interrupted(&compiler->link))
             rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; what was compiled is in the cache");
-        GT_STEP(rc, compile_next(compiler, &ahead, err));
+        if (rc)
+            return rc;
+        rc = compile_next(compiler, &ahead, err);
         if (rc == GT_EIO && !gt_pq_is_open(compiler->link.pq)) { /* it is reached again above */
             gt_queue_leave(&compiler->link);
+            gt_queue_wait(&compiler->link, 1);
             continue;
         }
         if (rc || (!ahead.taken && !ahead.left && !compiler->options->stay))
@@ -163,8 +166,9 @@ int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *sessio
     if (!compiler)
         return gt_err_nomem(err);
     quiet.quiet = true;
-    *compiler = (struct compiler){
-        .link = {cli, options->address, NULL}, .options = options, .arch = session->arch};
+    *compiler = (struct compiler){.link = {.cli = cli, .address = options->address},
+                                  .options = options,
+                                  .arch = session->arch};
     gt_queue_name(compiler->name);
     rc = open_compiler(compiler, session, &quiet, err);
     GT_STEP(rc, work(compiler, err));

@@ -125,12 +125,6 @@ int gt_queue_refused(const struct gt_queue_merged *merged, struct gt_err *err)
 
 /* ---- the copy that a command reads ---- */
 
-static bool is_address(const char *named)
-{
-    return named &&
-           (strncmp(named, "postgresql://", 13) == 0 || strncmp(named, "postgres://", 11) == 0);
-}
-
 static int fill(struct gt_queue_copy *copy, struct gt_cli *cli, struct gt_pq *pq,
                 struct gt_err *err)
 {
@@ -163,10 +157,10 @@ int gt_queue_copy_open(struct gt_queue_copy *copy, struct gt_cli *cli, const cha
     int rc;
 
     *copy = (struct gt_queue_copy){.path = NULL};
-    if (!is_address(named))
+    if (!gt_pq_is_address(named))
         return gt_session_database(&copy->path, cli, named, false, err);
     copy->address = named;
-    rc = gt_pq_open(&pq, named, err);
+    rc = gt_pq_open(&pq, named, NULL, err);
     GT_STEP(rc, gt_queue_check(pq, err));
     GT_STEP(rc, fill(copy, cli, pq, err));
     gt_pq_close(pq);

@@ -9,6 +9,9 @@
 
 #define AWAY_FIRST_S 1  /* between two attempts to reach the server ... */
 #define AWAY_MOST_S  30 /* ... which grow to this */
+#define REFUSED_MOST                                                               \
+    3 /* times that a worker is refused before it gives up, because the server may \
+         have too many connections for a moment */
 
 bool gt_queue_interrupted(const struct gt_queue_link *link)
 {
@@ -38,9 +41,13 @@ void gt_queue_leave(struct gt_queue_link *link)
 /* It may come before the first job: the tables are made. */
 static int open_link(struct gt_queue_link *link, struct gt_err *err)
 {
-    int rc = gt_pq_open(&link->pq, link->address, err);
+    bool refused;
+    int rc = gt_pq_open(&link->pq, link->address, &refused, err);
 
-    return rc ? rc : gt_queue_create(link->pq, err);
+    link->refused += refused;
+    GT_STEP(rc, gt_queue_create(link->pq, err));
+    link->known |= !rc;
+    return rc;
 }
 
 int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct gt_err *err),
@@ -60,6 +67,8 @@ int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct
             return rc;
         }
         gt_queue_leave(link);
+        if (!link->known && link->refused >= REFUSED_MOST)
+            return gt_err_pass(err, &why, rc);
         if (!said)
             gt_queue_note(link, why.msg);
         said = true;
@@ -80,7 +89,8 @@ void gt_queue_name(char name[GT_QUEUE_NAME])
     for (char *at = host; *at; at++)
         if (*at == '/' || *at == ',')
             *at = '-';
-    snprintf(name, GT_QUEUE_NAME, "%s-%ld-%lld", host, (long)getpid(), (long long)now.tv_sec);
+    snprintf(name, GT_QUEUE_NAME, "%s-%ld-%lld.%09ld", host, (long)getpid(), (long long)now.tv_sec,
+             now.tv_nsec);
 }
 
 void gt_queue_class(char class_of[GT_QUEUE_CLASS], const struct gt_device *device)

@@ -12,10 +12,13 @@ struct gt_queue_link {
     struct gt_cli *cli;
     const char *address;
     struct gt_pq *pq; /* NULL: the server is away */
+    bool known;       /* it has let this worker in */
+    int refused;      /* how often it has not, before */
 };
 
 /* Opens the connection if there is none, and then does something with it; tries again, ever more
- * rarely, as long as that says GT_EIO.  GT_EINTERRUPTED: a signal came meanwhile. */
+ * rarely, as long as that says GT_EIO.  GT_EINTERRUPTED: a signal came meanwhile.  GT_EIO: a server
+ * that has never let this worker in has refused it several times. */
 int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct gt_err *err),
                    void *context, struct gt_err *err);
 /* Closes the connection, so that gt_queue_reach opens another one. */
@@ -26,7 +29,8 @@ void gt_queue_note(const struct gt_queue_link *link, const char *sentence);
 /* Waits, but not after a signal. */
 void gt_queue_wait(const struct gt_queue_link *link, double seconds);
 
-/* HOST-PID-TIME, without the characters that part names of files. */
+/* HOST-PID-TIME, without the characters that part names of files; to the nanosecond, because
+ * containers of one host may all be process 1. */
 void gt_queue_name(char name[GT_QUEUE_NAME]);
 /* What --class is compared with. */
 void gt_queue_class(char class_of[GT_QUEUE_CLASS], const struct gt_device *device);

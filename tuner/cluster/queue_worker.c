@@ -60,7 +60,7 @@ static void renew(const struct heart *heart)
     struct gt_pq *pq;
     bool held;
 
-    if (gt_pq_open(&pq, heart->worker->options->address, NULL))
+    if (gt_pq_open(&pq, heart->worker->options->address, NULL, NULL))
         return;
     gt_queue_renew(pq, heart->job->id, heart->worker->name, heart->worker->lease_s, &held, NULL);
     gt_pq_close(pq);
@@ -73,7 +73,7 @@ static void *beat(void *context)
 
     pthread_mutex_lock(&heart->lock);
     while (!heart->over) {
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until); /* the other one may be set back by minutes */
         until.tv_sec += heart->worker->lease_s / RENEWALS + 1;
         if (pthread_cond_timedwait(&heart->ended, &heart->lock, &until) != ETIMEDOUT)
             continue;
@@ -90,9 +90,13 @@ static void *beat(void *context)
 static void start_heart(struct heart *heart)
 {
     sigset_t all, before;
+    pthread_condattr_t clock;
 
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_mutex_init(&heart->lock, NULL);
-    pthread_cond_init(&heart->ended, NULL);
+    pthread_cond_init(&heart->ended, &clock);
+    pthread_condattr_destroy(&clock);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread's waits */
     heart->beats = pthread_create(&heart->thread, NULL, beat, heart) == 0;
@@ -113,7 +117,7 @@ static void stop_heart(struct heart *heart)
 
 /* ---- the outbox ---- */
 
-/* Reads a whole file; *bytes is malloc'ed. */
+/* Reads a whole file; *bytes is malloc'ed, and ends with NUL. */
 static int read_file(const char *path, char **bytes, size_t *size, struct gt_err *err)
 {
     FILE *file = fopen(path, "rbe");
@@ -130,6 +134,8 @@ static int read_file(const char *path, char **bytes, size_t *size, struct gt_err
             rc = gt_err_nomem(err);
         else if (fread(*bytes, 1, *size, file) != *size)
             rc = gt_err_set(err, GT_EIO, "%s: cannot read all of it", path);
+        if (*bytes)
+            (*bytes)[*size] = '\0';
     }
     if (file)
         fclose(file);
@@ -155,10 +161,13 @@ static bool read_name(const char *file, const char *tail, char job[24], long lon
     return true;
 }
 
+/* Brings a result home.  One of a job that was cancelled, or whose queue was removed, has no place
+ * there. */
 static int upload(struct worker *worker, const char *file, struct gt_err *err)
 {
     const bool ends = has_tail(file, RESULT);
     char job[24], name[96], path[2 * PATH_SIZE], *bytes;
+    bool known = true;
     long long trials;
     size_t size = 0;
     int rc;
@@ -167,8 +176,12 @@ static int upload(struct worker *worker, const char *file, struct gt_err *err)
         return GT_OK;
     snprintf(path, sizeof(path), "%s/%s", worker->outbox, file);
     rc = read_file(path, &bytes, &size, err);
-    GT_STEP(rc, gt_queue_put(worker->link.pq, job, name, trials, bytes, size, ends, err));
+    GT_STEP(rc, gt_queue_put(worker->link.pq, job, name, trials, bytes, size, ends, &known, err));
     free(bytes);
+    if (!rc && !known && !worker->link.cli->quiet)
+        fprintf(worker->link.cli->log,
+                "job %s is not in the queue any more; its trials stay in %s\n", job,
+                worker->database);
     if (!rc)
         unlink(path);
     return rc;
@@ -223,12 +236,15 @@ static int note_taken(const struct worker *worker, const struct gt_queue_job *jo
 {
     char path[PATH_SIZE + 256];
     FILE *file;
+    bool written;
 
     name_taken(worker, job->id, path, sizeof(path));
     file = fopen(path, "we");
-    if (!file || fputs(job->problem, file) < 0 || fclose(file))
-        return gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
-    return GT_OK;
+    written = file && fputs(job->problem, file) >= 0;
+    if (file && fclose(file))
+        written = false;
+    return written ? GT_OK
+                   : gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
 }
 
 static void drop_taken(const struct worker *worker, const struct gt_queue_job *job)
@@ -251,10 +267,7 @@ static int save_taken(struct worker *worker, const char *file, struct gt_err *er
         return GT_OK;
     snprintf(path, sizeof(path), "%s/%s", worker->outbox, file);
     rc = read_file(path, &problem, &size, err);
-    if (!rc) {
-        problem[size] = '\0';
-        rc = put_result(worker, job, problem, name, PARTIAL, err);
-    }
+    GT_STEP(rc, put_result(worker, job, problem, name, PARTIAL, err));
     free(problem);
     if (!rc)
         unlink(path);
@@ -292,6 +305,18 @@ static int bring_home(void *context, struct gt_err *err)
     return rc ? rc : announce(worker, err);
 }
 
+/* What follows the finals of a job.  Where that fails the job has its result all the same. */
+static void follow(struct worker *worker, const struct gt_problem *problem)
+{
+    const struct gt_session_after *after = &worker->options->after;
+    struct gt_cli *cli = worker->session->cli;
+    struct gt_err why = {0};
+
+    if (after->run &&
+        after->run(after, worker->session, problem, NULL, cli->quiet ? NULL : cli->log, NULL, &why))
+        gt_queue_note(&worker->link, why.msg);
+}
+
 /* Tunes a job's problem into the worker's database. */
 static int tune(struct worker *worker, const struct gt_queue_job *job,
                 const struct gt_problem *problem, const struct gt_budget *budget,
@@ -304,6 +329,8 @@ static int tune(struct worker *worker, const struct gt_queue_job *job,
     start_heart(&heart);
     rc = gt_session_sweep(worker->session, problem, 1, worker->kernel, worker->kernels, budget,
                           &result, err);
+    if (!rc && result.rows)
+        follow(worker, problem);
     stop_heart(&heart);
     if (rc && rc != GT_ECONFIG && result.nothing.code == rc)
         rc = GT_OK; /* no kernel serves it: a result */
@@ -331,6 +358,22 @@ static int refuse(struct worker *worker, const struct gt_queue_job *job, const s
     return gt_queue_fail(worker->link.pq, job->id, worker->name, err);
 }
 
+/* A job that was not ended: what was found of it is brought home if that can be done now, else by
+ * the next worker on this database, and others may take it.  Where it was this worker that failed,
+ * and not a signal that came, the job may be why. */
+static void leave(struct worker *worker, const struct gt_queue_job *job, int why)
+{
+    const bool told = why == GT_EINTERRUPTED;
+
+    if (told && !put_result(worker, job->id, job->problem, worker->name, PARTIAL, NULL)) {
+        drop_taken(worker, job);
+        if (gt_pq_is_open(worker->link.pq))
+            each_file(worker, upload, NULL);
+    }
+    if (gt_pq_is_open(worker->link.pq))
+        gt_queue_give_back(worker->link.pq, job->id, worker->name, !told, NULL);
+}
+
 /* One job; *taken false: there was none. */
 static int work_once(struct worker *worker, bool *taken, int64_t *left, struct gt_err *err)
 {
@@ -347,8 +390,8 @@ static int work_once(struct worker *worker, bool *taken, int64_t *left, struct g
         return refuse(worker, &job, &why, err);
     rc = note_taken(worker, &job, err);
     GT_STEP(rc, tune(worker, &job, &problem, &budget, err));
-    if (rc) { /* this worker's trouble, not the job's */
-        gt_queue_give_back(worker->link.pq, job.id, worker->name, NULL);
+    if (rc) {
+        leave(worker, &job, rc);
         return rc;
     }
     rc = put_result(worker, job.id, job.problem, worker->name, RESULT, err);
@@ -375,13 +418,14 @@ static int work(struct worker *worker, struct gt_err *err)
         bool taken = false;
         int rc = gt_queue_reach(&worker->link, bring_home, worker, err);
 
-        if (rc == GT_EINTERRUPTED)
-            return gt_err_prefix(err, rc, "results wait in %s", worker->outbox);
-        if (!rc && gt_queue_interrupted(&worker->link))
-            rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; other workers go on");
-        GT_STEP(rc, work_once(worker, &taken, &left, err));
+        if (rc)
+            return rc;
+        if (gt_queue_interrupted(&worker->link))
+            return gt_err_set(err, GT_EINTERRUPTED, "interrupted; other workers go on");
+        rc = work_once(worker, &taken, &left, err);
         if (rc == GT_EIO && !gt_pq_is_open(worker->link.pq)) { /* it is reached again above */
             gt_queue_leave(&worker->link);
+            gt_queue_wait(&worker->link, 1);
             continue;
         }
         if (rc)
@@ -406,7 +450,7 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
                               .kernel = kernel,
                               .kernels = kernels,
                               .database = database,
-                              .link = {session->cli, options->address, NULL},
+                              .link = {.cli = session->cli, .address = options->address},
                               .lease_s = options->lease_s ? options->lease_s : LEASE_S};
     rc = name_worker(worker, err);
     GT_STEP(rc, each_file(worker, save_taken, err));
@@ -416,7 +460,8 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
                 (long long)worker->done, worker->name,
                 (long long)(worker->compiled + worker->found), (long long)worker->found);
     gt_queue_leave(&worker->link);
-    rmdir(worker->outbox); /* if it is empty */
+    if (rmdir(worker->outbox) && rc == GT_EINTERRUPTED) /* it is not empty */
+        gt_err_prefix(err, rc, "results wait in %s", worker->outbox);
     free(worker);
     return rc;
 }

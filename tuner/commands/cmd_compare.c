@@ -6,8 +6,10 @@
 #include "console/cmd_json.h"
 #include "console/cmd_session.h"
 #include "console/cmd_write.h"
+#include "console/columns.h"
 #include "console/commands.h"
 #include "console/options.h"
+#include "console/terminal.h"
 #include "db/store.h"
 #include "report/compare.h"
 
@@ -84,25 +86,49 @@ static int write_page(void *context, FILE *file, struct gt_err *err)
     return gt_compare_write(file, writing->pairs, writing->names, err);
 }
 
+/* A figure as text, or "-" where it is not known. */
+static const char *figure(char text[32], const char *format, double value)
+{
+    snprintf(text, 32, "-");
+    if (value > 0)
+        snprintf(text, 32, format, value);
+    return text;
+}
+
+static void print_table(const struct gt_cli *cli, const struct gt_pairs *pairs)
+{
+    static const struct gt_column figures[] = {
+        {"A / B", 6, 0}, {"95 % interval", 14, 3}, {"A us", 10, 1}, {"B us", 10, 2}};
+    struct gt_columns columns;
+
+    gt_columns_choose(&columns, figures, sizeof(figures) / sizeof(*figures), 9,
+                      cli->raw ? 0 : gt_terminal_width());
+    if (pairs->count)
+        gt_columns_row(&columns, cli->out, "", NULL, "problem");
+    for (size_t i = 0; i < pairs->count; i++) {
+        const struct gt_pair *pair = &pairs->pair[i];
+        char ratio[32], interval[64] = "-", us[2][32], problem[2 * GT_PROBLEM_TEXT_MAX];
+
+        if (pair->ratio > 0)
+            snprintf(interval, sizeof(interval), "[%.3f, %.3f]", pair->lo, pair->hi);
+        snprintf(problem, sizeof(problem), "%s%s%s%s", pair->problem,
+                 pair->timing == GT_TIMING_WARM ? " (warm L2)"
+                 : pair->timing                 ? " (in chains)"
+                                                : "",
+                 *pair->device ? " on " : "", pair->device);
+        gt_columns_row(&columns, cli->out, gt_verdict_name(pair->verdict),
+                       (const char *const[]){figure(ratio, "%.3f", pair->ratio), interval,
+                                             figure(us[0], "%.2f", pair->side[0].us),
+                                             figure(us[1], "%.2f", pair->side[1].us)},
+                       problem);
+    }
+}
+
 static void print(const struct gt_cli *cli, const struct gt_pairs *pairs)
 {
     const char *separator = "";
 
-    for (size_t i = 0; i < pairs->count; i++) {
-        const struct gt_pair *pair = &pairs->pair[i];
-
-        fprintf(cli->out, "%-9s", gt_verdict_name(pair->verdict));
-        if (pair->ratio > 0)
-            fprintf(cli->out, " %6.3f [%.3f, %.3f] %10.2f us %10.2f us", pair->ratio, pair->lo,
-                    pair->hi, pair->side[0].us, pair->side[1].us);
-        else
-            fprintf(cli->out, " %6s", "-");
-        fprintf(cli->out, "  %s%s%s%s\n", pair->problem,
-                pair->timing == GT_TIMING_WARM ? " (warm L2)"
-                : pair->timing                 ? " (in chains)"
-                                               : "",
-                *pair->device ? " on " : "", pair->device);
-    }
+    print_table(cli, pairs);
     for (int i = 0; i < GT_VERDICTS; i++) {
         if (!pairs->of[i])
             continue;

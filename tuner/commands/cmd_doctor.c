@@ -68,9 +68,10 @@ static const struct gt_option option_table[] = {
             "look-ups"),
     GT_TEXT(options, onto, "onto", 0, "FILE",
             "with --leave-out or --learn: improve this ranking, whose own trials may be gone"),
-    GT_TEXTS(options, from, "from", 0, "FILE",
-             "with --leave-out or --learn: a database, or a table (.csv), beside or instead of "
-             "--db; may be repeated"),
+    GT_TEXTS(
+        options, from, "from", 0, "FILE",
+        "with --leave-out or --learn: a database, a table (.csv) or trials (trials.gz), beside "
+        "or instead of --db; may be repeated"),
     GT_FLAG(options, program, "program", 0,
             "run a program and say which of its products tune serve would serve"),
     GT_OPTIONS_END,
@@ -344,6 +345,7 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
         .from = &options->from,
         .onto = options->onto,
         .output = options->learn,
+        .csv = options->csv,
     };
 
     return options->learn || options->leave_out ? gt_cmd_learn(cli, &learn, err)
@@ -355,7 +357,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
     const struct options *options = fields;
     const struct checking checking = {cli, options};
-    cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
+    cJSON *json;
     bool missing = false, broken = false;
     const char *path;
 
@@ -376,6 +378,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
                                 database_of(cli, options), err);
     if (options->predictor)
         return report_predictor(cli, options, err);
+    json = cli->json ? cJSON_CreateArray() : NULL;
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         struct finding finding;
 

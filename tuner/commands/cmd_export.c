@@ -26,7 +26,8 @@ static const struct gt_option option_table[] = {
     GT_TEXT(options, format, "format", 'f', "FORMAT",
             "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), bench "
             "(winners beside cuBLAS as measured last), search (how each turn of a problem went), "
-            "energy (what products cost, as tune energy measured it; JSON with --json), "
+            "energy (what products cost, as tune energy measured it; JSON with --json), trials (in "
+            "short, to learn rankings from), "
             "kt-cache or t4 (a whole space for other tuners, or to be replayed), t4-metadata (its "
             "devices), db (a read-only copy of the database, with a digest), deploy (one file with "
             "machine code, for programs that have neither compiler nor templates)"),
@@ -57,7 +58,7 @@ static const struct gt_option option_table[] = {
     GT_TEXT(options, problem.accuracy, "accuracy", 0, "CLASS",
             "accuracy of the problems of --shapes: strict, f32, tf32, low"),
     GT_TEXT(options, kernel, "kernel", 'k', "KERNEL", "only this kernel"),
-    GT_TEXT(options, arch, "arch", 'a', "ARCH", "only this arch"),
+    GT_ARCH(options, arch, "only this arch"),
     GT_OPTIONS_END,
 };
 
@@ -137,7 +138,10 @@ static void report(const struct gt_cli *cli, const struct gt_export_request *req
 {
     size_t asked = request->format == GT_EXPORT_BENCH ? request->problems : 0;
 
-    fprintf(cli->log, "%lld row%s\n", (long long)rows, rows == 1 ? "" : "s");
+    fprintf(cli->log, "%lld row%s%s\n", (long long)rows, rows == 1 ? "" : "s",
+            rows || !request->filter.winners_only
+                ? ""
+                : "; --all has every trial, failed ones and those of older texts, too");
     if (asked > (size_t)rows)
         fprintf(cli->log, "%zu of %zu problems were not measured\n", asked - (size_t)rows, asked);
 }

@@ -1,8 +1,9 @@
-/* cmd_learn.c - tune doctor --predictor --leave-out and --learn: reads measured trials, reports
- * what choosing by them loses on problems left out, and writes a ranking.  See cmd_learn.h. */
+/* cmd_learn.c - tune doctor --predictor --leave-out and --learn: reads measured trials, has what
+ * choosing by them loses reported, and writes a ranking.  See cmd_learn.h. */
 #include "kernel/kernel.h"
 
 #include "commands/cmd_learn.h"
+#include "commands/cmd_learn_report.h"
 
 #include <errno.h>
 #include <math.h>
@@ -16,6 +17,7 @@
 #include "console/cmd_json.h"
 #include "console/cmd_session.h"
 #include "db/store.h"
+#include "exchange/trials.h"
 #include "learn/learn.h"
 #include "lookup/table.h"
 #include "problem/problem.h"
@@ -88,15 +90,10 @@ static int take(struct learning *learning, int cc, const struct gt_problem *prob
 
 static int take_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
+    const bool spills = named->trial.status == GT_STATUS_SPILLS;
     struct gt_problem problem;
 
-    const enum gt_status status = named->trial.status;
-    const bool spills = status == GT_STATUS_SPILLS;
-
-    if (named->timing ||
-        !(status == GT_STATUS_OK || spills ||
-          (status == GT_STATUS_SLOW && named->trial.us > 0)) || /* the time of its first run */
-        gt_problem_parse(&problem, named->problem, NULL))
+    if (!gt_trials_hold(named) || gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
     return take(context, named->cc, &problem, named->kernel, named->point,
                 spills ? 0 : named->trial.us, named->trial.clock_mhz, false, err);
@@ -129,75 +126,23 @@ static int read_table(struct learning *learning, const char *path, struct gt_err
     return rc;
 }
 
+static bool ends(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), size = strlen(ending);
+
+    return length >= size && strcmp(path + length - size, ending) == 0;
+}
+
 static int read_source(struct learning *learning, const char *path, struct gt_err *err)
 {
-    const size_t length = strlen(path);
-
-    return length > 4 && strcmp(path + length - 4, ".csv") == 0
-               ? read_table(learning, path, err)
-               : read_database(learning, path, err);
+    if (ends(path, ".csv"))
+        return read_table(learning, path, err);
+    if (ends(path, GT_TRIALS_ENDING))
+        return gt_trials_read(path, take_trial, learning, err);
+    return read_database(learning, path, err);
 }
 
-/* ---- the report ---- */
-
-static const char *const means_name[GT_LEARN_MEANS] = {"model", "trees", "prototypes"};
-
-static void json_row(cJSON *rows, const char *kind, const struct gt_learn_loss *loss)
-{
-    cJSON *row = cJSON_CreateObject();
-
-    cJSON_AddItemToArray(rows, row);
-    cJSON_AddStringToObject(row, "kind", kind);
-    cJSON_AddNumberToObject(row, "problems", (double)loss[0].problems);
-    for (int i = 0; i < GT_LEARN_MEANS; i++) {
-        cJSON *means = cJSON_AddObjectToObject(row, means_name[i]);
-
-        cJSON_AddNumberToObject(means, "mean", loss[i].mean);
-        cJSON_AddNumberToObject(means, "p90", loss[i].p90);
-        cJSON_AddNumberToObject(means, "most", loss[i].most);
-    }
-}
-
-static void print_row(FILE *out, const char *kind, const struct gt_learn_loss *loss)
-{
-    fprintf(out, "%-14s %8zu", kind, loss[0].problems);
-    for (int i = 0; i < GT_LEARN_MEANS; i++)
-        fprintf(out, "   %6.1f %6.1f %6.1f", 100 * loss[i].mean, 100 * loss[i].p90,
-                100 * loss[i].most);
-    fprintf(out, "\n");
-}
-
-static int report(struct learning *learning, cJSON *rows, struct gt_err *err)
-{
-    FILE *out = learning->cli->out;
-    int rc = GT_OK;
-
-    if (!rows)
-        fprintf(out, "%-14s %8s   %-20s   %-20s   %-20s\n%-14s %8s", "left out", "problems",
-                "model: mean p90 most", "trees", "prototypes", "", "");
-    for (int i = 0; i < GT_LEARN_MEANS && !rows; i++)
-        fprintf(out, "   %6s %6s %6s", "%", "%", "%");
-    if (!rows)
-        fprintf(out, "\n");
-    for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
-        struct gt_learn_loss loss[GT_LEARN_MEANS];
-        char name[32];
-
-        for (int i = 0; i < GT_LEARN_MEANS && !rc; i++)
-            rc = gt_learn_loss(&learning->rows, i, kind, &loss[i], err);
-        gt_ranking_kind_name(kind, name);
-        if (rc || !loss[0].problems)
-            continue;
-        if (rows)
-            json_row(rows, name, loss);
-        else
-            print_row(out, name, loss);
-    }
-    if (!rows)
-        fprintf(out, "slower than the best time measured of a problem, where no trial of a problem "
-                     "with its n and k was learned from\n");
-    return rc;
-}
+/* ---- what is written ---- */
 
 static int write_ranking(const struct learning *learning, const char *path, struct gt_err *err)
 {
@@ -236,8 +181,7 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, str
         rc = read_source(&learning, options->from->text[i], err);
     if (!rc && !learning.rows.rows)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing was measured that could be learned from");
-    GT_STEP(rc, gt_learn_leave_out(&learning.rows, err));
-    GT_STEP(rc, report(&learning, rows, err));
+    GT_STEP(rc, gt_cmd_learn_report(cli, options, &learning.rows, rows, err));
     if (!rc && learning.other + learning.gone && !cli->quiet)
         fprintf(cli->log,
                 "%zu trials left out: of another arch, or of points that no kernel here "

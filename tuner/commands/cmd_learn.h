@@ -4,12 +4,14 @@
 #define GT_CMD_LEARN_H
 
 #include "console/options.h"
+#include "kernel/kernel.h"
 
 struct gt_learn_options {
     const char *db;              /* its measured trials; NULL: of none */
     const struct gt_texts *from; /* further databases, and text tables of winners */
     const char *onto;            /* a ranking that is improved; NULL: none */
     const char *output;          /* the ranking; NULL: only the losses are printed */
+    const char *csv;             /* a row for each problem and way of choosing; NULL: none */
 };
 
 /* Prints what choosing loses on problems left out, for each kind of problem, and writes a ranking

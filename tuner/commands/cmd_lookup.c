@@ -10,17 +10,21 @@
 #include "problem/device.h"
 #include "base/err.h"
 #include "cluster/queue.h"
+#include "commands/cmd_stored_energy.h"
 #include "console/cmd_json.h"
+#include "console/cmd_session.h"
 #include "console/commands.h"
 #include "console/options.h"
+#include "lookup/lookup.h"
 
 struct options {
-    const char *arch, *device, *db, *system_db, *kernels_dir, *include_dirs;
+    const char *arch, *device, *db, *system_db, *kernels_dir, *include_dirs, *objective;
     struct gt_texts problem;
+    struct gt_problem_options parts;
 };
 
 static const struct gt_option option_table[] = {
-    GT_TEXT(options, arch, "arch", 'a', "ARCH", "GPU architecture asked about (needed)"),
+    GT_ARCH(options, arch, "GPU architecture asked about (needed)"),
     GT_TEXTS(options, problem, "problem", 'p', "PROBLEM",
              "the same as an argument; may be repeated"),
     GT_TEXT(options, device, "device", 'd', "NAME",
@@ -28,6 +32,11 @@ static const struct gt_option option_table[] = {
     GT_TEXT(options, db, "db", 0, "FILE",
             "your own database (default: as of a sweep, if there is one), or "
             "postgresql://HOST/DATABASE: what the workers of a queue have found"),
+    GT_CHOICE(
+        options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
+        "energy or edp (energy times time): the candidate that takes the least of it, of those "
+        "whose energies `tune energy` has stored in the database; programs are handed the best "
+        "by time in any case (default: time)"),
     GT_TEXT(options, system_db, "system-db", 0, "FILE",
             "table searched after it (default: db/shipped of the data folder)"),
     GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
@@ -82,12 +91,16 @@ static void print_contest(FILE *out, const struct gt_answer *answer)
     fputc('\n', out);
 }
 
-static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer)
+/* deployed: the answer is that of a deployed file, which may lack problems that kernels serve. */
+static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer,
+                         bool deployed)
 {
+    const bool absent = deployed && answer->tier == GT_TIER_NONE;
     char text[512];
 
     fprintf(out, "%s\n", problem);
-    fprintf(out, "  tier       %s: %s\n", tiers[answer->tier].name, tiers[answer->tier].meaning);
+    fprintf(out, "  tier       %s: %s\n", tiers[answer->tier].name,
+            absent ? "the file has no answer for it" : tiers[answer->tier].meaning);
     if (answer->tier != GT_TIER_NONE) {
         fprintf(out, "  kernel     %s\n", answer->kernel);
         fprintf(out, "  point      %s\n", answer->point);
@@ -110,7 +123,7 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     }
     if (answer->passed_over) {
         gt_copy_clean(text, sizeof(text), answer->passed_over);
-        fprintf(out, "  not taken  %s\n", text);
+        fprintf(out, "  %s  %s\n", absent ? "reason   " : "not taken", text);
     }
 }
 
@@ -168,27 +181,6 @@ static void list_answer(cJSON *list, const char *problem, const struct gt_answer
         cJSON_AddStringToObject(json, "not_taken", answer->passed_over);
 }
 
-/* Looks up one problem; *answered counts the problems that have an answer. */
-static int look_up(struct gt_cli *cli, struct gt *gt, int cc, const struct options *options,
-                   const char *text, cJSON *list, int *answered, struct gt_err *err)
-{
-    char canonical[GT_PROBLEM_TEXT_MAX];
-    const struct gt_answer *answer;
-    struct gt_problem problem;
-    int rc = gt_problem_parse(&problem, text, err);
-
-    GT_STEP(rc, gt_lookup(gt, cc, options->device, &problem, &answer, err));
-    if (rc)
-        return rc;
-    gt_problem_format(&problem, canonical);
-    *answered += answer->tier != GT_TIER_NONE;
-    if (cli->json)
-        list_answer(list, canonical, answer);
-    else
-        print_answer(cli->out, canonical, answer);
-    return GT_OK;
-}
-
 /* Problem i of the command line, on which arguments come before options. */
 static const char *problem_at(const struct gt_cli *cli, const struct options *options, size_t i)
 {
@@ -197,47 +189,138 @@ static const char *problem_at(const struct gt_cli *cli, const struct options *op
     return i < arguments ? cli->argument[i] : options->problem.text[i - arguments];
 }
 
+/* What a run asks. */
+struct questions {
+    struct gt_cli *cli;
+    const struct options *options;
+    size_t count;
+    const char *path; /* of the database; NULL: the default one, if there is one */
+    int cc, answered;
+    bool deployed; /* the answers come from a deployed file */
+    cJSON *list;
+};
+
+/* Looks up one problem. */
+static int look_up(struct questions *self, struct gt *gt, const char *text, struct gt_err *err)
+{
+    char canonical[GT_PROBLEM_TEXT_MAX];
+    const struct gt_answer *answer;
+    struct gt_problem problem;
+    int rc = gt_session_complete(&problem, text, &self->options->parts, err);
+
+    GT_STEP(rc, gt_lookup(gt, self->cc, self->options->device, &problem, &answer, err));
+    if (rc)
+        return rc;
+    gt_problem_format(&problem, canonical);
+    self->answered += answer->tier != GT_TIER_NONE;
+    if (self->cli->json)
+        list_answer(self->list, canonical, answer);
+    else
+        print_answer(self->cli->out, canonical, answer, self->deployed);
+    return GT_OK;
+}
+
+/* The answers that a program would get. */
+static int look_up_all(struct questions *self, struct gt_err *err)
+{
+    const struct options *options = self->options;
+    const char *const folders[] = {options->kernels_dir, NULL};
+    struct gt_options open = {
+        GT_OPTIONS_INIT,
+        .system_db = options->system_db,
+        .data_dir = self->cli->data_dir,
+        .kernels_dirs = folders,
+        .include_dirs = options->include_dirs,
+        .user_db = self->path,
+    };
+    struct gt *gt = NULL;
+    int rc = gt_open(&gt, &open, err);
+
+    self->deployed = !rc && gt_lookup_deployed(gt);
+    for (size_t i = 0; i < self->count && !rc; i++)
+        rc = look_up(self, gt, problem_at(self->cli, options, i), err);
+    gt_close(gt);
+    return rc;
+}
+
+/* What takes the least energy. */
+static int weigh_all(struct questions *self, enum gt_objective objective, struct gt_err *err)
+{
+    const struct options *options = self->options;
+    struct gt_energy_question asked = {
+        .path = self->path, .cc = self->cc, .device = options->device};
+    struct gt_kernels kernels = {0};
+    struct gt_problem problem;
+    int rc = gt_kernels_load(&kernels, self->cli->data_dir, options->kernels_dir,
+                             options->include_dirs, err);
+
+    asked.kernels = &kernels;
+    asked.problem = &problem;
+    if (!rc && !asked.path)
+        rc = gt_session_database(&asked.path, self->cli, NULL, false, err);
+    for (size_t i = 0; i < self->count && !rc; i++) {
+        bool answered = false;
+
+        rc = gt_session_complete(&problem, problem_at(self->cli, options, i), &options->parts, err);
+        GT_STEP(rc,
+                gt_stored_energy_answer(self->cli, &asked, objective, self->list, &answered, err));
+        self->answered += answered;
+    }
+    gt_kernels_release(&kernels);
+    return rc;
+}
+
+/* The sentence where no problem has an answer. */
+static int nothing(const struct questions *self, enum gt_objective objective, struct gt_err *err)
+{
+    const struct options *options = self->options;
+    char first[GT_PROBLEM_TEXT_MAX];
+    struct gt_problem problem;
+    const char *others = self->count > 1 ? " or any of the other problems" : "";
+
+    if (gt_session_complete(&problem, problem_at(self->cli, options, 0), &options->parts, err))
+        return err ? err->code : GT_ESYNTAX;
+    gt_problem_format(&problem, first);
+    if (objective == GT_BY_TIME)
+        return gt_err_set(err, GT_EXIT_NOTHING,
+                          self->deployed ? "the deployed file has no answer for %s%s on sm_%d"
+                                         : "no kernel serves %s%s on sm_%d",
+                          first, others, self->cc);
+    return gt_err_set(err, GT_EXIT_NOTHING,
+                      "no energy of %s%s is stored for sm_%d: `tune energy` measures it on a GPU",
+                      first, others, self->cc);
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
-    const char *const folders[] = {options->kernels_dir, NULL};
-    const size_t count = (size_t)cli->arguments + options->problem.count;
-    struct gt_options open = {
-        GT_OPTIONS_INIT,         .system_db = options->system_db,       .data_dir = cli->data_dir,
-        .kernels_dirs = folders, .include_dirs = options->include_dirs,
-    };
+    const enum gt_objective objective = gt_objective_parse(options->objective);
+    struct questions self = {
+        .cli = cli, .options = options, .count = (size_t)cli->arguments + options->problem.count};
     struct gt_queue_copy from = {.path = NULL};
-    cJSON *list;
-    struct gt *gt = NULL;
-    int cc, rc, answered = 0;
+    int rc;
 
-    if (!count)
+    if (!self.count)
         return gt_err_set(err, GT_ESYNTAX, "missing argument; usage: tune %s",
                           gt_command_lookup.usage);
     if (!options->arch)
         return gt_err_set(err, GT_ESYNTAX, "name the architecture asked about, e.g. --arch sm_90");
-    list = cli->json ? cJSON_CreateArray() : NULL;
-    rc = gt_arch_parse(options->arch, &cc, err);
+    self.list = cli->json ? cJSON_CreateArray() : NULL;
+    rc = gt_arch_parse(options->arch, &self.cc, err);
     if (!rc && options->db)
         rc = gt_queue_copy_open(&from, cli, options->db, err);
-    open.user_db = from.path;
+    self.path = from.path;
     if (!rc && from.path && access(from.path, R_OK) != 0)
         rc = gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", options->db,
                         strerror(errno));
-    GT_STEP(rc, gt_open(&gt, &open, err));
-    for (size_t i = 0; i < count && !rc; i++)
-        rc = look_up(cli, gt, cc, options, problem_at(cli, options, i), list, &answered, err);
+    GT_STEP(rc,
+            objective == GT_BY_TIME ? look_up_all(&self, err) : weigh_all(&self, objective, err));
     if (cli->json && !rc)
-        rc = gt_cmd_print_json(cli, list, err);
+        rc = gt_cmd_print_json(cli, self.list, err);
     else
-        cJSON_Delete(list);
-    gt_close(gt);
+        cJSON_Delete(self.list);
     gt_queue_copy_close(&from, err);
-    if (!rc && !answered)
-        rc = gt_err_set(err, GT_EXIT_NOTHING, "no kernel serves %s%s on sm_%d",
-                        problem_at(cli, options, 0),
-                        count > 1 ? " or any of the other problems" : "", cc);
-    return rc;
+    return rc || self.answered ? rc : nothing(&self, objective, err);
 }
 
 const struct gt_command gt_command_lookup = {
@@ -247,15 +330,21 @@ const struct gt_command gt_command_lookup = {
     .about =
         "Answers at once from the databases, as the library does, and says how good the\n"
         "answer is: exact (this problem was tuned), near (the nearest tuned problem's winner,\n"
-        "adapted), family (a default), none.  A measured row comes before a predicted one, and\n"
-        "the faster of two measured ones is taken; the other one is shown as not taken.  A row\n"
+        "adapted), family (a default), none. A measured row comes before a predicted one, and\n"
+        "the faster of two measured ones is taken; the other one is shown as not taken. A row\n"
         "that was never timed in turns with another answer, because its sweep was killed before\n"
         "the final, is taken only if the model expects the answer without it to be far slower:\n"
-        "twice its time, if that answer is made from a near winner.  A predicted one gives way\n"
+        "twice its time, if that answer is made from a near winner. A predicted one gives way\n"
         "to what the model expects to be clearly faster.\n"
         "\n"
-        "  tune lookup 4096x4096x4096:f32:nn --arch sm_90\n",
-    .group = {{option_table, 0}},
+        "With --objective energy or edp the answer is the candidate that takes the least, of "
+        "those\n"
+        "whose energies are stored, with its joules, watts and clock: of one device and driver,\n"
+        "the one that was measured last. Nothing is predicted then.\n"
+        "\n"
+        "  tune lookup 4096x4096x4096 --dtype bf16 --layout nt --arch h100\n"
+        "  tune lookup 4096x4096x4096:bf16 --arch sm_90 --objective energy\n",
+    .group = {{option_table, 0}, {gt_problem_part_table, offsetof(struct options, parts)}},
     .size = sizeof(struct options),
     .max_args = 4096,
     .run = run,

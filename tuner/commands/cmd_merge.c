@@ -85,7 +85,7 @@ const struct gt_command gt_command_merge = {
     .about =
         "Takes every trial of other databases into one; where both have the same candidate,\n"
         "the one with the later timing stage stays, and of equal ones the newer. Each DB is all\n"
-        "or nothing.  A DB is a file, or postgresql://HOST/DATABASE: what the workers of a queue\n"
+        "or nothing. A DB is a file, or postgresql://HOST/DATABASE: what the workers of a queue\n"
         "have found.\n"
         "\n"
         "  tune merge node1.db node2.db --db gemmtune.db\n",

@@ -31,7 +31,7 @@ static const struct gt_option option_table[] = {
     GT_TEXT(options, problem.shapes, "shapes", 0, "FILE",
             "only the problems of a file, with its weights: JSON as in configs/problems, or one a "
             "line"),
-    GT_TEXT(options, arch, "arch", 'a', "ARCH", "only this arch"),
+    GT_ARCH(options, arch, "only this arch"),
     GT_TEXTS(options, recheck, "recheck", 0, "FILE",
              "what tune recheck --json printed: its margins are drawn over dates; may be repeated"),
     GT_FLAG(options, watch, "watch", 0,
@@ -139,7 +139,7 @@ const struct gt_command gt_command_report = {
         "time. Every point tells its values, and every picture has its table.\n"
         "\n"
         "  tune report --html report.html\n"
-        "  tune report --shapes captured.txt --html report.html    with the file's weights\n"
+        "  tune report --shapes captured.txt --html report.html   # with its weights\n"
         "  tune report --watch --html report.html                  beside a sweep\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),

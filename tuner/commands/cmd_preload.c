@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -143,6 +144,8 @@ int gt_preload_end(int status)
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     fflush(NULL);
+    prctl(PR_SET_DUMPABLE,
+          0); /* the program's core file is not overwritten by one of this process */
     signal(WTERMSIG(status), SIG_DFL);
     raise(WTERMSIG(status));
     return 128 + WTERMSIG(status); /* as shells do, where the signal does not end this process */

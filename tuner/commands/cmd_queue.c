@@ -1,5 +1,5 @@
-/* cmd_queue.c - tune queue submit|status|retry|export: handles the list of problems in PostgreSQL
- * that the workers of `tune --queue` tune. */
+/* cmd_queue.c - tune queue submit|status|retry|cancel|export: handles the list of problems in
+ * PostgreSQL that the workers of `tune --queue` tune. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,13 +31,14 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-static int submit(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
-                  struct gt_err *err)
+/* The connection comes last: a slip in the command is told of without a server. */
+static int submit(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const char *budget = options->budget ? options->budget : "10s";
     struct gt_problem_options asked = options->problem;
     struct gt_problem *problem = NULL;
     struct gt_budget parsed;
+    struct gt_pq *pq = NULL;
     double *weight = NULL;
     size_t count = 0, fresh = 0;
     char text[GT_PROBLEM_TEXT_MAX];
@@ -45,6 +46,7 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_p
 
     asked.seed = options->seed;
     GT_STEP(rc, gt_session_problems(cli, NULL, &problem, &weight, &count, &asked, err));
+    GT_STEP(rc, gt_pq_open(&pq, cli->argument[1], NULL, err));
     GT_STEP(rc, gt_queue_create(pq, err));
     for (size_t i = 0; i < count && !rc; i++) {
         bool added = false;
@@ -57,6 +59,7 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_p
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%zu of %zu problems submitted%s\n", fresh, count,
                 fresh < count ? "; the others were there already" : "");
+    gt_pq_close(pq);
     free(problem);
     free(weight);
     return rc;
@@ -134,6 +137,27 @@ static int retry(struct gt_cli *cli, const struct options *options, struct gt_pq
     return rc;
 }
 
+static int cancel(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
+                  struct gt_err *err)
+{
+    struct gt_queue_cancelled cancelled;
+    int rc = gt_queue_cancel(pq, &cancelled, err);
+
+    (void)options;
+    if (rc || cli->quiet)
+        return rc;
+    fprintf(cli->log, "%lld job%s gone", (long long)cancelled.gone,
+            cancelled.gone == 1 ? " is" : "s are");
+    if (cancelled.failed)
+        fprintf(cli->log, ", %lld that ha%s results ha%s failed", (long long)cancelled.failed,
+                cancelled.failed == 1 ? "s" : "ve", cancelled.failed == 1 ? "s" : "ve");
+    if (cancelled.taken)
+        fprintf(cli->log, ", %lld that %s being tuned will not be handed out again",
+                (long long)cancelled.taken, cancelled.taken == 1 ? "is" : "are");
+    fputc('\n', cli->log);
+    return GT_OK;
+}
+
 static int export_all(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
                       struct gt_err *err)
 {
@@ -156,43 +180,45 @@ static const struct {
     const char *name;
     int (*run)(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
                struct gt_err *err);
-} action[] = {{"submit", submit}, {"status", status}, {"retry", retry}, {"export", export_all}};
+} action[] = {{"status", status}, {"retry", retry}, {"cancel", cancel}, {"export", export_all}};
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     struct gt_pq *pq = NULL;
     int rc = GT_ESYNTAX;
 
+    if (strcmp(cli->argument[0], "submit") == 0)
+        return submit(cli, fields, err);
     for (size_t i = 0; i < sizeof(action) / sizeof(*action); i++) {
         if (strcmp(cli->argument[0], action[i].name) != 0)
             continue;
-        rc = gt_pq_open(&pq, cli->argument[1], err);
-        if (action[i].run != submit)
-            GT_STEP(rc, gt_queue_check(pq, err));
+        rc = gt_pq_open(&pq, cli->argument[1], NULL, err);
+        GT_STEP(rc, gt_queue_check(pq, err));
         GT_STEP(rc, action[i].run(cli, fields, pq, err));
         gt_pq_close(pq);
         return rc;
     }
     return gt_err_set(err, rc,
                       "\"%s\" is nothing that can be done with a queue: submit, status, "
-                      "retry or export",
+                      "retry, cancel or export",
                       cli->argument[0]);
 }
 
 const struct gt_command gt_command_queue = {
     .name = "queue",
     .doc = "problems in PostgreSQL for tuners on many machines",
-    .usage = "queue submit|status|retry|export postgresql://HOST/DATABASE [OPTION]...",
+    .usage = "queue submit|status|retry|cancel|export postgresql://HOST/DATABASE [OPTION]...",
     .about =
         "A list of problems in a PostgreSQL database, which `tune --queue` works off on any "
         "number\n"
-        "of machines.  submit adds problems; status counts them; retry makes failed ones ready\n"
+        "of machines. submit adds problems; status counts them; retry makes failed ones ready\n"
+        "again; cancel removes those that nobody has begun, and has the others not handed out\n"
         "again; export merges all results into a database of this machine.\n"
         "\n"
         "  tune queue submit postgresql://db/tuning --shapes bench --budget 20s\n"
         "  tune --queue postgresql://db/tuning\n"
         "  tune queue export postgresql://db/tuning --db all.db\n",
-    .argument = "submit|status|retry|export",
+    .argument = "submit|status|retry|cancel|export",
     .group = {{gt_problem_option_table, offsetof(struct options, problem)},
               {gt_draw_option_table, offsetof(struct options, problem)},
               {option_table, 0}},

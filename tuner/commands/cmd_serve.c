@@ -3,16 +3,21 @@
 #include "commands/cmd_serve.h"
 
 #include <inttypes.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "commands/cmd_preload.h"
 #include "console/commands.h"
+#include "serve/policy.h"
 
 struct options {
-    const char *db, *accuracy, *policy, *report, *library, *margin;
+    const char *db, *accuracy, *policy, *report, *library;
+    double margin;
     int64_t check;
     bool wait, compile, cublaslt;
 };
@@ -22,7 +27,7 @@ static const struct gt_option option_table[] = {
             "tuned tables, before the shipped one (default: your database)"),
     GT_CHOICE(options, accuracy, "accuracy", 0, NULL, "strict|f32|tf32",
               "what strict FP32 products may be computed with (default: strict)"),
-    GT_TEXT(options, margin, "margin", 0, "RATIO",
+    GT_REAL(options, margin, "margin", 0, "RATIO", 0.001, 100,
             "serve what was at least so many times as fast as cuBLAS (default: 1.03)"),
     GT_INTEGER(options, check, "check", 0, "N", 0, 1000000000,
                "compare every N-th served call of a problem with cuBLAS (default: none)"),
@@ -42,13 +47,13 @@ static const struct gt_option option_table[] = {
 
 static int set_policy(const struct options *options, struct gt_err *err)
 {
-    char check[24];
+    char check[24], margin[32];
     const struct {
         const char *variable, *value;
     } settings[] = {{"GEMMTUNE_SERVE", getenv("GEMMTUNE_SERVE") ? NULL : "1"},
                     {"GEMMTUNE_DB", options->db},
                     {"GEMMTUNE_ACCURACY", options->accuracy},
-                    {"GEMMTUNE_MARGIN", options->margin},
+                    {"GEMMTUNE_MARGIN", options->margin > 0 ? margin : NULL},
                     {"GEMMTUNE_CHECK", options->check ? check : NULL},
                     {"GEMMTUNE_WAIT", options->wait ? "1" : NULL},
                     {"GEMMTUNE_COMPILE", options->compile ? "1" : NULL},
@@ -58,8 +63,23 @@ static int set_policy(const struct options *options, struct gt_err *err)
     int rc = gt_preload(options->library, err);
 
     snprintf(check, sizeof(check), "%" PRId64, options->check);
+    snprintf(margin, sizeof(margin), "%.17g", options->margin);
     for (size_t i = 0; !rc && i < sizeof(settings) / sizeof(settings[0]); i++)
         rc = gt_preload_set(settings[i].variable, settings[i].value, err);
+    return rc;
+}
+
+/* What the program would read from the environment, read once before it: a mistake is told here,
+ * where nothing has begun yet.  Only --db asks for a file now: GEMMTUNE_DB is everywhere in the
+ * environment of one who has not tuned yet. */
+static int check_policy(const struct options *options, struct gt_err *err)
+{
+    struct gt_policy policy;
+    int rc = gt_policy_read(&policy, err);
+
+    if (!rc && options->db && access(policy.db, R_OK))
+        rc = gt_err_set(err, GT_ENOTFOUND, "%.1000s: cannot read the database: %s", policy.db,
+                        strerror(errno));
     return rc;
 }
 
@@ -67,6 +87,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     int rc = set_policy(fields, err);
 
+    GT_STEP(rc, check_policy(fields, err));
     return rc ? rc : gt_preload_become(cli->argument, err);
 }
 

@@ -11,26 +11,34 @@
 #include "console/cmd_compile.h"
 #include "console/cmd_session.h"
 #include "commands/cmd_show_json.h"
+#include "commands/cmd_stored_energy.h"
 #include "console/commands.h"
 #include "console/options.h"
 
 #define DEFAULT_ARCH    "sm_86"
-#define DEFAULT_PROBLEM "4096x4096x4096:f32:nn"
+#define DEFAULT_PROBLEM "4096x4096x4096"
 
 struct options {
-    const char *problem, *arch, *kernels_dir, *include_dirs;
+    const char *problem, *arch, *kernels_dir, *include_dirs, *db, *objective;
     bool source, params_header, no_compile;
+    struct gt_problem_options parts;
 };
 
 static const struct gt_option option_table[] = {
     GT_TEXT(options, problem, "problem", 'p', "TEXT",
-            "what to compute (default: " DEFAULT_PROBLEM ")"),
-    GT_TEXT(options, arch, "arch", 'a', "ARCH",
-            "device profile to compile and check for (default: " DEFAULT_ARCH ")"),
+            "what to compute (default: " DEFAULT_PROBLEM ":f32:nn)"),
+    GT_ARCH(options, arch, "device profile to compile and check for (default: " DEFAULT_ARCH ")"),
     GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
             "a folder with descriptions of your own kernels"),
     GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
             "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_CHOICE(
+        options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
+        "also show what products cost, of this point or, without one, of all points of the "
+        "kernel whose energies are stored; the point shown is then the best by time, energy or "
+        "edp (energy times time)"),
+    GT_TEXT(options, db, "db", 0, "FILE",
+            "with --objective: the database (default: as of a sweep)"),
     GT_FLAG(options, source, "source", 0,
             "print only the CUDA source that would be compiled, with the parameters' docs"),
     GT_FLAG(options, params_header, "params-header", 0,
@@ -229,10 +237,14 @@ static int not_valid(const struct gt_candidate *candidate, int broken, struct gt
 
 /* Prints one candidate as a JSON document, up to the stage that it reaches. */
 static int show_document(const struct gt_cli *cli, const struct options *options,
-                         const struct gt_candidate *candidate, const char *source,
+                         const struct gt_candidate *candidate,
+                         const struct gt_stored_energies *energies, const char *source,
                          struct gt_err *err)
 {
-    struct gt_shown shown = {.candidate = candidate, .source = options->source ? source : NULL};
+    struct gt_shown shown = {.candidate = candidate,
+                             .energies = energies,
+                             .one_point = cli->arguments > 1,
+                             .source = options->source ? source : NULL};
     struct gt_binary binary = {0};
     struct gt_geometry geometry;
     int64_t slots[GT_MAX_SLOTS];
@@ -280,9 +292,24 @@ static int show_source(const struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
-/* Shows one candidate whose kernel, problem, device and point are known. */
+/* What products cost, of the point that was named or of all. */
+static void show_energies(const struct gt_cli *cli, const struct options *options,
+                          const struct gt_candidate *candidate,
+                          const struct gt_stored_energies *energies)
+{
+    fprintf(cli->out, "\nwhat a product costs, the whole GPU (*: best of the kernel by %s)\n",
+            options->objective);
+    if (!gt_stored_energies_print(energies, cli->arguments > 1 ? &candidate->point : NULL,
+                                  gt_objective_parse(options->objective), cli->out))
+        fputs("  nothing is stored of this point for this problem; `tune energy` measures it\n",
+              cli->out);
+}
+
+/* Shows one candidate whose kernel, problem, device and point are known; energies: NULL if nobody
+ * asked for them. */
 static int show_candidate(const struct gt_cli *cli, const struct options *options,
-                          const struct gt_candidate *candidate, struct gt_err *err)
+                          const struct gt_candidate *candidate,
+                          const struct gt_stored_energies *energies, struct gt_err *err)
 {
     struct gt_strbuf source = GT_STRBUF_INIT;
     struct gt_strbuf point = GT_STRBUF_INIT;
@@ -294,11 +321,13 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
         return show_source(cli, options, candidate, err);
     rc = gt_render(&source, candidate, err);
     if (rc || cli->json) {
-        GT_STEP(rc, show_document(cli, options, candidate, source.text, err));
+        GT_STEP(rc, show_document(cli, options, candidate, energies, source.text, err));
         goto out;
     }
     gt_point_format(&point, candidate->kernel, &candidate->point);
     fprintf(cli->out, "%s %s\n%s\n", candidate->kernel->name, point.text, candidate->kernel->doc);
+    if (energies)
+        show_energies(cli, options, candidate, energies);
     rc = gt_candidate_slots(candidate, slots, err);
     if (rc)
         goto out;
@@ -325,9 +354,38 @@ out:
     return rc;
 }
 
+/* Reads what products cost and, where no point was named, takes the best one. */
+static int weigh(struct gt_cli *cli, const struct options *options,
+                 const struct gt_kernels *kernels, struct gt_candidate *candidate,
+                 struct gt_stored_energies *energies, struct gt_err *err)
+{
+    const struct gt_stored_energy *best;
+    struct gt_energy_question asked = {.kernels = kernels,
+                                       .cc = candidate->device->cc,
+                                       .kernel = candidate->kernel,
+                                       .problem = candidate->problem};
+    char problem[GT_PROBLEM_TEXT_MAX];
+    int rc = gt_session_database(&asked.path, cli, options->db, false, err);
+
+    GT_STEP(rc, gt_stored_energies_read(energies, &asked, err));
+    if (rc || cli->arguments > 1)
+        return rc;
+    best = gt_stored_energies_choose(energies, gt_objective_parse(options->objective));
+    if (best) {
+        candidate->point = best->point;
+        return GT_OK;
+    }
+    gt_problem_format(candidate->problem, problem);
+    return gt_err_set(err, GT_EXIT_NOTHING,
+                      "no energy of %s is stored for %s on sm_%d in %s: `tune energy` measures it "
+                      "on a GPU",
+                      candidate->kernel->name, problem, candidate->device->cc, asked.path);
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
+    struct gt_stored_energies energies = {.entry = NULL};
     struct gt_kernels kernels = {0};
     struct gt_candidate candidate = {0};
     struct gt_problem problem;
@@ -336,7 +394,10 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     int cc, rc;
 
     cli->raw |= options->source || options->params_header;
-    rc = gt_problem_parse(&problem, options->problem ? options->problem : DEFAULT_PROBLEM, err);
+    if (options->db && !options->objective)
+        return gt_err_set(err, GT_ESYNTAX, "--db goes with --objective");
+    rc = gt_session_complete(&problem, options->problem ? options->problem : DEFAULT_PROBLEM,
+                             &options->parts, err);
     GT_STEP(rc, gt_arch_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, err));
     GT_STEP(rc, gt_device_profile(&device, cli->data_dir, cc, err));
     GT_STEP(rc, gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir,
@@ -352,8 +413,12 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!rc && !gt_kernel_serves(candidate.kernel, &problem, &device, &why))
         rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
                         cli->argument[0], cc, why ? why : "it is not in its description");
-    GT_STEP(rc, show_candidate(cli, options, &candidate, err));
+    if (!rc && options->objective)
+        rc = weigh(cli, options, &kernels, &candidate, &energies, err);
+    GT_STEP(rc,
+            show_candidate(cli, options, &candidate, options->objective ? &energies : NULL, err));
 out:
+    gt_stored_energies_release(&energies);
     gt_kernels_release(&kernels);
     return rc;
 }
@@ -368,8 +433,9 @@ const struct gt_command gt_command_show = {
         "NAME=VALUE,...; parameters left out have their default.\n"
         "\n"
         "  tune show simt_warptile TM=4,BM=64 --problem 4096x4096x4096:f32:nt\n"
-        "  tune show simt_warptile --source\n",
-    .group = {{option_table, 0}},
+        "  tune show simt_warptile --source\n"
+        "  tune show hopper --problem 4096x4096x4096:bf16 --arch sm_90 --objective energy\n",
+    .group = {{option_table, 0}, {gt_problem_part_table, offsetof(struct options, parts)}},
     .argument = "KERNEL",
     .size = sizeof(struct options),
     .min_args = 1,

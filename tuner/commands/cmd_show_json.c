@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
+#include "commands/cmd_stored_energy.h"
 #include "console/cmd_json.h"
 #include "console/options.h"
 
@@ -146,6 +147,8 @@ int gt_show_json(const struct gt_cli *cli, const struct gt_shown *shown, struct 
     cJSON_AddStringToObject(root, "problem", problem);
     cJSON_AddStringToObject(root, "device", candidate->device->name);
     add_names(root, shown);
+    if (shown->energies)
+        gt_stored_energies_list(shown->energies, shown->one_point ? &candidate->point : NULL, root);
     rc = add_constraints(root, shown, err);
     if (shown->geometry) {
         add_launches(root, shown->geometry);

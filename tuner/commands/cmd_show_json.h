@@ -6,6 +6,7 @@
 #include "kernel/kernel.h"
 
 struct gt_cli;
+struct gt_stored_energies;
 
 /* What is known of a candidate; a stage that was not reached is NULL. */
 struct gt_shown {
@@ -14,6 +15,8 @@ struct gt_shown {
     const struct gt_geometry *geometry;
     const struct gt_binary *binary;
     int nvrtc_version; /* of the binary */
+    const struct gt_stored_energies *energies;
+    bool one_point; /* of the energies, only those of the candidate's point */
     const char *source;
 };
 

@@ -1,11 +1,14 @@
 /* cmd_tune.c - the sweep: tune --arch sm_86 --shape 4096x4096x4096. */
 #include <stdlib.h>
 
+#include <cjson/cJSON.h>
+
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
 #include "cluster/devices.h"
 #include "cluster/queue.h"
+#include "console/cmd_json.h"
 #include "console/cmd_report.h"
 #include "console/cmd_session.h"
 #include "console/commands.h"
@@ -47,10 +50,11 @@ static const struct gt_option option_table[] = {
     GT_REAL(options, session.slow, "slow", 0, "FACTOR", 1, 1000000,
             "give a candidate up if its first run takes more than FACTOR times the best (default: "
             "1.5); 1000 gives none up, for recordings"),
-    GT_CHOICE(options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
-              "energy or edp (energy times time): after the sweep, which goes by time, the energy "
-              "of the fastest is measured as by tune energy, and the best by that is marked; "
-              "look-up goes on handing out the best by time (default: time)"),
+    GT_CHOICE(
+        options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
+        "energy or edp (energy times time): after the finals, which go by time, the energy of "
+        "the fastest is measured as by tune energy, on the same GPU, and the best by that is "
+        "marked; programs are handed the best by time all the same (default: time)"),
     GT_TEXT(options, devices, "devices", 0, "LIST",
             "several GPUs of this machine: all, 0-3 or 0,2; they share the problems, and several "
             "search one problem where there are fewer problems than GPUs (tuner/CLUSTER.md)"),
@@ -120,13 +124,12 @@ static void name_missing(const struct gt_session *session, const struct gt_sweep
     fputs("; the same command goes on with them\n", session->cli->log);
 }
 
-/* Prints the results; the exit code is 4 if no problem has a valid candidate.  An interrupted sweep
- * has not shown that there is none. */
+/* Prints the results, or begins their document; the exit code is 4 if no problem has a valid
+ * candidate.  An interrupted sweep has not shown that there is none. */
 static int report(const struct gt_session *session, const struct gt_sweep_result *result,
-                  size_t count, size_t rows, bool interrupted, struct gt_err *err)
+                  size_t count, size_t rows, bool interrupted, cJSON **document, struct gt_err *err)
 {
     size_t valid = 0;
-    int rc = GT_OK;
 
     for (size_t i = 0; i < count; i++) {
         if (is_missing(&result[i]))
@@ -140,8 +143,8 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
     if (count > 1)
         gt_report_totals(session);
     if (session->cli->json)
-        rc = gt_report_json(session, result, count, err);
-    return rc ? rc : valid || interrupted ? GT_OK : nothing_valid(session, result, count, err);
+        *document = gt_report_document(session, result, count);
+    return valid || interrupted ? GT_OK : nothing_valid(session, result, count, err);
 }
 
 /* Whether the command line has to name the problems; a recording can supply its own. */
@@ -149,6 +152,37 @@ static bool problems_given(const struct options *options, const struct gt_proble
 {
     return asked->shape.count || asked->shapes || asked->random ||
            gt_session_no_replay(&options->session, NULL) == GT_OK;
+}
+
+static bool by_energy(const struct options *options)
+{
+    return gt_objective_parse(options->objective) != GT_BY_TIME;
+}
+
+/* What --objective has a GPU do when a problem's finals are over. */
+static int weigh(const struct gt_session_after *after, struct gt_session *session,
+                 const struct gt_problem *problem, FILE *out, FILE *brief, cJSON *json,
+                 struct gt_err *err)
+{
+    const struct gt_energy_report report = {out, brief, json, "costs"};
+
+    if (json && !cJSON_HasObjectItem(json, "objective"))
+        cJSON_AddStringToObject(json, "objective", after->objective);
+    return gt_energy_after_sweep(session, problem, NULL, 1, after->objective, &report, err);
+}
+
+/* The same of all problems of a sweep on this GPU; a document is printed whatever became of it. */
+static int weigh_all(struct gt_session *session, const struct options *options,
+                     const struct gt_problem *problem, const double *weight, size_t problems,
+                     cJSON *document, struct gt_err *err)
+{
+    const struct gt_energy_report report = {document ? NULL : session->cli->out, NULL, document,
+                                            "costs"};
+
+    if (document)
+        cJSON_AddStringToObject(document, "objective", options->objective);
+    return gt_energy_after_sweep(session, problem, weight, problems, options->objective, &report,
+                                 err);
 }
 
 /* Tunes on several GPUs, each with its own session. */
@@ -162,6 +196,7 @@ static int run_devices(struct gt_cli *cli, const struct options *options,
         .rows = options->rows ? (size_t)options->rows : DEFAULT_ROWS,
         .silence_s = options->silence,
         .missing = options->missing,
+        .after = {by_energy(options) ? weigh : NULL, options->objective},
     };
     struct gt_problem *problem = NULL;
     double *weight = NULL;
@@ -180,37 +215,51 @@ static int run_devices(struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
+/* Refuses --objective where nothing can be measured. */
+static int check_objective(const struct gt_session *session, const struct options *options,
+                           struct gt_err *err)
+{
+    if (!by_energy(options) || session->evaluator->ops->energy)
+        return GT_OK;
+    return gt_err_set(err, GT_ENOGPU, "--objective %s is measured on a GPU; there is none here",
+                      options->objective);
+}
+
 /* Tunes the problems of a queue, which also sets their budgets. */
 static int run_queue(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const struct gt_kernel **kernel = NULL;
     struct gt_session_options chosen = options->session;
+    struct gt_queue_options queue = options->queue;
     struct gt_session session = {0};
     size_t kernels = 0;
     int rc;
+
+    queue.after = (struct gt_session_after){by_energy(options) ? weigh : NULL, options->objective};
 
     if (options->problem.shapes || options->problem.shape.count || options->problem.random ||
         options->devices || options->session.budget)
         return gt_err_set(err, GT_ESYNTAX,
                           "--queue brings problems and budgets: it excludes --shape, --shapes, "
                           "--random, --budget and --devices");
+    if (options->queue.compile && by_energy(options))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--objective %s is measured on a GPU, after the finals: not with "
+                          "--compile-only",
+                          options->objective);
     if (options->queue.compile)
         return gt_queue_compile(cli, &options->session, &options->queue, err);
     rc = gt_session_database(&chosen.db, cli, options->session.db, true, err);
     GT_STEP(rc, gt_session_open(&session, cli, &chosen, err));
+    GT_STEP(rc, check_objective(&session, options, err));
     GT_STEP(rc, gt_session_kernels(&kernel, &kernels, &session.kernels, chosen.kernels, err));
     if (!rc) {
         session.fallbacks = !chosen.kernels;
-        rc = gt_queue_work(&session, kernel, kernels, chosen.db, &options->queue, err);
+        rc = gt_queue_work(&session, kernel, kernels, chosen.db, &queue, err);
     }
     gt_session_close(&session);
     free(kernel);
     return rc;
-}
-
-static bool by_energy(const struct options *options)
-{
-    return gt_objective_parse(options->objective) != GT_BY_TIME;
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
@@ -223,6 +272,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     double *weight = NULL;
     struct gt_session session = {0};
     struct gt_budget budget = {0};
+    cJSON *document = NULL;
     size_t kernels, problems = 0;
     int rc, printed;
 
@@ -234,11 +284,6 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     asked.seed = options->session.seed;
     if (options->queue.compile && !options->queue.address)
         return gt_err_set(err, GT_ESYNTAX, "--compile-only takes problems from a --queue");
-    if (by_energy(options) && (options->queue.address || options->devices || cli->json))
-        return gt_err_set(err, GT_ESYNTAX,
-                          "--objective %s is for one GPU, without --queue, --devices and --json; "
-                          "`tune energy` measures what they have found",
-                          options->objective);
     if (options->queue.address)
         return run_queue(cli, options, err);
     if (options->devices)
@@ -249,9 +294,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!rc && options->session.budget)
         rc = gt_budget_parse(&budget, options->session.budget, err);
     GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
-    if (!rc && by_energy(options) && !session.evaluator->ops->energy)
-        rc = gt_err_set(err, GT_ENOGPU, "--objective %s is measured on a GPU; there is none here",
-                        options->objective);
+    GT_STEP(rc, check_objective(&session, options, err));
     if (!rc && !problem)
         rc = gt_session_problems(cli, &session, &problem, &weight, &problems, &asked, err);
     GT_STEP(rc,
@@ -277,11 +320,15 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (rc == GT_OK || rc == GT_EINTERRUPTED) {
         printed =
             report(&session, result, problems, options->rows ? (size_t)options->rows : DEFAULT_ROWS,
-                   rc == GT_EINTERRUPTED, err);
+                   rc == GT_EINTERRUPTED, &document, rc ? NULL : err);
         rc = rc ? rc : printed;
     }
     if (!rc && by_energy(options))
-        rc = gt_energy_after_sweep(&session, problem, weight, problems, options->objective, err);
+        rc = weigh_all(&session, options, problem, weight, problems, document, err);
+    if (document) {
+        printed = gt_cmd_print_json(cli, document, rc ? NULL : err);
+        rc = rc ? rc : printed;
+    }
 out:
     for (size_t i = 0; i < problems && result; i++)
         gt_sweep_result_release(&result[i]);

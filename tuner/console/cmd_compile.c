@@ -1,6 +1,11 @@
 /* cmd_compile.c - compiles one candidate; see cmd_compile.h. */
 #include "console/cmd_compile.h"
 
+#include <string.h>
+
+#include "base/err.h"
+#include "workers/compile_reason.h"
+
 int gt_cmd_compile(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
                    const char *source, enum gt_image image, struct gt_binary *binary, int *version,
                    struct gt_err *err)
@@ -25,6 +30,12 @@ int gt_cmd_compile(const struct gt_candidate *candidate, const struct gt_geometr
         return rc;
     *version = gt_nvrtc_version(nvrtc);
     rc = gt_compile(nvrtc, &request, binary, err);
+    if (rc == GT_ENVRTC && binary->log && *binary->log) {
+        char reason[512];
+
+        gt_compile_reason(reason, sizeof(reason), binary->log);
+        gt_err_set(err, rc, "%.*s", (int)strcspn(reason, "\n"), reason);
+    }
     gt_nvrtc_close(nvrtc);
     return rc;
 }

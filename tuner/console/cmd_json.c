@@ -6,7 +6,9 @@
 #include <cjson/cJSON.h>
 
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "console/options.h"
+#include "exchange/export_format.h"
 
 static bool failed; /* cJSON's hooks have no argument that could hold it */
 
@@ -31,14 +33,39 @@ void gt_cmd_json_watch(void)
     cJSON_InitHooks(&hooks);
 }
 
+/* Prints a text that cJSON has made, as UTF-8, and frees it; false: memory did not suffice. */
+static bool put(FILE *out, char *text)
+{
+    struct gt_strbuf clean = GT_STRBUF_INIT;
+    bool whole;
+
+    gt_export_utf8(&clean, text ? text : "");
+    whole = text && gt_strbuf_check(&clean, NULL) == GT_OK;
+    if (whole)
+        fprintf(out, "%s\n", clean.text);
+    gt_strbuf_release(&clean);
+    free(text);
+    return whole;
+}
+
 int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_err *err)
 {
     char *text = json && !failed ? cJSON_Print(json) : NULL;
 
     cJSON_Delete(json);
-    if (!text)
-        return gt_err_nomem(err);
-    fprintf(cli->out, "%s\n", text);
-    free(text);
-    return GT_OK;
+    return put(cli->out, text) ? GT_OK : gt_err_nomem(err);
+}
+
+bool gt_cmd_json_error(FILE *out, const char *sentence, int code)
+{
+    cJSON *json;
+    char *text;
+
+    gt_cmd_json_watch();
+    json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "error", sentence);
+    cJSON_AddNumberToObject(json, "code", code);
+    text = failed ? NULL : cJSON_PrintUnformatted(json);
+    cJSON_Delete(json);
+    return put(out, text);
 }

@@ -2,6 +2,9 @@
 #ifndef GT_CMD_JSON_H
 #define GT_CMD_JSON_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 struct cJSON;
 struct gt_cli;
 struct gt_err;
@@ -10,7 +13,12 @@ struct gt_err;
  * missed by gt_cmd_print_json, not by each of the lines that add one.  Forgets earlier failures. */
 void gt_cmd_json_watch(void);
 
-/* Prints the document on cli->out and deletes it; GT_ENOMEM if it (or a part of it) is missing. */
+/* Prints the document on cli->out and deletes it; GT_ENOMEM if it (or a part of it) is missing.
+ * Bytes of names that are not UTF-8 become question marks. */
 int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_err *err);
+
+/* Prints how a command failed as a line of its own: {"error": "SENTENCE", "code": EXIT CODE}.
+ * false: memory did not suffice, and nothing is printed. */
+bool gt_cmd_json_error(FILE *out, const char *sentence, int code);
 
 #endif

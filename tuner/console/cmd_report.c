@@ -241,6 +241,60 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
     gt_strbuf_release(&point);
 }
 
+/* Why the first of the trials that failed by the kernel's fault did: one line for each status. */
+struct failures {
+    const struct gt_session *session;
+    bool told[GT_STATUS_COUNT];
+};
+
+static bool is_kernels_fault(enum gt_status status)
+{
+    return status == GT_STATUS_COMPILE_ERROR || status == GT_STATUS_FAULT ||
+           status == GT_STATUS_WRONG || status == GT_STATUS_OOB_WRITE ||
+           status == GT_STATUS_NONDETERMINISTIC;
+}
+
+static int tell_failure(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct failures *failures = context;
+    const struct gt_session *session = failures->session;
+    const char *detail = row->detail ? row->detail : "";
+    FILE *log = session->cli->log;
+
+    (void)err;
+    if (!is_kernels_fault(row->status) || failures->told[row->status] ||
+        strcmp(row->device, session->evaluator->device.name) != 0)
+        return GT_OK;
+    failures->told[row->status] = true;
+    fprintf(log, "the first %s: %s %s: %.*s\n", gt_status_name(row->status), row->kernel,
+            row->point, (int)strcspn(detail, "\n"), detail);
+    if (row->status == GT_STATUS_COMPILE_ERROR)
+        fprintf(log,
+                "  all that the compiler says: tune show %s %s --problem %s --arch sm_%d%s%s\n",
+                row->kernel, row->point, row->problem, row->cc,
+                session->kernels_dir ? " --kernels-dir " : "",
+                session->kernels_dir ? session->kernels_dir : "");
+    return GT_OK;
+}
+
+static void tell_failures(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    struct failures failures = {.session = session};
+    char text[GT_PROBLEM_TEXT_MAX];
+    const struct gt_row_filter filter = {
+        .problem = text, .cc = session->evaluator->device.cc, .kernels = &session->kernels};
+    struct gt_err ignored;
+    bool any = false;
+
+    for (int status = 0; status < GT_STATUS_COUNT; status++)
+        any |= is_kernels_fault((enum gt_status)status) && result->status[status];
+    gt_problem_format(result->problem, text);
+    if (!any || !result->rows || session->replays ||
+        gt_store_rows(session->store, &filter, tell_failure, &failures, &ignored) != GT_OK)
+        return; /* without a row the table says why */
+    fprintf(session->cli->log, "  every trial with its reason: tune export --all --format json\n");
+}
+
 void gt_report_summary(const struct gt_session *session, const struct gt_sweep_result *result)
 {
     FILE *log = session->cli->log;
@@ -270,6 +324,7 @@ void gt_report_summary(const struct gt_session *session, const struct gt_sweep_r
         fprintf(log, "; GPU busy %.0f %%, within 2 %% of the best after %.1f s",
                 100 * result->busy_s / result->wall_s, result->to_best_s);
     fputc('\n', log);
+    tell_failures(session, result);
 }
 
 void gt_report_totals(const struct gt_session *session)

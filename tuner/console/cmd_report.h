@@ -4,6 +4,8 @@
 
 #include "console/cmd_session.h"
 
+struct cJSON;
+
 /* Prints the ranked table of one problem on cli->out, with at most `rows` candidates.  Its heading
  * says PREDICTED where nothing was measured. */
 void gt_report_result(const struct gt_session *session, const struct gt_sweep_result *result,
@@ -26,8 +28,9 @@ void gt_report_summary(const struct gt_session *session, const struct gt_sweep_r
  * cli->log. */
 void gt_report_totals(const struct gt_session *session);
 
-/* Prints all results as one JSON document on cli->out. */
-int gt_report_json(const struct gt_session *session, const struct gt_sweep_result *result,
-                   size_t count, struct gt_err *err);
+/* All results as a JSON document, which is the caller's; gt_cmd_print_json prints it, and finds out
+ * whether memory sufficed. */
+struct cJSON *gt_report_document(const struct gt_session *session,
+                                 const struct gt_sweep_result *result, size_t count);
 
 #endif

@@ -65,8 +65,8 @@ static cJSON *result_json(const struct gt_sweep_result *result)
     return json;
 }
 
-int gt_report_json(const struct gt_session *session, const struct gt_sweep_result *result,
-                   size_t count, struct gt_err *err)
+cJSON *gt_report_document(const struct gt_session *session, const struct gt_sweep_result *result,
+                          size_t count)
 {
     const struct gt_device *device = &session->evaluator->device;
     cJSON *root = cJSON_CreateObject();
@@ -79,5 +79,5 @@ int gt_report_json(const struct gt_session *session, const struct gt_sweep_resul
     list = cJSON_AddArrayToObject(root, "problems");
     for (size_t i = 0; i < count; i++)
         cJSON_AddItemToArray(list, result_json(&result[i]));
-    return gt_cmd_print_json(session->cli, root, err);
+    return root;
 }

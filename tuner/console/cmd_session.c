@@ -281,6 +281,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     memset(session, 0, sizeof(*session));
     session->cli = cli;
     session->strategy = options->strategy;
+    session->kernels_dir = options->kernels_dir;
     session->replays = is_replay(options);
     session->vendor = !options->kernels || names_vendor(options->kernels);
     session->narrowed = options->values != NULL;
@@ -349,6 +350,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
 void gt_session_close(struct gt_session *session)
 {
     gt_progress_free(session->progress);
+    gt_scouts_free(session->foresight);
     if (session->evaluator && session->evaluator->recording)
         session->kernels.count = 0; /* the evaluator owns it */
     gt_evaluator_close(session->evaluator);

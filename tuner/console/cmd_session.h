@@ -8,6 +8,8 @@
 #include "console/session_options.h"
 #include "sweep/sweep.h"
 
+struct cJSON;
+
 struct gt_session {
     struct gt_cli *cli;
     struct gt_kernels kernels; /* all of them */
@@ -18,10 +20,13 @@ struct gt_session {
     struct gt_progress *progress; /* NULL when quiet */
     const char *label;            /* what a sweep of one problem shows before its name; or NULL */
     char *cache_dir;
-    const char *strategy;
-    const double *weight; /* of the problems of a sweep, not owned; NULL: all alike */
+    const char *strategy, *kernels_dir; /* as typed; NULL: none */
+    const double *weight;               /* of the problems of a sweep, not owned; NULL: all alike */
     uint64_t seed;
     bool search_only;              /* sweeps hold no finals */
+    const struct gt_problem *then; /* what the next sweep is probably of (sweep.h) ... */
+    struct gt_scouts *foresight;   /* ... and what is done for it */
+    bool alone;                    /* what look-up hands out takes no part in sweeps */
     struct gt_sweep_totals totals; /* of the last sweep */
     bool vendor;                   /* cuBLASLt's algorithms are candidates */
     bool fallbacks;       /* kernels of the ladder take part where those in production cannot */
@@ -29,6 +34,16 @@ struct gt_session {
     bool replays;         /* every time is out of a recording */
     bool narrowed;        /* --values left only a part of the kernels' parameters */
     struct gt_err no_gpu; /* why it does not measure although nobody asked for a prediction */
+};
+
+/* What follows the finals of a problem, in the session that held them: the energies of what they
+ * found.  out: for tables, brief: for a line; json: an object that takes the same; each may be
+ * NULL. */
+struct gt_session_after {
+    int (*run)(const struct gt_session_after *after, struct gt_session *session,
+               const struct gt_problem *problem, FILE *out, FILE *brief, struct cJSON *json,
+               struct gt_err *err);
+    const char *objective;
 };
 
 /* gt_store_open, but a database that another process writes is a database error (exit code 5), not
@@ -68,6 +83,10 @@ int gt_session_leave_out(const struct gt_session *session, struct gt_problem *pr
                          double *weight, size_t *count, struct gt_err *err);
 
 /* One problem text completed by the options that it does not contradict. */
+int gt_session_complete(struct gt_problem *problem, const char *text,
+                        const struct gt_problem_options *options, struct gt_err *err);
+
+/* The same of a problem to tune: D has elements. */
 int gt_session_problem(struct gt_problem *problem, const char *text,
                        const struct gt_problem_options *options, struct gt_err *err);
 

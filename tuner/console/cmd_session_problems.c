@@ -24,8 +24,8 @@ static void add_part(struct gt_strbuf *buf, const char *key, const char *value)
         gt_strbuf_addf(buf, ":%s%s", key, value);
 }
 
-int gt_session_problem(struct gt_problem *problem, const char *text,
-                       const struct gt_problem_options *options, struct gt_err *err)
+int gt_session_complete(struct gt_problem *problem, const char *text,
+                        const struct gt_problem_options *options, struct gt_err *err)
 {
     struct gt_strbuf buf = GT_STRBUF_INIT;
     int rc;
@@ -42,10 +42,18 @@ int gt_session_problem(struct gt_problem *problem, const char *text,
     add_part(&buf, "batch=", options->batch);
     rc = gt_strbuf_check(&buf, err);
     GT_STEP(rc, gt_problem_parse(problem, buf.text, err));
+    gt_strbuf_release(&buf);
+    return rc;
+}
+
+int gt_session_problem(struct gt_problem *problem, const char *text,
+                       const struct gt_problem_options *options, struct gt_err *err)
+{
+    int rc = gt_session_complete(problem, text, options, err);
+
     if (!rc && (!problem->m || !problem->n)) /* K may be 0: D is then made of C and bias alone */
         rc = gt_err_set(err, GT_ERANGE,
-                        "problem \"%s\": D has no elements, so there is nothing to tune", buf.text);
-    gt_strbuf_release(&buf);
+                        "problem \"%s\": D has no elements, so there is nothing to tune", text);
     return rc;
 }
 
@@ -294,7 +302,8 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
 
 void gt_session_argument(struct gt_problem_options *options, char *text)
 {
-    const bool problem = isdigit((unsigned char)*text) && strchr(text, 'x') && !strchr(text, '.');
+    const bool problem =
+        isdigit((unsigned char)*text) && strpbrk(text, "xX*,") && !strchr(text, '.');
 
     if (problem && access(text, F_OK) != 0 && options->shape.count < GT_MAX_TEXTS)
         options->shape.text[options->shape.count++] = text;

@@ -17,7 +17,7 @@ static void warn_of_budget(struct gt_session *session, const struct gt_sweep_opt
     double each = options->budget.seconds / (double)options->problems;
     char text[160];
 
-    if (!session->measures || !(each > 0) || each >= TURN_S)
+    if (!session->measures || options->problems < 2 || !(each > 0) || each >= TURN_S)
         return;
     snprintf(text, sizeof(text),
              "%.1f s a problem: a turn takes about %.0f s, so the problems of least "
@@ -44,7 +44,8 @@ static int fill_sweep(struct gt_session *session, struct gt_sweep_options *optio
     options->store = session->store;
     options->shipped = &session->shipped;
     options->vendor = session->vendor;
-    options->known = session->whole.count ? &session->whole : all;
+    if (!session->alone)
+        options->known = session->whole.count ? &session->whole : all;
     options->strategy = session->strategy;
     options->seed = session->seed;
     options->command = session->cli->words;
@@ -53,6 +54,8 @@ static int fill_sweep(struct gt_session *session, struct gt_sweep_options *optio
     options->totals = &session->totals;
     options->signals = session->cli->signals;
     options->search_only = session->search_only;
+    options->then = session->then;
+    options->foresight = &session->foresight;
     return GT_OK;
 }
 

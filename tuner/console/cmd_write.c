@@ -2,6 +2,7 @@
 #include "console/cmd_write.h"
 
 #include "base/err.h"
+#include "base/special.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,11 +43,17 @@ static int write_contents(const char *path, FILE *file, const struct gt_cmd_writ
 /* Writes to a device or a pipe (/dev/stdout), which must not be replaced. */
 static int write_direct(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err)
 {
-    FILE *file = fopen(path, "w");
+    const int fd = gt_open_special(path, 0);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     int rc;
 
-    if (!file)
-        return fail(path, err);
+    if (!file) {
+        rc = fail(path, err);
+        if (fd >= 0)
+            close(fd);
+        return rc;
+    }
+    fflush(stdout); /* which may be the same file */
     rc = write_contents(path, file, writing, err);
     if (fclose(file) && !rc)
         rc = fail(path, err);
@@ -57,12 +64,11 @@ int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, st
 {
     const mode_t mask = umask(0);
     char fresh[PATH_MAX];
-    struct stat status;
     FILE *file = NULL;
     int fd, rc = GT_OK;
 
     umask(mask);
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+    if (gt_is_special(path))
         return write_direct(path, writing, err);
     if ((size_t)snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path) >= sizeof(fresh))
         return gt_err_set(err, GT_EIO, "%s: the name is too long", path);
@@ -102,8 +108,8 @@ int gt_cmd_may_write(const char *path, struct gt_err *err)
 
     if (!folder)
         return gt_err_nomem(err);
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        errno = S_ISDIR(status.st_mode) ? EISDIR : 0;
+    if (gt_is_special(path)) {
+        errno = stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? EISDIR : 0;
         if (errno || access(path, W_OK))
             rc = fail(path, err);
     } else if (access(folder, W_OK | X_OK)) {

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/near.h"
 #include "base/strbuf.h"
+#include "console/gpu_names.h"
 
 #define MAX_OPTIONS 64
 #define FIRST_CODE  256 /* getopt's answer for option i; a letter answers itself */
@@ -42,6 +43,40 @@ static const struct {
     const char *name, *other;
     char letter;
 } synonyms[] = {{"problem", "shape", 's'}, {"shape", "problem", 'p'}};
+
+/* Words of other programs for an option of the command, and what to type instead. */
+static const struct {
+    const char *word, *option, *advice;
+} habits[] = {
+    {"m", "shape", "--shape MxNxK, e.g. --shape 512x512x512"},
+    {"n", "shape", "--shape MxNxK, e.g. --shape 512x512x512"},
+    {"k", "shape", "--shape MxNxK, e.g. --shape 512x512x512"},
+    {"m", "problem", "the sizes as MxNxK, e.g. 512x512x512"},
+    {"n", "problem", "the sizes as MxNxK, e.g. 512x512x512"},
+    {"k", "problem", "the sizes as MxNxK, e.g. 512x512x512"},
+    {"size", "shape", "--shape MxNxK"},
+    {"sizes", "shape", "--shape MxNxK"},
+    {"mnk", "shape", "--shape MxNxK"},
+    {"gpu", "device", "--arch, which GPU the kernels are for, or --device"},
+    {"gpu", "arch", "--arch, which GPU the kernels are for"},
+    {"gpu-architecture", "arch", "--arch"},
+    {"compute-capability", "arch", "--arch"},
+    {"type", "dtype", "--dtype"},
+    {"precision", "dtype", "--dtype"},
+    {"trans", "layout", "--layout nn, nt, tn or tt"},
+    {"transpose", "layout", "--layout nn, nt, tn or tt"},
+    {"transa", "layout", "--layout tn or tt"},
+    {"transb", "layout", "--layout nt or tt"},
+    {"time", "budget", "--budget, e.g. 90s or 30m"},
+    {"timeout", "budget", "--budget, e.g. 90s or 30m"},
+    {"trials", "budget", "--budget 200 for that many trials of each problem"},
+    {"iterations", "budget", "--budget 200 for that many trials of each problem"},
+    {"budget", "trials", "--trials, of each rung"},
+    {"kernel", "kernels", "--kernels"},
+    {"threads", "jobs", "--jobs"},
+    {"workers", "jobs", "--jobs"},
+    {"database", "db", "--db"},
+};
 
 static void add_table(struct parser *parser, const struct gt_option *table, void *fields)
 {
@@ -120,6 +155,33 @@ static bool explain_beginning(const struct parser *parser, const char *name, siz
         gt_err_set(err, GT_ESYNTAX, "option \"--%.*s\" may be %s", (int)length, name, names.text);
     gt_strbuf_release(&names);
     return count > 1;
+}
+
+/* Sets the sentence for a word that other programs have; false: it is none, or this command has
+ * nothing of the kind. */
+static bool explain_habit(const struct parser *parser, const char *name, size_t length,
+                          struct gt_err *err)
+{
+    for (size_t i = 0; i < sizeof(habits) / sizeof(*habits); i++)
+        if (strlen(habits[i].word) == length && !strncasecmp(habits[i].word, name, length) &&
+            find_option(parser, habits[i].word) == parser->count &&
+            find_option(parser, habits[i].option) < parser->count) {
+            gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; type %s", (int)length, name,
+                       habits[i].advice);
+            return true;
+        }
+    return false;
+}
+
+/* Finds a word of other programs that would pass for the beginning of an option: --m for
+ * --missing. */
+static int refuse_habits(const struct parser *parser, int argc, char **argv, struct gt_err *err)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], "--", 2) == 0 &&
+            explain_habit(parser, argv[i] + 2, strcspn(argv[i] + 2, "="), err))
+            return GT_ESYNTAX;
+    return GT_OK;
 }
 
 /* Sets the sentence for an option that getopt does not know or found incomplete. */
@@ -204,6 +266,9 @@ static int set_field(const struct gt_option *option, void *fields, char *value, 
     case GT_OPTION_TEXT:
         *(const char **)field = value;
         return GT_OK;
+    case GT_OPTION_ARCH:
+        *(const char **)field = value;
+        return gt_gpu_arch(field, err);
     case GT_OPTION_TEXTS:
         if (texts->count == GT_MAX_TEXTS)
             return gt_err_set(err, GT_ERANGE, "--%s: given more than %d times", option->name,
@@ -250,6 +315,9 @@ int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, vo
         add_table(&parser, group->table, (char *)fields + group->offset);
     add_table(&parser, gt_common_options, cli);
     add_synonyms(&parser);
+    rc = refuse_habits(&parser, *argc, argv, err);
+    if (rc)
+        return rc;
     optind = 0; /* makes glibc's getopt start afresh */
     opterr = 0;
     while ((code = getopt_long(*argc, argv, parser.letters, parser.longs, NULL)) != -1) {

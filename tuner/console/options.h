@@ -23,6 +23,7 @@ struct gt_texts {
 enum gt_option_type {
     GT_OPTION_FLAG,    /* bool */
     GT_OPTION_TEXT,    /* const char * */
+    GT_OPTION_ARCH,    /* const char *, an arch as gt_gpu_arch gives it */
     GT_OPTION_TEXTS,   /* struct gt_texts: may be repeated */
     GT_OPTION_INTEGER, /* int64_t within [min, max] */
     GT_OPTION_REAL,    /* double within [min, max] */
@@ -51,6 +52,8 @@ struct gt_option {
     GT_OPTION_ROW(GT_OPTION_FLAG, tag, field, name, letter, NULL, doc, NULL, 0, 0)
 #define GT_TEXT(tag, field, name, letter, value, doc) \
     GT_OPTION_ROW(GT_OPTION_TEXT, tag, field, name, letter, value, doc, NULL, 0, 0)
+#define GT_ARCH(tag, field, doc) \
+    GT_OPTION_ROW(GT_OPTION_ARCH, tag, field, "arch", 'a', "ARCH", doc, NULL, 0, 0)
 #define GT_TEXTS(tag, field, name, letter, value, doc) \
     GT_OPTION_ROW(GT_OPTION_TEXTS, tag, field, name, letter, value, doc, NULL, 0, 0)
 #define GT_CHOICE(tag, field, name, letter, value, choices, doc) \

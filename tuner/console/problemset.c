@@ -74,7 +74,7 @@ static int copy_string(char **to, const cJSON *object, const char *where, const 
 static int add_object(struct gt_problemset *set, const cJSON *object, const char *where,
                       struct gt_err *err)
 {
-    static const char *const allowed[] = {"name", "problem", "weight", NULL};
+    static const char allowed[] = "name problem weight";
     const size_t first = set->count;
     const char *text = "";
     double weight = 1;
@@ -93,7 +93,7 @@ static int add_object(struct gt_problemset *set, const cJSON *object, const char
 static int read_json(struct gt_problemset *set, const cJSON *root, const char *path,
                      struct gt_err *err)
 {
-    static const char *const allowed[] = {"set", "doc", "problems", NULL};
+    static const char allowed[] = "set doc problems";
     const cJSON *list = NULL, *item;
     char where[WHERE_MAX];
     int i = 0;

@@ -244,16 +244,15 @@ static int read_sizes(struct sizes *sizes, const cJSON *root, const char *path, 
 static int read_model(struct model *model, const cJSON *object, const char *where,
                       struct gt_err *err)
 {
-    static const char *const allowed[] = {"name",  "hidden", "ffn",        "qkv",
-                                          "heads", "head",   "vocabulary", NULL};
+    static const char *const key[] = {"hidden", "ffn", "qkv", "heads", "head", "vocabulary"};
     int64_t *const field[] = {&model->hidden, &model->ffn,  &model->qkv,
                               &model->heads,  &model->head, &model->vocabulary};
     const char *name;
-    int rc = gt_json_keys(object, where, allowed, err);
+    int rc = gt_json_keys(object, where, "name hidden ffn qkv heads head vocabulary", err);
 
     GT_STEP(rc, gt_json_string(&name, object, where, "name", GT_REQUIRED, err));
     for (size_t i = 0; i < sizeof(field) / sizeof(*field) && !rc; i++)
-        rc = gt_json_integer(field[i], object, where, allowed[i + 1], 1, 1000000, GT_REQUIRED, err);
+        rc = gt_json_integer(field[i], object, where, key[i], 1, 1000000, GT_REQUIRED, err);
     return rc;
 }
 
@@ -282,7 +281,7 @@ static int read_models(struct source *source, const cJSON *root, const char *pat
 
 static int read_source(struct source *source, const char *data_dir, struct gt_err *err)
 {
-    static const char *const allowed[] = {"doc", "rows", "lengths", "round", "models", NULL};
+    static const char allowed[] = "doc rows lengths round models";
     struct gt_strbuf path = GT_STRBUF_INIT;
     cJSON *root = NULL;
     int rc;

@@ -13,13 +13,14 @@ enum gt_timing gt_session_timing(const struct gt_session_options *options)
 }
 
 const struct gt_option gt_session_option_table[] = {
-    GT_TEXT(gt_session_options, arch, "arch", 'a', "ARCH",
-            "GPU architecture to tune for, e.g. sm_86; where no such GPU is present, times are "
+    GT_ARCH(gt_session_options, arch,
+            "GPU architecture to tune for, e.g. sm_86, or a GPU such as h100; where no such GPU is "
+            "present, times are "
             "predicted"),
-    GT_TEXT(
-        gt_session_options, device, "device", 'd', "DEVICE",
-        "cuda or cuda:N measures on that GPU; predict:sm_86 only estimates; replay:FILE answers "
-        "from a recorded space (default: cuda if there is a GPU of the --arch, else predict)"),
+    GT_TEXT(gt_session_options, device, "device", 'd', "DEVICE",
+            "cuda or cuda:N measures on that GPU; predict:sm_86 only estimates, "
+            "predict:FILE.json for a profile of your own; replay:FILE answers "
+            "from a recorded space (default: cuda if there is a GPU of the --arch, else predict)"),
     GT_TEXT(gt_session_options, db, "db", 0, "FILE",
             "database that remembers every trial (default: $GEMMTUNE_DB, else gemmtune/gemmtune.db "
             "in your data folder, ~/.local/share)"),
@@ -58,6 +59,26 @@ const struct gt_option gt_search_option_table[] = {
     GT_OPTIONS_END,
 };
 
+/* What --shape and --shapes leave open; also of commands that take one problem. */
+#define GT_PROBLEM_PARTS                                                                       \
+    GT_TEXT(gt_problem_options, dtype, "dtype", 0, "TYPE", "type of A and B (default: f32)"),  \
+        GT_CHOICE(gt_problem_options, layout, "layout", 0, "AB", "nn|nt|tn|tt",                \
+                  "nn (default), nt, tn or tt: t where an operand is stored transposed"),      \
+        GT_CHOICE(gt_problem_options, accuracy, "accuracy", 0, "CLASS", "strict|f32|tf32|low", \
+                  "how exact the result must be: strict (default), f32, tf32, low"),           \
+        GT_TEXT(gt_problem_options, beta, "beta", 0, "X",                                      \
+                "factor of C (default: 0, C is not read)"),                                    \
+        GT_CHOICE(gt_problem_options, epilogue, "epilogue", 0, "NAME",                         \
+                  "none|bias|relu|gelu|bias+relu|bias+gelu",                                   \
+                  "none (default), bias, relu, gelu, bias+relu, bias+gelu"),                   \
+        GT_TEXT(gt_problem_options, batch, "batch", 0, "N",                                    \
+                "matrices of a strided batch (default: 1)")
+
+const struct gt_option gt_problem_part_table[] = {
+    GT_PROBLEM_PARTS,
+    GT_OPTIONS_END,
+};
+
 const struct gt_option gt_problem_option_table[] = {
     GT_TEXTS(
         gt_problem_options, shape, "shape", 's', "MxNxK",
@@ -67,16 +88,7 @@ const struct gt_option gt_problem_option_table[] = {
     GT_TEXT(gt_problem_options, shapes, "shapes", 0, "FILE",
             "problems from a file (- is standard input), JSON or one problem text a line, or from "
             "a set of the data folder, such as bench or llm"),
-    GT_TEXT(gt_problem_options, dtype, "dtype", 0, "TYPE", "type of A and B (default: f32)"),
-    GT_CHOICE(gt_problem_options, layout, "layout", 0, "AB", "nn|nt|tn|tt",
-              "nn (default), nt, tn or tt: t where an operand is stored transposed"),
-    GT_CHOICE(gt_problem_options, accuracy, "accuracy", 0, "CLASS", "strict|f32|tf32|low",
-              "how exact the result must be: strict (default), f32, tf32, low"),
-    GT_TEXT(gt_problem_options, beta, "beta", 0, "X", "factor of C (default: 0, C is not read)"),
-    GT_CHOICE(gt_problem_options, epilogue, "epilogue", 0, "NAME",
-              "none|bias|relu|gelu|bias+relu|bias+gelu",
-              "none (default), bias, relu, gelu, bias+relu, bias+gelu"),
-    GT_TEXT(gt_problem_options, batch, "batch", 0, "N", "matrices of a strided batch (default: 1)"),
+    GT_PROBLEM_PARTS,
     GT_TEXT(
         gt_problem_options, shard, "shard", 0, "I/N",
         "part I of N of the problems (1/4 to 4/4), chosen by their texts: a part for each machine "

@@ -45,6 +45,10 @@ struct gt_problem_options {
 /* Fills a struct gt_problem_options. */
 extern const struct gt_option gt_problem_option_table[];
 
+/* Fills a struct gt_problem_options too, for commands that take a problem as a word: its type,
+ * layout, accuracy, beta, epilogue and batch. */
+extern const struct gt_option gt_problem_part_table[];
+
 /* Fills a struct gt_problem_options too: drawn problems. */
 extern const struct gt_option gt_draw_option_table[];
 

@@ -57,15 +57,17 @@ static size_t hanging(const char *text, size_t length, size_t width)
     return found <= width / 2 ? found : 2;
 }
 
-/* Where to break text[0..fits): at a space, else behind a comma, not before `from`. */
+/* Where to break text[0..fits): at a space, else behind a comma, else behind a slash, not before
+ * `from`. */
 static size_t breaking(const char *text, size_t from, size_t fits)
 {
     for (size_t i = fits; i > from; i--)
         if (text[i] == ' ')
             return i;
-    for (size_t i = fits; i > from; i--)
-        if (text[i - 1] == ',')
-            return i;
+    for (const char *sign = ",/"; *sign; sign++)
+        for (size_t i = fits; i > from; i--)
+            if (text[i - 1] == *sign)
+                return i;
     return fits;
 }
 

@@ -5,6 +5,7 @@
  * trial is marked as predicted, and there are no timing stages. */
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "cuda/compile.h"
 #include "evaluate/evaluator.h"
 #include "lookup/predict.h"
@@ -41,6 +42,22 @@ static void close_predictor(struct gt_evaluator *evaluator)
     evaluator->state = NULL;
 }
 
+/* Reads a profile of the user's own, which says of which arch it is. */
+static int read_profile(struct gt_device *device, const char *path, struct gt_err *err)
+{
+    cJSON *root = NULL;
+    int64_t cc = 0;
+    int rc = gt_json_load(&root, path, err);
+
+    GT_STEP(rc, gt_json_integer(&cc, root, path, "cc", 0, INT16_MAX, GT_REQUIRED, err));
+    if (!rc && !gt_arch_known((int)cc))
+        rc = gt_err_set(err, GT_ENOTFOUND, "%s: \"cc\" is %lld, and nothing compiles for sm_%lld",
+                        path, (long long)cc, (long long)cc);
+    GT_STEP(rc, gt_device_read(device, path, (int)cc, err));
+    cJSON_Delete(root);
+    return rc;
+}
+
 static int open_predictor(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err)
 {
     struct predictor *predictor;
@@ -49,9 +66,13 @@ static int open_predictor(struct gt_evaluator *evaluator, const char *spec, stru
     if (!*spec)
         return gt_err_set(err, GT_ENOTFOUND,
                           "--device predict: expected the arch to predict for, as in "
-                          "predict:sm_86");
-    rc = gt_arch_parse(spec, &cc, err);
-    GT_STEP(rc, gt_device_profile(&evaluator->device, evaluator->options.data_dir, cc, err));
+                          "predict:sm_86, or a profile, as in predict:FILE.json");
+    if (strlen(spec) > 5 && !strcmp(spec + strlen(spec) - 5, ".json")) {
+        rc = read_profile(&evaluator->device, spec, err);
+    } else {
+        rc = gt_arch_parse(spec, &cc, err);
+        GT_STEP(rc, gt_device_profile(&evaluator->device, evaluator->options.data_dir, cc, err));
+    }
     if (rc)
         return rc;
     predictor = calloc(1, sizeof(*predictor));

@@ -18,17 +18,12 @@ static const char *const names[GT_EXPORT_COUNT] = {
 };
 
 static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
-    [GT_EXPORT_CSV] = &gt_export_csv,
-    [GT_EXPORT_JSON] = &gt_export_json,
-    [GT_EXPORT_MD] = &gt_export_md,
-    [GT_EXPORT_C] = &gt_export_c,
-    [GT_EXPORT_SHIPPED] = &gt_export_shipped,
-    [GT_EXPORT_BENCH] = &gt_export_bench,
-    [GT_EXPORT_SEARCH] = &gt_export_search,
-    [GT_EXPORT_ENERGY] = &gt_export_energy,
-    [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
-    [GT_EXPORT_T4] = &gt_export_t4,
-    [GT_EXPORT_T4_METADATA] = &gt_export_t4_metadata,
+    [GT_EXPORT_CSV] = &gt_export_csv,         [GT_EXPORT_JSON] = &gt_export_json,
+    [GT_EXPORT_MD] = &gt_export_md,           [GT_EXPORT_C] = &gt_export_c,
+    [GT_EXPORT_SHIPPED] = &gt_export_shipped, [GT_EXPORT_BENCH] = &gt_export_bench,
+    [GT_EXPORT_SEARCH] = &gt_export_search,   [GT_EXPORT_ENERGY] = &gt_export_energy,
+    [GT_EXPORT_TRIALS] = &gt_export_trials,   [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
+    [GT_EXPORT_T4] = &gt_export_t4,           [GT_EXPORT_T4_METADATA] = &gt_export_t4_metadata,
 };
 
 const char *gt_export_name(enum gt_export_format format)
@@ -45,7 +40,7 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
         }
     return gt_err_set(err, GT_ENOTFOUND,
                       "there is no export format \"%s\"; there are csv, json, md, c, shipped, "
-                      "bench, search, energy, kt-cache, t4, t4-metadata, db and deploy",
+                      "bench, search, energy, trials, kt-cache, t4, t4-metadata, db and deploy",
                       text);
 }
 

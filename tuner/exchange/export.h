@@ -19,6 +19,7 @@
     X(BENCH, "bench", "winners beside cuBLAS, what was measured last: the table of tune bench") \
     X(SEARCH, "search", "how each turn of each problem went: the table of a search")            \
     X(ENERGY, "energy", "what products cost in joules, as tune energy measured it")             \
+    X(TRIALS, "trials", "measured trials in short, to learn rankings from")                     \
     X(KT_CACHE, "kt-cache", "one kernel's trials of a problem as a Kernel Tuner cache file")    \
     X(T4, "t4", "the same in T4, the results format of the autotuning community")               \
     X(T4_METADATA, "t4-metadata", "T4's second file: the devices that the trials are of")
@@ -52,7 +53,8 @@ struct gt_export_request {
 
 /* Writes the rows that are asked for; *rows (which may be NULL): how many there were.  Whatever the
  * filter says, c, shipped and bench write winners only, bench and search write measured rows only,
- * and kt-cache and t4 write every trial of one space.  GT_ERANGE: the trials are of several spaces;
+ * trials every trial that can be learned from, and kt-cache and t4 every
+ * trial of one space.  GT_ERANGE: the trials are of several spaces;
  * GT_ENOTFOUND: there is no trial. */
 int gt_export(FILE *file, const struct gt_export_request *request, struct gt_store *store,
               int64_t *rows, struct gt_err *err);

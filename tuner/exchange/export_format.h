@@ -32,8 +32,8 @@ struct gt_export_ops {
 };
 
 extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, gt_export_c,
-    gt_export_shipped, gt_export_bench, gt_export_search, gt_export_energy, gt_export_kernel_tuner,
-    gt_export_t4, gt_export_t4_metadata;
+    gt_export_shipped, gt_export_bench, gt_export_search, gt_export_energy, gt_export_trials,
+    gt_export_kernel_tuner, gt_export_t4, gt_export_t4_metadata;
 
 /* "measured", "predicted", "replayed", or the status of a failure. */
 const char *gt_export_status(const struct gt_row *row);
@@ -43,11 +43,17 @@ const char *gt_export_status(const struct gt_row *row);
  * leading = + - @ would be run by a spreadsheet: an apostrophe is put before it. */
 void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text);
 
+/* Appends a text for JSON, which is UTF-8: a question mark for each byte that is not. */
+void gt_export_utf8(struct gt_strbuf *to, const char *text);
+
 /* The columns of the CSV formats and the fields of a row, both without an end of line. */
 #define GT_EXPORT_CSV_COLUMNS                                                                     \
     "device,dtype,accuracy,layout,m,n,k,batch,kernel,point,us,lo_us,hi_us,cublas_us,ratio,err_u," \
     "l2,driver,nvrtc,date,problem"
 void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row);
+
+/* Puts a first line before the text: the magic, and a digest of the text. */
+int gt_export_seal(struct gt_strbuf *text, const char *magic, struct gt_err *err);
 
 /* Makes a text a table of the format shipped: its lines, of which the first one names the columns,
  * are sorted and put under a digest. */

@@ -35,24 +35,29 @@ static size_t utf8_length(const unsigned char *text)
     return 0;
 }
 
+void gt_export_utf8(struct gt_strbuf *to, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    while (*at) {
+        size_t length = utf8_length(at);
+
+        gt_strbuf_add_bytes(to, length ? (const char *)at : "?", length ? length : 1);
+        at += length ? length : 1;
+    }
+}
+
 /* An object that is being built; failed: a member was lost because memory ran out. */
 struct object {
     cJSON *json;
     bool failed;
 };
 
-/* Adds a string.  JSON is UTF-8, so bytes that are not valid UTF-8 become '?'. */
 static void add_text(struct object *object, const char *key, const char *value)
 {
     struct gt_strbuf clean = GT_STRBUF_INIT;
-    const unsigned char *at = (const unsigned char *)value;
 
-    while (*at) {
-        size_t length = utf8_length(at);
-
-        gt_strbuf_add_bytes(&clean, length ? (const char *)at : "?", length ? length : 1);
-        at += length ? length : 1;
-    }
+    gt_export_utf8(&clean, value);
     if (gt_strbuf_check(&clean, NULL) || !cJSON_AddStringToObject(object->json, key, clean.text))
         object->failed = true;
     gt_strbuf_release(&clean);

@@ -34,8 +34,7 @@ static int shipped_row(struct gt_export_out *out, const struct gt_row *row, stru
     return GT_OK;
 }
 
-/* Puts the digest in front of the text that it covers. */
-static int add_digest(struct gt_strbuf *text, struct gt_err *err)
+int gt_export_seal(struct gt_strbuf *text, const char *magic, struct gt_err *err)
 {
     struct gt_strbuf all = GT_STRBUF_INIT;
     char digest[GT_DIGEST_HEX];
@@ -44,7 +43,7 @@ static int add_digest(struct gt_strbuf *text, struct gt_err *err)
     if (rc)
         return rc;
     gt_digest_bytes(text->text, text->length, digest);
-    gt_strbuf_addf(&all, GT_TABLE_MAGIC "%s\n", digest);
+    gt_strbuf_addf(&all, "%s%s\n", magic, digest);
     gt_strbuf_add_bytes(&all, text->text, text->length);
     gt_strbuf_release(text);
     *text = all;
@@ -118,7 +117,7 @@ static int keep_rows(struct gt_export_out *out, struct gt_err *err)
     int rc;
 
     gt_strbuf_add_bytes(&text, out->text->text, out->text->length);
-    rc = add_digest(&text, err);
+    rc = gt_export_seal(&text, GT_TABLE_MAGIC, err);
     GT_STEP(rc, gt_table_parse(&ours, "the winners", text.text, text.length, err));
     GT_STEP(rc, add_kept(out, &ours, err));
     gt_table_release(&ours);
@@ -163,7 +162,7 @@ int gt_export_shipped_seal(struct gt_strbuf *text, struct gt_err *err)
     int rc = gt_strbuf_check(text, err);
 
     GT_STEP(rc, sort_lines(text, err));
-    return rc ? rc : add_digest(text, err);
+    return rc ? rc : gt_export_seal(text, GT_TABLE_MAGIC, err);
 }
 
 static int shipped_end(struct gt_export_out *out, struct gt_err *err)

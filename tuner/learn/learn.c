@@ -11,22 +11,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOW    4.0 /* times the best of a problem */
-#define AVOIDED 1.5 /* times what is expected, where registers spill; measured: 1.2 to 3 */
+#define SLOW       4.0 /* times the best of a problem */
+#define SIZE_FOLDS 10
 
 size_t gt_learn_columns(const struct gt_kernel *kernel)
 {
     return GT_TERM_COUNT + kernel->names.count;
 }
 
-/* Problems with the same n and k are neighbours that differ in m, type or layout: they are left out
- * together. */
-static int fold_of(const struct gt_problem *problem)
+static int size_fold(const struct gt_problem *problem)
 {
     uint64_t mixed = (uint64_t)problem->n * 0x9e3779b97f4a7c15u + (uint64_t)problem->k;
 
     mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u;
-    return (int)((mixed >> 40) % GT_LEARN_FOLDS);
+    return (int)((mixed >> 40) % SIZE_FOLDS);
+}
+
+static bool same_family(const struct gt_learn_problem *x, const struct gt_learn_problem *y)
+{
+    return x->kind == y->kind && x->problem.trans_a == y->problem.trans_a &&
+           x->problem.trans_b == y->problem.trans_b;
+}
+
+static void set_folds(struct gt_learning *learning, enum gt_learn_split split)
+{
+    learning->folds = split == GT_LEARN_BY_SIZE ? SIZE_FOLDS : 0;
+    for (size_t i = 0; i < learning->problems; i++) {
+        struct gt_learn_problem *problem = &learning->problem[i];
+        size_t first = 0;
+
+        while (!same_family(&learning->problem[first], problem))
+            first++;
+        if (split == GT_LEARN_BY_SIZE)
+            problem->fold = size_fold(&problem->problem);
+        else
+            problem->fold = first < i ? learning->problem[first].fold : learning->folds++;
+    }
 }
 
 static int find_problem(struct gt_learning *learning, const struct gt_problem *problem,
@@ -43,8 +63,7 @@ static int find_problem(struct gt_learning *learning, const struct gt_problem *p
     if (GT_ARRAY_RESERVE(&learning->problem, *index + 1, &learning->problem_capacity, err))
         return GT_ENOMEM;
     added = &learning->problem[learning->problems++];
-    *added = (struct gt_learn_problem){
-        .problem = *problem, .kind = gt_ranking_kind(problem), .fold = fold_of(problem)};
+    *added = (struct gt_learn_problem){.problem = *problem, .kind = gt_ranking_kind(problem)};
     memcpy(added->text, text, sizeof(text));
     return GT_OK;
 }
@@ -109,7 +128,8 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
         row.base_us = gt_ranking_us(learning->base, candidate, &geometry, HUGE_VAL, &prediction);
     share = fmin((double)column[GT_TERM_compute_share], 1);
     row.avoided = us <= 0;
-    row.us = us = row.avoided ? AVOIDED * row.base_us : us * (1 - share * share * (1 - clock));
+    row.us = us =
+        row.avoided ? GT_LEARN_AVOIDED * row.base_us : us * (1 - share * share * (1 - clock));
     row.kernel = index_of(learning, candidate->kernel);
     rc = find_problem(learning, candidate->problem, &row.problem, err);
     GT_STEP(rc, find_point(learning, row.kernel, &candidate->point, &row.point, err));
@@ -171,14 +191,14 @@ static void cap(struct gt_learning *learning)
     }
 }
 
-int gt_learn_leave_out(struct gt_learning *learning, struct gt_err *err)
+int gt_learn_leave_out(struct gt_learning *learning, enum gt_learn_split split, struct gt_err *err)
 {
     int rc = GT_OK;
 
     cap(learning);
-
+    set_folds(learning, split);
     for (size_t kernel = 0; kernel < learning->kernels->count && !rc; kernel++)
-        for (int fold = 0; fold < GT_LEARN_FOLDS && !rc; fold++)
+        for (int fold = 0; fold < learning->folds && !rc; fold++)
             rc = leave_out(learning, kernel, fold, err);
     return rc;
 }

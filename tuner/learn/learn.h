@@ -6,7 +6,10 @@
 #include "base/strbuf.h"
 #include "lookup/ranking.h"
 
-#define GT_LEARN_FOLDS 10
+/* Problems that are left out together: those with the same n and k, which are neighbours that
+ * differ in m, type or layout, in ten parts; or all that have the same type, accuracy and layout.
+ */
+enum gt_learn_split { GT_LEARN_BY_SIZE, GT_LEARN_BY_FAMILY };
 
 /* A measured trial.  Its columns begin at column[at] of the learning. */
 struct gt_learn_row {
@@ -22,7 +25,7 @@ struct gt_learn_problem {
     struct gt_problem problem;
     char text[GT_PROBLEM_TEXT_MAX];
     size_t kind, rows;
-    int fold;       /* of all problems with the same n and k */
+    int fold;       /* part that it is left out with; see gt_learn_leave_out */
     double best_us; /* of its rows */
     bool estimated; /* its rows are estimates of an earlier ranking */
 };
@@ -34,10 +37,26 @@ struct gt_learn_point {
     unsigned kinds; /* bit i: it is a prototype of kind i of the base */
 };
 
-/* How much slower than the best measured one a choice is, over problems of a kind. */
+/* What was chosen for a problem.  row: the first choice; NULL: the problem has too few trials.
+ * loss[i]: of the best of the first i + 1 choices, which divide the problem in different ways;
+ * logarithm of its time over the best one's. */
+#define GT_LEARN_PICKS 8
+struct gt_learn_choice {
+    const struct gt_learn_row *row, *best; /* best: the fastest of the problem's */
+    double loss[GT_LEARN_PICKS];
+};
+
+/* How much slower than the best measured one a choice is, over problems of a kind; 0.03: 3 %. */
 struct gt_learn_loss {
     size_t problems;
-    double mean, p90, most; /* 0.03: 3 %; mean: geometric */
+    double mean, p90, most; /* of the first choice; mean: geometric */
+    double of4, of8;        /* geometric mean of the best of the first four and eight */
+};
+
+/* How much less the first choices of one way lose than those of another, paired by problem. */
+struct gt_learn_gain {
+    double mean, error;   /* of the logarithms; error: one standard error of the mean */
+    size_t better, worse; /* problems */
 };
 
 struct gt_learning {
@@ -52,6 +71,7 @@ struct gt_learning {
     size_t rows, row_capacity;
     float *column;
     size_t columns, column_capacity;
+    int folds;
 };
 
 /* Learns what an earlier ranking of the arch, whose trials may be gone, leaves over: its trees stay
@@ -73,13 +93,34 @@ int gt_learn_add_estimate(struct gt_learning *learning, const struct gt_candidat
                           double us, struct gt_err *err);
 
 /* Fills expected_us of every row by trees that saw no problem of its fold. */
-int gt_learn_leave_out(struct gt_learning *learning, struct gt_err *err);
+int gt_learn_leave_out(struct gt_learning *learning, enum gt_learn_split split, struct gt_err *err);
 
-/* What choosing among measured points loses: by the model alone, by the model with the trees
- * (gt_learn_leave_out), by these among prototypes that were chosen without the fold. */
-enum gt_learn_means { GT_LEARN_MODEL, GT_LEARN_TREES, GT_LEARN_PROTOTYPES, GT_LEARN_MEANS };
+/* Choosing among measured points: by the model alone; by the base (without one: by the model); by
+ * either with the trees (gt_learn_leave_out); by these among prototypes that were chosen without
+ * the fold. */
+enum gt_learn_means {
+    GT_LEARN_MODEL,
+    GT_LEARN_RANKING,
+    GT_LEARN_TREES,
+    GT_LEARN_PROTOTYPES,
+    GT_LEARN_MEANS
+};
+
+/* choice[problems]: filled; the rows are the learning's. */
+int gt_learn_choose(const struct gt_learning *learning, enum gt_learn_means means,
+                    struct gt_learn_choice *choice, struct gt_err *err);
+
+#define GT_LEARN_ALL ((size_t)-1) /* kinds */
+int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_choice *choice,
+                     size_t kind, struct gt_learn_loss *loss, struct gt_err *err);
+
+/* The same two steps for one kind. */
 int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
                   struct gt_learn_loss *loss, struct gt_err *err);
+
+/* What y gains over x; *gain: zeroed before. */
+void gt_learn_compare(const struct gt_learning *learning, const struct gt_learn_choice *x,
+                      const struct gt_learn_choice *y, struct gt_learn_gain *gain);
 
 /* Appends the ranking that all rows give, as a file. */
 int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err);

@@ -1,4 +1,4 @@
-/* learn_choose.c - stage: which points become prototypes, and what choosing loses.  See learn.h. */
+/* learn_choose.c - stage: which points become prototypes.  See learn_impl.h. */
 #include "learn/learn_impl.h"
 
 #include "base/err.h"
@@ -8,10 +8,9 @@
 #include <string.h>
 
 #define LOSS_WITHOUT 0.7 /* assumed for a problem without any prototype, as a logarithm */
-#define SAVING_LEAST                                                                       \
-    0.004            /* of a prototype, over all problems; a smaller one ends the choosing \
-                      */
-#define LOSS_TRIED 5 /* measured points that a problem needs to count in a loss */
+
+/* The least saving of a prototype, over all problems; a smaller one ends the choosing. */
+#define SAVING_LEAST 0.004
 
 /* FP16 and BF16 problems of the same accuracy run at the same speed, so a point that is good for
  * the one kind is considered for the other, too. */
@@ -38,6 +37,14 @@ static void save(const struct gt_learning *learning, size_t kind, int fold, cons
             problem->fold != fold && now < lost[row->problem])
             saved[row->point] += (lost[row->problem] - now) * (problem->kind == kind ? 1 : 0.5);
     }
+}
+
+bool gt_learn_any(const struct gt_learning *learning, size_t kind)
+{
+    for (size_t i = 0; i < learning->problems; i++)
+        if (learning->problem[i].kind == kind)
+            return true;
+    return false;
 }
 
 int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fold, bool *taken,
@@ -70,63 +77,5 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
     }
     free(lost);
     free(saved);
-    return rc;
-}
-
-/* For each problem of the fold: us[] gets the measured time of the point that is expected to be
- * fastest; it stays 0 where there is nothing to choose from. */
-static void choose(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
-                   int fold, const bool *taken, double *us)
-{
-    double *least = us + learning->problems;
-
-    for (size_t i = 0; i < learning->rows; i++) {
-        const struct gt_learn_row *row = &learning->row[i];
-        const struct gt_learn_problem *problem = &learning->problem[row->problem];
-        const double expected = means == GT_LEARN_MODEL ? row->model_us : row->expected_us;
-
-        if (problem->kind != kind || problem->fold != fold || problem->rows < LOSS_TRIED ||
-            problem->estimated || (means == GT_LEARN_PROTOTYPES && !taken[row->point]) ||
-            (us[row->problem] > 0 && expected >= least[row->problem]))
-            continue;
-        us[row->problem] = row->us;
-        least[row->problem] = expected;
-    }
-}
-
-static int by_size(const void *x, const void *y)
-{
-    const double a = *(const double *)x, b = *(const double *)y;
-
-    return (a > b) - (a < b);
-}
-
-int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
-                  struct gt_learn_loss *loss, struct gt_err *err)
-{
-    double *us = calloc(2 * learning->problems + 1, sizeof(*us));
-    bool *taken = calloc(learning->points + 1, sizeof(*taken));
-    size_t count = 0;
-    int rc = us && taken ? GT_OK : gt_err_nomem(err);
-
-    *loss = (struct gt_learn_loss){0};
-    for (int fold = 0; fold < GT_LEARN_FOLDS && !rc; fold++) {
-        if (means == GT_LEARN_PROTOTYPES)
-            rc = gt_learn_prototypes(learning, kind, fold, taken, err);
-        if (!rc)
-            choose(learning, means, kind, fold, taken, us);
-    }
-    for (size_t i = 0; i < learning->problems && !rc; i++)
-        if (us[i] > 0) {
-            loss->mean += log(us[i] / learning->problem[i].best_us);
-            us[count++] = us[i] / learning->problem[i].best_us - 1;
-        }
-    if (!rc && count) {
-        qsort(us, count, sizeof(*us), by_size);
-        *loss = (struct gt_learn_loss){count, exp(loss->mean / (double)count) - 1,
-                                       us[(count - 1) * 9 / 10], us[count - 1]};
-    }
-    free(us);
-    free(taken);
     return rc;
 }

@@ -39,10 +39,8 @@ static int choose_kinds(const struct gt_learning *learning, unsigned *kinds, str
     int rc = taken ? GT_OK : gt_err_nomem(err);
 
     for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
-        bool any = false;
+        const bool any = gt_learn_any(learning, kind);
 
-        for (size_t i = 0; i < learning->problems && !any; i++)
-            any = learning->problem[i].kind == kind;
         if (any)
             rc = gt_learn_prototypes(learning, kind, -1, taken, err);
         for (size_t i = 0; i < learning->points && any && !rc; i++)

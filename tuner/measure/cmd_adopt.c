@@ -223,7 +223,7 @@ static int adopt_group(struct group *group, struct gt_err *err)
     struct gt_err why = {0};
     int rc;
 
-    gt_progress_title(group->adopting->session->progress, group->item[0]->text);
+    gt_progress_now(group->adopting->session->progress, group->item[0]->text);
     rc = evaluator->ops->open_problem(evaluator, &group->item[0]->problem, &why);
     for (size_t i = 0; i < group->count && rc == GT_ETOOBIG; i++)
         fail(group->item[i], "not tried", why.msg); /* another program may hold the memory */

@@ -4,6 +4,7 @@
 #define GT_CMD_ADOPT_H
 
 #include "console/cmd_session.h"
+#include "console/columns.h"
 
 struct cJSON;
 struct gt_csv;
@@ -48,6 +49,7 @@ struct gt_adopting {
     size_t tally[GT_ADOPT_COUNT];
     struct gt_csv *csv;
     struct cJSON *json, *rows; /* NULL: a table is printed */
+    struct gt_columns columns;
 };
 
 /* cmd_adopt_take.c: fills the items, and judges those that need no GPU. */

@@ -7,12 +7,17 @@
 #include "base/strbuf.h"
 #include "console/cmd_csv.h"
 #include "console/cmd_json.h"
+#include "console/terminal.h"
+#include "sweep/progress.h"
 
 static const char csv_heading[] =
     "device,problem,verdict,kernel,point,stored_us,us,lo_us,hi_us,cublas_us,detail";
 
 static const char *const verdict_names[GT_ADOPT_COUNT] = {"open", "adopted", "known", "unfit",
                                                           "failed"};
+
+static const struct gt_column figures[] = {
+    {"stored us", 11, 1}, {"now us", 11, 0}, {"cuBLAS us", 11, 2}};
 
 int gt_adopt_report_open(struct gt_adopting *adopting, struct gt_err *err)
 {
@@ -32,8 +37,9 @@ int gt_adopt_report_open(struct gt_adopting *adopting, struct gt_err *err)
     } else {
         fprintf(cli->out, "%s (sm_%d), L2 %s: winners proved and timed with today's kernels\n",
                 device->name, device->cc, l2);
-        fprintf(cli->out, "%-34s %11s %11s %11s  %-7s winner\n", "problem", "stored us", "now us",
-                "cuBLAS us", "");
+        gt_columns_choose(&adopting->columns, figures, sizeof(figures) / sizeof(*figures), 34,
+                          cli->raw ? 0 : gt_terminal_width());
+        gt_columns_row(&adopting->columns, cli->out, "problem", NULL, "        winner");
     }
     return adopting->options->csv
                ? gt_csv_new(&adopting->csv, adopting->options->csv, csv_heading, err)
@@ -43,17 +49,24 @@ int gt_adopt_report_open(struct gt_adopting *adopting, struct gt_err *err)
 static void print_line(const struct gt_adopting *adopting, const struct gt_adoptee *item)
 {
     FILE *out = adopting->session->cli->out;
-    char now[32] = "-", baseline[32] = "-";
+    struct gt_strbuf winner = GT_STRBUF_INIT;
+    char stored[32], now[32] = "-", baseline[32] = "-";
 
+    snprintf(stored, sizeof(stored), "%.2f", item->stored_us);
     if (item->us > 0)
         snprintf(now, sizeof(now), "%.2f", item->us);
     if (item->baseline_us > 0)
         snprintf(baseline, sizeof(baseline), "%.2f", item->baseline_us);
-    fprintf(out, "%-34s %11.2f %11s %11s  %-7s %s %s\n", item->text, item->stored_us, now, baseline,
-            verdict_names[item->verdict], item->kernel_name, item->point);
+    gt_strbuf_addf(&winner, "%-7s %s %s", verdict_names[item->verdict], item->kernel_name,
+                   item->point);
+    gt_progress_clear(adopting->session->progress);
+    gt_columns_row(&adopting->columns, out, item->text,
+                   (const char *const[]){stored, now, baseline}, winner.text);
     if (*item->detail)
-        fprintf(out, "%-34s %s\n", "", item->detail);
+        fprintf(out, "%*s %s\n", adopting->columns.below ? 1 : adopting->columns.lead, "",
+                item->detail);
     fflush(out);
+    gt_strbuf_release(&winner);
 }
 
 void gt_adopt_report_row(struct gt_adopting *adopting, const struct gt_adoptee *item)

@@ -225,7 +225,7 @@ static int report_winner(struct bench *bench, struct winner *winner,
                        winner->untuned.answer.point);
     rc = gt_strbuf_check(&untuned, err);
     if (!rc && bench->session.measures) {
-        gt_progress_title(bench->session.progress, text);
+        gt_progress_now(bench->session.progress, text);
         rc = compare(bench, winner, problem, &with, err);
     }
     if (with.untuned_us > 0)

@@ -12,7 +12,26 @@
 #include "console/cmd_csv.h"
 #include "console/cmd_json.h"
 #include "console/cmd_report.h"
+#include "console/terminal.h"
 #include "exchange/export.h"
+#include "sweep/progress.h"
+
+#define PROBLEM 34 /* columns of a problem's text */
+
+/* The figures of a row. */
+enum { US, UNTUNED_US, CUBLAS_US, RATIO, UNTUNED, BEST, ERROR, MEMORY, MOVED, FIGURES };
+
+static const struct gt_column figures[] = {
+    [US] = {"measured us", 11, 0},
+    [UNTUNED_US] = {"untuned us", 10, 3},
+    [CUBLAS_US] = {"cuBLAS us", 10, 2},
+    [RATIO] = {"x cuBLAS", 8, 1},
+    [UNTUNED] = {"untuned", 7, 4},
+    [BEST] = {"best", 7, 6},
+    [ERROR] = {"err u, cuBLAS's", 15, 7},
+    [MEMORY] = {"memory", 6, 5},
+    [MOVED] = {"moved", 6, 8},
+};
 
 /* Writes the row in the form that exports of a database have. */
 static void csv_row(const struct gt_bench_report *report, const struct gt_bench_row *row,
@@ -112,7 +131,8 @@ void gt_bench_report_nothing(const struct gt_bench_report *report, const char *p
     vsnprintf(why, sizeof(why), format, args);
     va_end(args);
     if (!report->json) {
-        fprintf(report->session->cli->out, "%-34s %s\n", problem, why);
+        gt_progress_clear(report->session->progress);
+        fprintf(report->session->cli->out, "%-*s %s\n", PROBLEM, problem, why);
         return;
     }
     row = cJSON_CreateObject();
@@ -131,34 +151,40 @@ static void ratio_text(char text[32], int digits, double over, double under)
 }
 
 static void print_line(const struct gt_bench_report *report, const struct gt_bench_row *row,
-                       const char *text)
+                       const char *problem)
 {
     const struct gt_comparison *with = row->with;
-    struct gt_strbuf point = GT_STRBUF_INIT;
+    struct gt_strbuf winner = GT_STRBUF_INIT;
     FILE *out = report->session->cli->out;
     const double us = row->trial->us;
-    char untuned[32], against[32], ratio[32], was[32], best[32], memory[32], moved[32], err[64];
+    char text[FIGURES][32];
+    const char *cell[FIGURES];
 
-    ratio_text(untuned, 2, with->untuned_us, 1);
-    ratio_text(against, 2, with->baseline_us, 1);
-    ratio_text(ratio, 3, with->baseline_us, us);
-    ratio_text(was, 3, with->baseline_us, with->untuned_us);
-    ratio_text(best, 3, with->baseline_us, with->best_us);
-    ratio_text(memory, 2, gt_export_bound_us(row->problem, with, report->timing), us);
-    ratio_text(moved, 2, with->move_us, us);
+    for (size_t i = 0; i < FIGURES; i++)
+        cell[i] = text[i];
+    ratio_text(text[US], 2, us, 1);
+    ratio_text(text[UNTUNED_US], 2, with->untuned_us, 1);
+    ratio_text(text[CUBLAS_US], 2, with->baseline_us, 1);
+    ratio_text(text[RATIO], 3, with->baseline_us, us);
+    ratio_text(text[UNTUNED], 3, with->baseline_us, with->untuned_us);
+    ratio_text(text[BEST], 3, with->baseline_us, with->best_us);
+    ratio_text(text[MEMORY], 2, gt_export_bound_us(row->problem, with, report->timing), us);
+    ratio_text(text[MOVED], 2, with->move_us, us);
     if (with->baseline_err_u > 0)
-        snprintf(err, sizeof(err), "%.3g/%.3g", row->trial->err_u, with->baseline_err_u);
+        snprintf(text[ERROR], sizeof(text[ERROR]), "%.3g/%.3g", row->trial->err_u,
+                 with->baseline_err_u);
     else
-        snprintf(err, sizeof(err), "-");
-    gt_report_point(&point, report->session, row->kernel, row->point);
-    fprintf(out, "%-34s %11.2f %10s %10s %8s %7s %7s %15s %6s %6s  %s %s%s%s\n", text, us, untuned,
-            against, ratio, was, best, err, memory, moved, row->kernel->name, point.text,
-            gt_export_err_above(row->trial->err_u, with->baseline_err_u)
-                ? " [error above 1.25 x cuBLAS's]"
-                : "",
-            with->worse ? " [slower than untuned]" : "");
+        snprintf(text[ERROR], sizeof(text[ERROR]), "-");
+    gt_strbuf_addf(&winner, "%s ", row->kernel->name);
+    gt_report_point(&winner, report->session, row->kernel, row->point);
+    if (gt_export_err_above(row->trial->err_u, with->baseline_err_u))
+        gt_strbuf_add(&winner, " [error above 1.25 x cuBLAS's]");
+    if (with->worse)
+        gt_strbuf_add(&winner, " [slower than untuned]");
+    gt_progress_clear(report->session->progress);
+    gt_columns_row(&report->columns, out, problem, cell, winner.text);
     fflush(out);
-    gt_strbuf_release(&point);
+    gt_strbuf_release(&winner);
 }
 
 static int add_figures(struct gt_bench_report *report, const struct gt_bench_row *row,
@@ -214,23 +240,28 @@ static int begin_json(struct gt_bench_report *report, struct gt_err *err)
     return report->rows ? GT_OK : gt_err_nomem(err);
 }
 
-static void print_heading(const struct gt_bench_report *report)
+static void print_heading(struct gt_bench_report *report)
 {
     const struct gt_session *session = report->session;
     FILE *out = session->cli->out;
+    const char *name[FIGURES];
 
     fprintf(out, "%s (sm_%d), L2 %s: %s\n", session->evaluator->device.name,
             session->evaluator->device.cc, gt_timing_name(report->timing),
             session->measures ? "measured, paired with cuBLASLt"
                               : "PREDICTED by a model, nothing was measured");
-    if (report->copy_gbps > 0)
+    gt_columns_choose(&report->columns, figures, FIGURES, PROBLEM,
+                      session->cli->raw ? 0 : gt_terminal_width());
+    if (report->copy_gbps > 0 && report->columns.shown[MEMORY])
         fprintf(out,
                 "memory: share of the bound by a large copy of this run, %.0f GB/s; moved: by a "
                 "kernel that only moves the problem's bytes\n",
                 report->copy_gbps);
-    fprintf(out, "%-34s %11s %10s %10s %8s %7s %7s %15s %6s %6s  winner\n", "problem",
-            session->measures ? "measured us" : "predict. us", "untuned us", "cuBLAS us",
-            "x cuBLAS", "untuned", "best", "err u, cuBLAS's", "memory", "moved");
+    for (size_t i = 0; i < FIGURES; i++)
+        name[i] = figures[i].name;
+    if (!session->measures)
+        name[US] = "predict. us";
+    gt_columns_row(&report->columns, out, "problem", name, "winner");
 }
 
 int gt_bench_report_open(struct gt_bench_report *report, const char *csv, struct gt_err *err)

@@ -4,6 +4,7 @@
 
 #include "measure/cmd_bench_summary.h"
 #include "console/cmd_session.h"
+#include "console/columns.h"
 
 struct cJSON;
 struct gt_csv;
@@ -17,6 +18,7 @@ struct gt_bench_report {
     struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed instead */
     size_t done;
     struct gt_bench_summary summary;
+    struct gt_columns columns;
 };
 
 /* A winner and what it was compared with. */

@@ -55,8 +55,9 @@ struct energies {
     const struct options *options;
     enum gt_objective objective;
     struct gt_csv *csv, *costs;
-    double end_s; /* on the clock; 0: there is no budget */
-    cJSON *json, *rows, *problems;
+    double end_s;                          /* on the clock; 0: there is no budget */
+    const struct gt_energy_report *report; /* where it is printed */
+    cJSON *rows, *problems;                /* lists of report->json */
     size_t measured;
     /* of the problem at hand */
     const char *problem;
@@ -136,8 +137,7 @@ static void print_row(const struct energies *self, const struct gt_energy_row *r
 {
     const struct gt_energy *e = &row->energy;
 
-    fprintf(self->session->cli->out,
-            "%c %10.2f us %10.3f mJ +-%4.1f %% %7.1f W %6.0f MHz  %-15s %s %s\n",
+    fprintf(self->report->out, "%c %10.2f us %10.3f mJ +-%4.1f %% %7.1f W %6.0f MHz  %-15s %s %s\n",
             row->best[self->objective] ? '*' : ' ', e->us, 1e3 * e->joules, 100 * e->error,
             e->watts, e->clock_mhz, best, row->kernel, row->point);
 }
@@ -146,7 +146,7 @@ static int report_row(void *context, const struct gt_energy_row *row, struct gt_
 {
     struct energies *self = context;
     const struct gt_energy *e = &row->energy;
-    struct gt_record record = {self->json ? cJSON_CreateObject() : NULL, self->csv};
+    struct gt_record record = {self->rows ? cJSON_CreateObject() : NULL, self->csv};
     char best[32];
     int rc;
 
@@ -157,7 +157,7 @@ static int report_row(void *context, const struct gt_energy_row *row, struct gt_
     rc = gt_energy_costs_take(&self->cost, row, self->options->slower, err);
     if (record.json)
         cJSON_AddItemToArray(self->rows, record.json);
-    else
+    if (self->report->out)
         print_row(self, row, best);
     gt_record_text(&record, "device", self->session->evaluator->device.name);
     gt_record_text(&record, "problem", self->problem);
@@ -174,30 +174,41 @@ static int report_row(void *context, const struct gt_energy_row *row, struct gt_
     return rc;
 }
 
-/* The rows of a problem and what less speed saves. */
-static int report(struct energies *self, const struct gt_problem *problem, struct gt_err *err)
+/* The best by the objective against the fastest, in a line. */
+static void print_chosen(const struct energies *self, FILE *out, const char *of)
 {
     const struct gt_energy *fast = &self->best[GT_BY_TIME];
     const struct gt_energy *chosen = &self->best[self->objective];
+
+    fprintf(out, "%s best by %s: %+.1f %% time, %+.1f %% energy against the fastest\n", of,
+            gt_objective_name(self->objective), 100 * (chosen->us / fast->us - 1),
+            100 * (chosen->joules / fast->joules - 1));
+}
+
+/* The rows of a problem and what less speed saves. */
+static int report(struct energies *self, const struct gt_problem *problem, struct gt_err *err)
+{
+    FILE *out = self->report->out, *brief = self->report->brief;
     struct gt_record record = {NULL, self->costs};
+    char of[GT_PROBLEM_TEXT_MAX + 1];
     int rc;
 
     gt_energy_costs_begin(&self->cost);
-    if (!self->json)
-        fprintf(self->session->cli->out, "%s\n", self->problem);
+    if (out)
+        fprintf(out, "%s\n", self->problem);
     memset(self->best, 0, sizeof(self->best));
     rc = gt_store_energies(self->session->store, &self->session->evaluator->device, self->problem,
                            report_row, self, err);
-    if (!rc && !self->json && self->objective != GT_BY_TIME && fast->us > 0)
-        fprintf(self->session->cli->out,
-                "  best by %s: %+.1f %% time, %+.1f %% energy against the fastest\n",
-                gt_objective_name(self->objective), 100 * (chosen->us / fast->us - 1),
-                100 * (chosen->joules / fast->joules - 1));
     if (rc)
         return rc;
-    if (!self->json)
-        gt_energy_costs_print(&self->cost, self->session->cli->out, self->options->slower);
-    if (self->json) {
+    if (out && self->objective != GT_BY_TIME && self->best[GT_BY_TIME].us > 0)
+        print_chosen(self, out, " ");
+    snprintf(of, sizeof(of), "%s:", self->problem);
+    if (brief && self->best[GT_BY_TIME].us > 0)
+        print_chosen(self, brief, of);
+    if (out)
+        gt_energy_costs_print(&self->cost, out, self->options->slower);
+    if (self->problems) {
         record.json = cJSON_CreateObject();
         cJSON_AddItemToArray(self->problems, record.json);
     }
@@ -215,7 +226,7 @@ static int one_problem(struct energies *self, const struct gt_problem *problem, 
 
     gt_problem_format(problem, text);
     self->problem = text;
-    gt_progress_title(self->session->progress, text);
+    gt_progress_now(self->session->progress, text);
     rc = gt_energy_items_find(&self->items, self->session, text, self->options->within, err);
     if (rc)
         return rc;
@@ -244,20 +255,15 @@ static int open_report(struct energies *self, struct gt_err *err)
     const struct gt_device *device = &self->session->evaluator->device;
     int rc = GT_OK;
 
-    if (self->session->cli->json) {
-        gt_cmd_json_watch();
-        self->json = cJSON_CreateObject();
-        cJSON_AddStringToObject(self->json, "format", "gemmtune energy 1");
-        cJSON_AddStringToObject(self->json, "device", device->name);
-        self->rows = cJSON_AddArrayToObject(self->json, "energies");
-        self->problems = cJSON_AddArrayToObject(self->json, "problems");
+    if (self->report->json) {
+        self->rows = cJSON_AddArrayToObject(self->report->json, "energies");
+        self->problems = cJSON_AddArrayToObject(self->report->json, self->report->costs_key);
         if (!self->problems)
             return gt_err_nomem(err);
-    } else {
-        fprintf(self->session->cli->out,
-                "%s (sm_%d): energy of a product, whole GPU; *: best by %s\n", device->name,
-                device->cc, gt_objective_name(self->objective));
     }
+    if (self->report->out)
+        fprintf(self->report->out, "%s (sm_%d): energy of a product, whole GPU; *: best by %s\n",
+                device->name, device->cc, gt_objective_name(self->objective));
     if (self->options->csv)
         rc = gt_csv_new(&self->csv, self->options->csv,
                         "device,problem,kernel,point,us,joules,error,watts,clock_mhz,method,best",
@@ -280,14 +286,14 @@ static int all_problems(struct energies *self, const struct gt_problem *problem,
                           self->session->no_gpu.code ? self->session->no_gpu.msg : "");
     rc = open_report(self, err);
     for (size_t i = 0; i < problems; i++)
-        weights += weight[i];
+        weights += weight ? weight[i] : 1;
     for (size_t i = 0; i < problems && !rc; i++) {
-        const double now_s = gt_clock_s();
+        const double now_s = gt_clock_s(), share = weight ? weight[i] : 1;
 
         if (self->end_s > 0) /* even where nothing is left there is a budget */
             self->until_s =
-                now_s + fmax(1e-9, (self->end_s - now_s) * weight[i] / fmax(weights, weight[i]));
-        weights -= weight[i];
+                now_s + fmax(1e-9, (self->end_s - now_s) * share / fmax(weights, share));
+        weights -= share;
         rc = one_problem(self, &problem[i], err);
     }
     return rc;
@@ -323,7 +329,7 @@ static int complete(struct options *options, const struct gt_cli *cli, double *s
 
 int gt_energy_after_sweep(struct gt_session *session, const struct gt_problem *problem,
                           const double *weight, size_t problems, const char *objective,
-                          struct gt_err *err)
+                          const struct gt_energy_report *report, struct gt_err *err)
 {
     struct options options = {.objective = objective};
     struct energies *self = calloc(1, sizeof(*self));
@@ -334,6 +340,7 @@ int gt_energy_after_sweep(struct gt_session *session, const struct gt_problem *p
     set_defaults(&options);
     self->session = session;
     self->options = &options;
+    self->report = report;
     self->objective = gt_objective_parse(objective);
     self->items.most = (size_t)options.entries;
     gt_energy_costs_init(&self->cost);
@@ -351,10 +358,22 @@ static int close_tables(struct energies *self, struct gt_err *err)
     return closed ? closed : costs;
 }
 
+static cJSON *begin_document(const struct gt_session *session)
+{
+    cJSON *json;
+
+    gt_cmd_json_watch();
+    json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "format", "gemmtune energy 1");
+    cJSON_AddStringToObject(json, "device", session->evaluator->device.name);
+    return json;
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     struct options options = *(const struct options *)fields;
     struct energies *self = calloc(1, sizeof(*self));
+    struct gt_energy_report where = {.costs_key = "problems"};
     struct gt_session session = {0};
     struct gt_problem *problem = NULL;
     double *weight = NULL;
@@ -378,13 +397,18 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (rc == GT_ENOGPU || rc == GT_ENOLIB)
         gt_err_prefix(err, rc, "energy is measured on a GPU");
     self->end_s = budget_s > 0 ? gt_clock_s() + budget_s : 0;
+    if (!rc && cli->json)
+        where.json = begin_document(&session);
+    else
+        where.out = cli->out;
+    self->report = &where;
     GT_STEP(rc, all_problems(self, problem, weight, problems, err));
     closed = close_tables(self, rc ? NULL : err);
     rc = rc ? rc : closed;
-    if (!rc && self->json)
-        rc = gt_cmd_print_json(cli, self->json, err);
+    if (!rc && cli->json)
+        rc = gt_cmd_print_json(cli, where.json, err);
     else
-        cJSON_Delete(self->json);
+        cJSON_Delete(where.json);
     if (!rc && !self->measured)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing could be measured; tune the problems first");
     gt_energy_costs_release(&self->cost);
@@ -407,8 +431,8 @@ const struct gt_command gt_command_energy = {
         "(view `objective`): the best by time, by energy and by energy times time are views of "
         "the\n"
         "same candidates.\n"
-        "Look-up and exports go on handing out the best by time, unless they are asked for "
-        "another.\n"
+        "Programs and exports are handed the best by time; --objective of tune lookup, tune show\n"
+        "and tune export --format energy asks for another.\n"
         "\n"
         "  tune --shape 4096x4096x4096:bf16 --budget 30s\n"
         "  tune energy --shape 4096x4096x4096:bf16 --objective energy\n",

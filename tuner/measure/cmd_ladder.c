@@ -11,11 +11,16 @@
 #include "console/cmd_json.h"
 #include "console/cmd_report.h"
 #include "console/cmd_session.h"
+#include "console/columns.h"
 #include "console/commands.h"
+#include "console/terminal.h"
 
-#define DEFAULT_SHAPE   "4096x4096x4096"
-#define DEFAULT_TRIALS  64
-#define REPORTED_INDENT "                          reported "
+#define DEFAULT_SHAPE  "4096x4096x4096"
+#define DEFAULT_TRIALS 64
+#define LEAD           24 /* columns of a rung and its kernel */
+
+static const struct gt_column figures[] = {
+    {"measured us", 11, 0}, {"TFLOP/s", 9, 2}, {"of cuBLAS", 9, 1}};
 
 struct options {
     struct gt_session_options session;
@@ -55,33 +60,38 @@ static double tflops_of(const struct gt_sweep_result *result)
     return gt_problem_flops(result->problem) / result->row[0].trial.us * 1e-6;
 }
 
-static void print_rung(const struct gt_session *session, const struct gt_kernel *kernel,
-                       const struct gt_sweep_result *result)
-{
-    const struct gt_sweep_row *best = &result->row[0];
-    struct gt_strbuf point = GT_STRBUF_INIT, reported = GT_STRBUF_INIT;
-    char rung[16] = "-", share[32] = "-";
-
-    gt_report_point(&point, session, kernel, &best->point);
-    add_reported(&reported, kernel, "\n" REPORTED_INDENT);
-    if (kernel->rung)
-        snprintf(rung, sizeof(rung), "%d", kernel->rung);
-    if (result->have_baseline)
-        snprintf(share, sizeof(share), "%.1f %%", 100 * result->baseline.us / best->trial.us);
-    fprintf(session->cli->out, "%4s  %-18s %11.2f %9.2f %9s  %s\n", rung, kernel->name,
-            best->trial.us, tflops_of(result), share, point.text);
-    if (reported.length)
-        fprintf(session->cli->out, REPORTED_INDENT "%s\n", reported.text);
-    gt_strbuf_release(&reported);
-    gt_strbuf_release(&point);
-}
-
 /* The outputs that the rows go to. */
 struct sink {
     struct gt_csv *csv; /* NULL: no file */
     cJSON *json;        /* list of problems; NULL: a table is printed */
     cJSON *rungs;       /* of the current problem */
+    struct gt_columns columns;
 };
+
+static void print_rung(const struct gt_session *session, const struct sink *sink,
+                       const struct gt_kernel *kernel, const struct gt_sweep_result *result)
+{
+    const struct gt_sweep_row *best = &result->row[0];
+    struct gt_strbuf point = GT_STRBUF_INIT, reported = GT_STRBUF_INIT;
+    char rung[16] = "-", lead[64], us[32], rate[32], share[32] = "-", indent[64];
+
+    gt_report_point(&point, session, kernel, &best->point);
+    snprintf(indent, sizeof(indent), "\n%*sreported ", sink->columns.below ? 4 : LEAD + 2, "");
+    add_reported(&reported, kernel, indent);
+    if (kernel->rung)
+        snprintf(rung, sizeof(rung), "%d", kernel->rung);
+    snprintf(lead, sizeof(lead), "%4s  %s", rung, kernel->name);
+    snprintf(us, sizeof(us), "%.2f", best->trial.us);
+    snprintf(rate, sizeof(rate), "%.2f", tflops_of(result));
+    if (result->have_baseline)
+        snprintf(share, sizeof(share), "%.1f %%", 100 * result->baseline.us / best->trial.us);
+    gt_columns_row(&sink->columns, session->cli->out, lead, (const char *const[]){us, rate, share},
+                   point.text);
+    if (reported.length)
+        fprintf(session->cli->out, "%s%s\n", indent + 1, reported.text);
+    gt_strbuf_release(&reported);
+    gt_strbuf_release(&point);
+}
 
 /* Adds a rung to the document; NULL: there is none. */
 static cJSON *add_rung(const struct sink *sink)
@@ -156,7 +166,7 @@ static int climb(struct gt_session *session, const struct sink *sink,
     session->label = NULL;
     if ((rc == GT_OK || rc == GT_EINTERRUPTED) && result.rows) {
         if (!sink->rungs)
-            print_rung(session, kernel, &result);
+            print_rung(session, sink, kernel, &result);
         record_rung(session, sink, kernel, &result);
         (*done)++;
     } else if (rc == GT_OK || rc == GT_ERANGE || rc == GT_ENOTFOUND || rc == GT_ECONFIG) {
@@ -196,8 +206,12 @@ static void print_heading(const struct gt_session *session, struct sink *sink, c
     fprintf(session->cli->out, "%s on %s (sm_%d): %s\n", text, session->evaluator->device.name,
             session->evaluator->device.cc,
             session->measures ? "measured" : "PREDICTED by a model, nothing was measured");
-    fprintf(session->cli->out, "rung  %-18s %11s %9s %9s  point (where not default)\n", "kernel",
-            session->measures ? "measured us" : "predict. us", "TFLOP/s", "of cuBLAS");
+    gt_columns_choose(&sink->columns, figures, sizeof(figures) / sizeof(*figures), LEAD,
+                      session->cli->raw ? 0 : gt_terminal_width());
+    gt_columns_row(&sink->columns, session->cli->out, "rung  kernel",
+                   (const char *const[]){session->measures ? figures[0].name : "predict. us",
+                                         figures[1].name, figures[2].name},
+                   "point (where not default)");
 }
 
 static int climb_all(struct gt_session *session, struct sink *sink,
@@ -251,6 +265,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     rc = gt_session_problems(cli, NULL, &problem, NULL, &problems, &asked, err);
     GT_STEP(rc, gt_session_no_replay(&options->session, err));
     GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
+    session.alone = true; /* else a rung's best, and what gives its points up, is another's time */
     if (!rc && options->csv)
         rc = gt_csv_new(&sink.csv, options->csv, csv_heading, err);
     if (!rc && cli->json) {

@@ -29,8 +29,7 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    GT_TEXT(options, session.arch, "arch", 'a', "ARCH",
-            "GPU architecture that the GPU must have, e.g. sm_86"),
+    GT_ARCH(options, session.arch, "GPU architecture that the GPU must have, e.g. sm_86"),
     GT_TEXT(options, session.device, "device", 'd', "DEVICE",
             "cuda or cuda:N: the GPU to measure on (default: cuda)"),
     GT_INTEGER(options, limit, "limit", 'n', "N", 1, 100000,
@@ -238,10 +237,11 @@ static int recheck_problem(struct recheck *recheck, const char *text, struct gt_
         return gt_err_nomem(err);
     snprintf(contest->text, sizeof(contest->text), "%s", text);
     contest->wanted = 1 + (size_t)(options->runners ? options->runners : DEFAULT_RUNNERS);
-    gt_progress_title(recheck->session.progress, text);
+    gt_progress_now(recheck->session.progress, text);
     rc = gt_problem_parse(&contest->problem, text, err);
     GT_STEP(rc, find_candidates(recheck, contest, err));
     GT_STEP(rc, hold_contests(recheck, contest, &why));
+    gt_progress_clear(recheck->session.progress);
     GT_STEP(rc, gt_recheck_report_row(&recheck->report, contest, err));
     free(contest);
     if (why.code == GT_ETOOBIG) { /* another program holds the memory; other problems may fit */
@@ -343,6 +343,20 @@ static int carry(struct gt_cli *cli, const struct options *options, struct gt_er
     return gt_carry(cli, &carrying, err);
 }
 
+/* A slip in the problems is told of before a GPU is looked for. */
+static int check_problems(const struct gt_cli *cli, const struct gt_problem_options *asked,
+                          struct gt_err *err)
+{
+    struct gt_problem *problem = NULL;
+    size_t count;
+    int rc = GT_OK;
+
+    if (asked->shape.count || asked->shapes)
+        rc = gt_session_problems(cli, NULL, &problem, NULL, &count, asked, err);
+    free(problem);
+    return rc;
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -359,6 +373,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         return gt_err_set(err, GT_ESYNTAX, "--output goes with --same-code only");
     session.measure = true;
     rc = gt_session_no_replay(&options->session, err);
+    GT_STEP(rc, check_problems(cli, &options->problem, err));
     GT_STEP(rc, gt_session_open(&recheck.session, cli, &session, err));
     if (rc == GT_ENOGPU || rc == GT_ENOLIB)
         gt_err_prefix(err, rc, "recheck times winners again, which takes a GPU");

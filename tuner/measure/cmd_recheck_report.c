@@ -11,6 +11,7 @@
 #include "console/cmd_json.h"
 #include "console/cmd_report.h"
 #include "console/options.h"
+#include "console/terminal.h"
 
 static const char csv_heading[] =
     "device,problem,verdict,margin,kernel,point,stored_us,us,lo_us,hi_"
@@ -18,27 +19,33 @@ static const char csv_heading[] =
 
 static const char *const verdict_names[GT_VERDICT_COUNT] = {"held", "lost", "failed", "alone"};
 
+static const struct gt_column figures[] = {
+    {"stored us", 11, 3}, {"now us", 11, 0}, {"next us", 11, 2}, {"margin", 10, 1}};
+
 static void print_line(const struct gt_recheck_report *report, const struct gt_contest *contest)
 {
     FILE *out = report->cli->out;
     const struct gt_trial *trial = contest->trial;
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    char now[32] = "-", next[32] = "-", margin[32] = "-";
+    struct gt_strbuf winner = GT_STRBUF_INIT;
+    char stored[32], now[32] = "-", next[32] = "-", margin[32] = "-";
 
-    gt_report_point(&point, NULL, contest->candidate[0].kernel, &contest->candidate[0].point);
+    snprintf(stored, sizeof(stored), "%.2f", contest->stored_us);
+    gt_strbuf_addf(&winner, "%-6s %s ", verdict_names[contest->verdict],
+                   contest->candidate[0].kernel->name);
+    gt_report_point(&winner, NULL, contest->candidate[0].kernel, &contest->candidate[0].point);
     if (contest->verdict != GT_FAILED)
         snprintf(now, sizeof(now), "%.2f", trial[0].us);
     if (contest->best)
         snprintf(next, sizeof(next), "%.2f", trial[contest->best].us);
     if (contest->verdict <= GT_LOST)
         snprintf(margin, sizeof(margin), "%+.2f %%", 100 * contest->margin);
-    fprintf(out, "%-34s %11.2f %11s %11s %10s  %-6s %s %s\n", contest->text, contest->stored_us,
-            now, next, margin, verdict_names[contest->verdict], contest->candidate[0].kernel->name,
-            point.text);
+    gt_columns_row(&report->columns, out, contest->text,
+                   (const char *const[]){stored, now, next, margin}, winner.text);
     if (contest->verdict == GT_FAILED)
-        fprintf(out, "%-34s %s: %s\n", "", gt_status_name(trial[0].status), trial[0].detail);
+        fprintf(out, "%*s %s: %s\n", report->columns.below ? 1 : report->columns.lead, "",
+                gt_status_name(trial[0].status), trial[0].detail);
     fflush(out);
-    gt_strbuf_release(&point);
+    gt_strbuf_release(&winner);
 }
 
 static void csv_row(const struct gt_recheck_report *report, const struct gt_contest *contest,
@@ -160,8 +167,9 @@ int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli
         fprintf(cli->out,
                 "%s (sm_%d), L2 %s: stored winners and the best others, timed side by side\n",
                 device->name, device->cc, gt_timing_name(timing));
-        fprintf(cli->out, "%-34s %11s %11s %11s %10s  %-6s winner\n", "problem", "stored us",
-                "now us", "next us", "margin", "");
+        gt_columns_choose(&report->columns, figures, sizeof(figures) / sizeof(*figures), 34,
+                          cli->raw ? 0 : gt_terminal_width());
+        gt_columns_row(&report->columns, cli->out, "problem", NULL, "       winner");
     }
     return csv_path ? gt_csv_new(&report->csv, csv_path, csv_heading, err) : GT_OK;
 }

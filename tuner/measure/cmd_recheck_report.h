@@ -3,6 +3,7 @@
 #ifndef GT_CMD_RECHECK_REPORT_H
 #define GT_CMD_RECHECK_REPORT_H
 
+#include "console/columns.h"
 #include "kernel/kernel.h"
 #include "problem/problem.h"
 #include "problem/trial.h"
@@ -44,6 +45,7 @@ struct gt_recheck_report {
     struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed */
     size_t tally[GT_VERDICT_COUNT];
     double worst; /* the least margin */
+    struct gt_columns columns;
 };
 
 /* csv_path: NULL for no CSV. */

@@ -31,12 +31,14 @@ static const struct gt_option option_table[] = {
             "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
     GT_TEXT(gt_try_options, device, "device", 'd', "DEVICE",
             "the GPU: cuda (default, the first one) or cuda:N"),
-    GT_TEXT(gt_try_options, arch, "arch", 'a', "ARCH",
-            "with --on cpu --keep: what PTX and cubin are made for (default: sm_86, or the nearest "
-            "that the kernel is for)"),
+    GT_ARCH(
+        gt_try_options, arch,
+        "with --on cpu: the GPU whose constraints hold, and what --keep makes PTX and cubin for "
+        "(default: sm_86, or the nearest "
+        "that the kernel is for)"),
     GT_INTEGER(gt_try_options, deadline, "deadline", 0, "SECONDS", 1, 3600,
                "the candidate is killed on the GPU after this time, more for large problems "
-               "(default: 10)"),
+               "(default: 10); in the emulator, after this CPU time of a run (default: 60)"),
     GT_INTEGER(gt_try_options, seed, "seed", 0, "N", 1, INT64_MAX,
                "seed of the operands' values on the GPU (default: 1)"),
     GT_OPTIONS_END,
@@ -192,6 +194,34 @@ static int find_device(struct gt_try *attempt, struct gt_err *err)
     return gt_device_profile(&attempt->device, attempt->cli->data_dir, cc, err);
 }
 
+/* The constraints are those of the problem as it was asked for, on that device: the emulator has a
+ * few SMs, and runs smaller problems.  A point that is impossible there is refused; one that is
+ * only thought slow is told of and tried. */
+static int check_point(const struct gt_try *attempt, struct gt_err *err)
+{
+    struct gt_device device = attempt->device;
+    const struct gt_kernel *kernel = attempt->candidate.kernel;
+    struct gt_candidate candidate = attempt->candidate;
+    const struct gt_constraint *constraint = kernel->constraint;
+    int failed = -1, rc;
+
+    candidate.device = &device;
+    device.chained = true; /* points for chains alone are tried, too */
+    if (!gt_kernel_serves(kernel, &attempt->problem, &device, NULL))
+        return GT_OK; /* the emulator says why */
+    rc = gt_candidate_possible(&candidate, &failed, err);
+    if (!rc && failed >= 0)
+        return gt_err_set(err, GT_ERANGE,
+                          "the point is not valid on sm_%d: \"%s\" does not hold: %s", device.cc,
+                          gt_expr_text(constraint[failed].expr), constraint[failed].why);
+    GT_STEP(rc, gt_candidate_valid(&candidate, &failed, err));
+    if (!rc && failed >= 0 && !attempt->cli->quiet)
+        fprintf(attempt->cli->log,
+                "a sweep on sm_%d leaves this point out: \"%s\" does not hold: %s\n", device.cc,
+                gt_expr_text(constraint[failed].expr), constraint[failed].why);
+    return rc;
+}
+
 static int open_candidate(struct gt_try *attempt, struct gt_err *err)
 {
     const struct gt_try_options *options = attempt->options;
@@ -202,7 +232,7 @@ static int open_candidate(struct gt_try *attempt, struct gt_err *err)
     if (!options->problem)
         return gt_err_set(err, GT_ESYNTAX,
                           "name the problem: tune try KERNEL [POINT] --problem 512x512x512");
-    rc = gt_problem_parse(&attempt->problem, options->problem, err);
+    rc = gt_session_complete(&attempt->problem, options->problem, &options->parts, err);
     GT_STEP(rc, gt_kernels_load(&attempt->kernels, cli->data_dir, options->kernels_dir,
                                 options->include_dirs, err));
     if (rc)
@@ -216,6 +246,8 @@ static int open_candidate(struct gt_try *attempt, struct gt_err *err)
                                cli->arguments > 1 ? cli->argument[1] : "", err));
     if (!rc && (attempt->on_cpu || options->arch))
         rc = find_device(attempt, err);
+    if (!rc && attempt->on_cpu)
+        rc = check_point(attempt, err);
     return rc;
 }
 
@@ -274,7 +306,7 @@ const struct gt_command gt_command_try = {
         "  tune try rows BM=8 --kernels-dir mykernels --problem 512x512x512 --on cpu\n"
         "  tune try simt_thread2d --problem 4096x4096x4096 --keep kept\n",
     .argument = "KERNEL",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0}, {gt_problem_part_table, offsetof(struct gt_try_options, parts)}},
     .size = sizeof(struct gt_try_options),
     .min_args = 1,
     .max_args = 2,

@@ -2,6 +2,7 @@
 #ifndef GT_CMD_TRY_H
 #define GT_CMD_TRY_H
 
+#include "console/cmd_session.h"
 #include "console/options.h"
 #include "kernel/kernel.h"
 #include "problem/measured.h"
@@ -10,6 +11,7 @@
 struct gt_try_options {
     const char *problem, *on, *arch, *device, *kernels_dir, *include_dirs, *keep;
     int64_t deadline, seed;
+    struct gt_problem_options parts;
 };
 
 /* One candidate, and what became of it. */

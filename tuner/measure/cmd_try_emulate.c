@@ -17,6 +17,7 @@
 #include "workers/process.h"
 
 #define PROGRAM "gemmtune-emulate"
+#define RUN_S   60 /* of CPU time for a run in the emulator, which takes a second at most */
 
 extern char **environ;
 
@@ -59,12 +60,15 @@ static int run_program(const struct gt_try *attempt, const char *program, const 
 {
     const struct gt_try_options *options = attempt->options;
     struct gt_strbuf point = GT_STRBUF_INIT, build = GT_STRBUF_INIT;
+    char seconds[16], cc[16];
     posix_spawn_file_actions_t actions;
     pid_t pid;
     int rc;
 
     gt_point_format(&point, attempt->candidate.kernel, &attempt->candidate.point);
     gt_strbuf_addf(&build, "%s/emulate", folder);
+    snprintf(seconds, sizeof(seconds), "%d", options->deadline ? (int)options->deadline : RUN_S);
+    snprintf(cc, sizeof(cc), "%d", attempt->device.cc);
     rc = gt_strbuf_check(&point, err);
     GT_STEP(rc, gt_strbuf_check(&build, err));
     if (rc)
@@ -78,6 +82,8 @@ static int run_program(const struct gt_try *attempt, const char *program, const 
                                     point.text,
                                     attempt->problem_text,
                                     build.text,
+                                    seconds,
+                                    cc,
                                     NULL};
 
         setenv("ASAN_OPTIONS", "detect_leaks=0",

@@ -185,8 +185,9 @@ function bars(box, title, rows, mark, unit) {
     }
     const y = i * step + 4 + lead, x = px(row.value);
     let label = row.name;
-    if (!narrow && breadth(label) > from - 10) {
-      while (breadth(label) > from - 18) label = label.slice(0, -1);
+    const room = narrow ? width - 8 : from - 10;
+    if (breadth(label) > room) {
+      while (breadth(label) > room - 8) label = label.slice(0, -1);
       label += "…";
     }
     put(svg, "text", narrow ? { x: 4, y: y - 4 } : { x: from - 8, y: y + 12, "text-anchor": "end" }, label);

@@ -16,10 +16,11 @@ function facts() {
   const grid = put(box, "div", { class: "facts" });
   const fact = (value, text) => { const d = put(grid, "div"); put(d, "b", {}, value); put(d, "span", {}, text); };
   const sum = (list, of) => list.reduce((total, x) => total + of(x), 0), race = sum(data.turns, t => t.race);
-  fact(String(data.compared.length), "problems with a measured time");
+  fact(String(data.compared.length), data.compared.length === 1 ? "problem with a measured time" : "problems with a measured time");
   fact(String(sum(data.spaces, s => s.trials.length)), "trials");
   if (rivals.length) fact(short(geometric(rivals.map(r => r.base / r.us))) + " ×", "as fast as cuBLASLt, geometric mean of " + rivals.length);
-  if (data.turns.length) fact(short(sum(data.turns, t => t.seconds) / 60) + " min", "of tuning");
+  const seconds = sum(data.turns, t => t.seconds);
+  if (data.turns.length) fact(seconds < 60 ? short(seconds) + " s" : short(seconds / 60) + " min", "of tuning");
   if (race) fact(short(100 * sum(data.turns, t => t.busy) / race) + " %", "of the searches' time the GPU was at work");
   put(box, "p", {}, unique(data.spaces.map(s => s.device)).join(", ") + "; made " + new Date(data.made).toISOString().slice(0, 16).replace("T", " ") + " UTC");
   for (const kind of ["predicted", "replayed"]) {

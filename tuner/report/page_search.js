@@ -136,7 +136,7 @@ function failures() {
   };
   const ways = [count((s, t) => data.statuses[t[0]]), count((s, t) => s.kernel + ": " + data.statuses[t[0]])];
   if (!ways[0].length) return;
-  const box = section("What did not become a time", "Trials by status: a failure is a result, too, and its cause stands in the database (`tune export --all`).");
+  const box = section("What did not become a time", "Trials by status: a failure is a result, too, and its cause stands in the database (`tune export --all --format json`).");
   const choices = put(box, "div", { class: "choices" });
   let rows = ways[0];
   const again = picture(box, place => {

@@ -112,9 +112,17 @@ int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
                   const struct gt_problem *problem, const struct gt_device *device, size_t limit,
                   struct gt_err *err)
 {
+    return gt_space_init_until(space, kernel, problem, device, limit, NULL, err);
+}
+
+int gt_space_init_until(struct gt_space *space, const struct gt_kernel *kernel,
+                        const struct gt_problem *problem, const struct gt_device *device,
+                        size_t limit, const volatile sig_atomic_t *signals, struct gt_err *err)
+{
     int rc;
 
-    *space = (struct gt_space){.kernel = kernel, .problem = problem, .device = device};
+    *space = (struct gt_space){
+        .kernel = kernel, .problem = problem, .device = device, .signals = signals};
     for (size_t i = 0; i < kernel->params; i++)
         if (kernel->param[i].count > UINT8_MAX + 1)
             return gt_err_set(err, GT_ERANGE, "%s: parameter %s has %zu values; at most 256",

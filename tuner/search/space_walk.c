@@ -28,6 +28,7 @@
 #define VISITS_MORE  10        /* so many times its visits */
 #define CHANCE_LEAST 1e-4      /* by which a walk that was given up lowers the chance of a point */
 #define GIVEN_UP     1         /* what a walk of too many visits returns */
+#define LOOK_EVERY   8192      /* visits between two looks at the signals: 1 ms */
 
 struct walk {
     struct gt_space *space;
@@ -179,6 +180,18 @@ static int arrive(struct walk *walk, bool doubt)
     return rc > 0 ? take(walk) : rc;
 }
 
+/* What ends a walk early: too many visits, or a signal. */
+static int check_visits(struct walk *walk)
+{
+    const volatile sig_atomic_t *signals = walk->space->signals;
+
+    if (++walk->visits > walk->visits_most)
+        return GIVEN_UP;
+    if (walk->visits % LOOK_EVERY == 0 && signals && *signals)
+        return gt_err_set(walk->err, GT_EINTERRUPTED, "interrupted; the same command resumes");
+    return GT_OK;
+}
+
 /* Extends a prefix by every value of the next parameter.  doubt: an expression failed for it, which
  * is settled at its points, because another constraint may reject them. */
 static int descend(struct walk *walk, size_t level, bool doubt)
@@ -197,8 +210,9 @@ static int descend(struct walk *walk, size_t level, bool doubt)
         if (!followed(walk, level))
             continue;
         walk->index[param] = (uint8_t)i;
-        if (++walk->visits > walk->visits_most)
-            return GIVEN_UP;
+        rc = check_visits(walk);
+        if (rc)
+            return rc;
         if (!(admitted.values >> bit & 1))
             continue;
         gt_verdicts_bind(walk->verdicts, level, i);

@@ -242,15 +242,20 @@ static size_t candidate(struct gt_strategy *strategy)
 
 /* ---- the interface ---- */
 
+/* An option that says every so many; a part of 1 counts as 1.  0 (never) is for the caller. */
+static size_t period(double every)
+{
+    return (size_t)fmax(every, 1);
+}
+
 /* Every so many points is a neighbour of the best; every other one in a space of which a search can
  * see a good part, while nothing is gained. */
-static size_t period(const struct gt_strategy *strategy)
+static size_t local_period(const struct gt_strategy *strategy)
 {
     const struct state *state = strategy->state;
-    double every = strategy->option[LOCAL];
+    size_t every = period(strategy->option[LOCAL]);
 
-    return !is_large(strategy) && state->asked - state->gained > DRY && every > 2 ? 2
-                                                                                  : (size_t)every;
+    return !is_large(strategy) && state->asked - state->gained > DRY && every > 2 ? 2 : every;
 }
 
 /* Now and then a neighbour of the best point, whatever the models expect of it.  Once they expect
@@ -262,7 +267,7 @@ static size_t beside_best(struct gt_strategy *strategy)
     state->asked++;
     if (state->stalled >= STALLED && state->asked % 2)
         return gt_strategy_kick(strategy, strategy->best, KICK);
-    if (!(strategy->option[LOCAL] > 0) || state->asked % period(strategy))
+    if (!(strategy->option[LOCAL] > 0) || state->asked % local_period(strategy))
         return SIZE_MAX;
     return gt_strategy_kick(strategy, strategy->best, 1);
 }
@@ -275,7 +280,7 @@ static size_t climb(struct gt_strategy *strategy)
     size_t point;
 
     if (!is_large(strategy) || strategy->best == SIZE_MAX || !(every > 0) ||
-        state->turn++ % (size_t)every ||
+        state->turn++ % period(every) ||
         gt_multi_start_next(strategy, &state->climbs, &point) != GT_NEXT_POINT)
         return SIZE_MAX;
     return point;

@@ -30,7 +30,7 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct
 {
     struct gt_arm *arm = &race->arm[race->arms];
     struct gt_scouted found;
-    int rc = gt_scouts_take(&race->scouts, kernel, &found, err);
+    int rc = gt_scouts_take(race->scouts, kernel, &found, err);
 
     if (rc)
         return rc;

@@ -64,7 +64,6 @@ void gt_race_free(struct gt_race *race)
 {
     if (!race)
         return;
-    gt_scouts_release(&race->scouts);
     gt_sweep_close_arms(race);
     gt_sweep_result_release(&race->own);
     gt_strbuf_release(&race->early);
@@ -74,7 +73,23 @@ void gt_race_free(struct gt_race *race)
     free(race->recent);
     free(race->backfill);
     free(race->history);
+    gt_scouts_free(race->scouts);
     free(race);
+}
+
+/* Takes what an earlier sweep has scouted for this race; what it did not guess right is dropped. */
+static bool take_foresight(struct gt_race *race)
+{
+    struct gt_scouts **foresight = race->options->foresight;
+
+    if (!foresight || !*foresight || race->run->races > 1) /* later it is of the next sweep */
+        return false;
+    if (gt_scouts_are_of(*foresight, race->options, race->problem, race->seed))
+        race->scouts = *foresight;
+    else
+        gt_scouts_free(*foresight);
+    *foresight = NULL;
+    return race->scouts != NULL;
 }
 
 int gt_race_new(struct gt_run *run, size_t i, struct gt_race **made, struct gt_err *err)
@@ -101,7 +116,9 @@ int gt_race_new(struct gt_run *run, size_t i, struct gt_race **made, struct gt_e
         .next_id = &run->next_id,
     };
     gt_strbuf_init(&race->early);
-    return gt_scouts_start(&race->scouts, run->options, race->problem, race->seed, err);
+    if (take_foresight(race))
+        return GT_OK;
+    return gt_scouts_new(&race->scouts, run->options, race->problem, race->seed, err);
 }
 
 int gt_race_prepare(struct gt_race *race, struct gt_err *err)
@@ -120,6 +137,14 @@ int gt_race_prepare(struct gt_race *race, struct gt_err *err)
     return rc ? rc : gt_sweep_open_arms(race, err);
 }
 
+/* Begins to scout for the sweep that comes after this one. */
+static int foresee(const struct gt_sweep_options *options, struct gt_err *err)
+{
+    if (!options->then || !options->foresight || *options->foresight)
+        return GT_OK;
+    return gt_scouts_new(options->foresight, options, options->then, options->seed, err);
+}
+
 int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err)
 {
     size_t next, after;
@@ -127,7 +152,8 @@ int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err)
 
     if (!run->options->evaluator->ops->ahead)
         return GT_OK;
-    if (!run->next && gt_time_slices_peek(&run->slices, run->now, &next))
+    rc = foresee(run->options, err);
+    if (!rc && !run->next && gt_time_slices_peek(&run->slices, run->now, &next))
         rc = gt_race_new(run, next, &run->next, err);
     if (rc || !run->next || run->after)
         return rc;
@@ -142,7 +168,7 @@ int gt_sweep_prepare_next(struct gt_run *run, bool may_wait, struct gt_err *err)
     int rc = gt_sweep_scout_next(run, err);
 
     if (rc || !run->next || run->next->prepared ||
-        (!may_wait && !gt_scouts_done(&run->next->scouts)))
+        (!may_wait && !gt_scouts_done(run->next->scouts)))
         return rc;
     rc = gt_race_prepare(run->next, err);
     return rc ? rc : draw_points(run->next, (size_t)run->next->evaluator->jobs * DRAWS_JOB, err);

@@ -14,6 +14,7 @@
 #define PLAIN_INTERVAL    5.0 /* the same where each state is a line of its own */
 #define PLAIN_FIRST       2.0 /* the same for the first state below a title */
 #define LINE_MAX_BYTES    400
+#define NOTE_LEAST        20 /* columns; a note on a narrower terminal is not broken at words */
 
 struct gt_progress {
     FILE *stream;
@@ -81,18 +82,6 @@ void gt_progress_title(struct gt_progress *progress, const char *title)
         gt_clock_s() - (progress->terminal ? TERMINAL_INTERVAL : PLAIN_INTERVAL - PLAIN_FIRST);
 }
 
-void gt_progress_note(struct gt_progress *progress, const char *sentence)
-{
-    char text[sizeof(((struct gt_err *)0)->msg)];
-
-    if (!progress)
-        return;
-    gt_progress_clear(progress);
-    gt_copy_clean(text, sizeof(text), sentence);
-    fprintf(progress->stream, "  %s\n", text);
-    fflush(progress->stream);
-}
-
 /* Columns of the terminal; 0: not known. */
 static size_t columns(const struct gt_progress *progress)
 {
@@ -101,6 +90,29 @@ static size_t columns(const struct gt_progress *progress)
     if (ioctl(fileno(progress->stream), TIOCGWINSZ, &window) != 0)
         return 0;
     return window.ws_col;
+}
+
+void gt_progress_note(struct gt_progress *progress, const char *sentence)
+{
+    char clean[sizeof(((struct gt_err *)0)->msg)], *text = clean;
+    size_t width;
+
+    if (!progress)
+        return;
+    width = progress->terminal ? columns(progress) : 0;
+    gt_progress_clear(progress);
+    gt_copy_clean(clean, sizeof(clean), sentence);
+    while (width >= NOTE_LEAST && strlen(text) > width - 2) { /* else broken within a word */
+        size_t cut = width - 2;
+
+        while (cut && text[cut] != ' ')
+            cut--;
+        cut = cut ? cut : width - 2;
+        fprintf(progress->stream, "  %.*s\n", (int)cut, text);
+        text += cut + (text[cut] == ' ');
+    }
+    fprintf(progress->stream, "  %s\n", text);
+    fflush(progress->stream);
 }
 
 /* Whether what may be shown again and again is due. */
@@ -132,6 +144,25 @@ static void put_line(struct gt_progress *progress, const char *text)
     progress->dirty = progress->terminal;
 }
 
+/* The same of a foreign text, as much of it as the line has room for. */
+static void put_clean(struct gt_progress *progress, const char *foreign)
+{
+    char text[LINE_MAX_BYTES];
+
+    gt_copy_clean(text, sizeof(text), foreign);
+    if (room(progress) && strlen(text) > room(progress))
+        text[room(progress)] = '\0';
+    put_line(progress, text);
+}
+
+void gt_progress_now(struct gt_progress *progress, const char *subject)
+{
+    if (progress && progress->terminal)
+        put_clean(progress, subject);
+    else
+        gt_progress_title(progress, subject);
+}
+
 void gt_progress_show(struct gt_progress *progress, const struct gt_progress_state *state,
                       bool force)
 {
@@ -158,16 +189,12 @@ void gt_progress_end(struct gt_progress *progress, const struct gt_progress_stat
 void gt_progress_wait(struct gt_progress *progress, const char *what, double seconds)
 {
     struct gt_strbuf buf = GT_STRBUF_INIT;
-    char text[LINE_MAX_BYTES];
 
     if (!progress || (progress->waits && !is_due(progress)))
         return;
     gt_strbuf_addf(&buf, "%s; ", what);
     gt_progress_add_duration(&buf, seconds);
-    gt_copy_clean(text, sizeof(text), buf.text);
-    if (room(progress) && strlen(text) > room(progress))
-        text[room(progress)] = '\0';
+    put_clean(progress, buf.text);
     gt_strbuf_release(&buf);
-    put_line(progress, text);
     progress->waits = true;
 }

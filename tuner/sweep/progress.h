@@ -44,6 +44,10 @@ void gt_progress_free(struct gt_progress *progress); /* NULL accepted; clears th
 /* A new subject, e.g. a problem's text: printed as a line of its own. */
 void gt_progress_title(struct gt_progress *progress, const char *title);
 
+/* What is done now, e.g. a problem's text: on a terminal a line that the next one replaces,
+ * elsewhere as gt_progress_title. */
+void gt_progress_now(struct gt_progress *progress, const char *subject);
+
 /* Shows the state if enough time has passed since the last one, or if force. */
 void gt_progress_show(struct gt_progress *progress, const struct gt_progress_state *state,
                       bool force);

@@ -93,7 +93,7 @@ static size_t polish(const struct gt_space *space, struct gt_ranked *list, size_
 int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
                      struct gt_ranked **list, size_t *count, struct gt_err *err)
 {
-    size_t step = space->count / SAMPLE + 1;
+    size_t step = space->count / SAMPLE + 1, point;
 
     *count = 0;
     *list = NULL;
@@ -103,7 +103,9 @@ int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
     if (!*list)
         return gt_err_nomem(err);
     for (size_t i = 0; i < space->count; i += step) {
-        size_t point = i + gt_random_below(random, step); /* a fixed stride would miss values */
+        if (space->signals && *space->signals)
+            return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
+        point = i + gt_random_below(random, step); /* a fixed stride would miss values */
 
         if (point < space->count && predict(space, point, &(*list)[*count]))
             ++*count;

@@ -12,6 +12,17 @@
 #define SPACE_BYTES 1.2e8 /* for the points of all kernels; a larger space is sampled */
 #define POINT_BYTES 14    /* of a point beside its parameters: look-up table, time */
 
+/* Threads that find the points of all kernels of a sweep. */
+struct gt_scouts {
+    struct gt_evaluator *evaluator;
+    const volatile sig_atomic_t *signals;
+    const struct gt_kernel *const *kernel; /* as in the options */
+    const struct gt_problem *problem;
+    uint64_t seed;
+    struct gt_scout *scout;
+    size_t count;
+};
+
 struct gt_scout {
     const struct gt_scouts *scouts;
     const struct gt_kernel *kernel;
@@ -37,12 +48,13 @@ static size_t limit_of(const struct gt_scouts *scouts, const struct gt_kernel *k
 static int explore(struct gt_scout *scout)
 {
     const struct gt_scouts *scouts = scout->scouts;
-    const struct gt_evaluator *evaluator = scouts->options->evaluator;
+    const struct gt_evaluator *evaluator = scouts->evaluator;
     struct gt_scouted *found = &scout->found;
-    int rc = evaluator->ops->space
-                 ? evaluator->ops->space(evaluator, &found->space, scouts->problem, &scout->why)
-                 : gt_space_init(&found->space, scout->kernel, scouts->problem, &evaluator->device,
-                                 limit_of(scouts, scout->kernel), &scout->why);
+    int rc =
+        evaluator->ops->space
+            ? evaluator->ops->space(evaluator, &found->space, scouts->problem, &scout->why)
+            : gt_space_init_until(&found->space, scout->kernel, scouts->problem, &evaluator->device,
+                                  limit_of(scouts, scout->kernel), scouts->signals, &scout->why);
 
     found->random = (struct gt_random){scouts->seed};
     return rc ? rc
@@ -86,10 +98,19 @@ void gt_scouted_release(struct gt_scouted *found)
     *found = (struct gt_scouted){.list = NULL};
 }
 
-int gt_scouts_start(struct gt_scouts *scouts, const struct gt_sweep_options *options,
-                    const struct gt_problem *problem, uint64_t seed, struct gt_err *err)
+int gt_scouts_new(struct gt_scouts **made, const struct gt_sweep_options *options,
+                  const struct gt_problem *problem, uint64_t seed, struct gt_err *err)
 {
-    *scouts = (struct gt_scouts){.options = options, .problem = problem, .seed = seed};
+    struct gt_scouts *scouts = calloc(1, sizeof(*scouts));
+
+    *made = scouts;
+    if (!scouts)
+        return gt_err_nomem(err);
+    *scouts = (struct gt_scouts){.evaluator = options->evaluator,
+                                 .signals = options->signals,
+                                 .kernel = options->kernel,
+                                 .problem = problem,
+                                 .seed = seed};
     scouts->scout = calloc(options->kernels + 1, sizeof(*scouts->scout));
     if (!scouts->scout)
         return gt_err_nomem(err);
@@ -141,12 +162,21 @@ bool gt_scouts_done(const struct gt_scouts *scouts)
     return true;
 }
 
-void gt_scouts_release(struct gt_scouts *scouts)
+bool gt_scouts_are_of(const struct gt_scouts *scouts, const struct gt_sweep_options *options,
+                      const struct gt_problem *problem, uint64_t seed)
 {
+    return scouts->evaluator == options->evaluator && scouts->kernel == options->kernel &&
+           scouts->problem == problem && scouts->seed == seed;
+}
+
+void gt_scouts_free(struct gt_scouts *scouts)
+{
+    if (!scouts)
+        return;
     for (size_t i = 0; i < scouts->count; i++) {
         wait_for(&scouts->scout[i]);
         gt_scouted_release(&scouts->scout[i].found);
     }
     free(scouts->scout);
-    *scouts = (struct gt_scouts){.scout = NULL};
+    free(scouts);
 }

@@ -29,6 +29,7 @@ int gt_budget_parse(struct gt_budget *budget, const char *text, struct gt_err *e
 struct gt_budget gt_budget_default(bool measures);
 
 struct gt_progress;
+struct gt_scouts;
 
 /* What a run made of its time. */
 struct gt_sweep_totals {
@@ -60,6 +61,11 @@ struct gt_sweep_options {
     struct gt_budget budget;
     uint64_t seed;
     bool search_only;               /* no finals: those of the problem are held on another device */
+    const struct gt_problem *then;  /* what the next sweep with this evaluator and these kernels is
+                                       probably of; NULL: nobody knows.  It must not move */
+    struct gt_scouts **foresight;   /* what that sweep will find done: its spaces, scouted while
+                                       this one goes on.  The caller keeps it from one sweep to the
+                                       next, NULL at first, and frees it; or NULL */
     double drift_check_s;           /* between two runs of the reference kernel; 0: 60 */
     const char *command;            /* the command line, stored with the sweep */
     struct gt_progress *progress;   /* NULL: silent */
@@ -121,5 +127,6 @@ struct gt_sweep_ahead {
 int gt_sweep_compile(const struct gt_sweep_options *options, size_t most,
                      struct gt_sweep_ahead *ahead, struct gt_err *err);
 void gt_sweep_result_release(struct gt_sweep_result *result); /* a zeroed one is accepted */
+void gt_scouts_free(struct gt_scouts *scouts); /* scout.c: waits for them; NULL accepted */
 
 #endif

@@ -36,15 +36,6 @@ struct gt_scouted {
     struct gt_random random; /* what the ranking has left of the seed's random numbers */
 };
 
-/* Threads that find them for all kernels of a sweep. */
-struct gt_scouts {
-    const struct gt_sweep_options *options;
-    const struct gt_problem *problem;
-    uint64_t seed;
-    struct gt_scout *scout;
-    size_t count;
-};
-
 /* A point that was timed for another problem, whose cubin may be in the cache. */
 struct gt_reuse {
     size_t point, set; /* of the arm's space; number of the transfer data, nearest first */
@@ -146,7 +137,7 @@ struct gt_race {
     struct gt_strbuf early; /* notes from before its turn, each ended by a line feed */
     char phase[80];         /* that was shown last; "": none */
     int64_t sweep, device, toolchain, problem_id;
-    struct gt_scouts scouts;
+    struct gt_scouts *scouts;
     struct gt_arm *arm;
     size_t arms;
     struct gt_draw *draw; /* the first `drawn` of them were submitted */
@@ -356,17 +347,19 @@ int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
 
 /* scout.c */
 
-/* Starts a thread for each kernel that serves the problem.  The scouts must not move until they are
- * released, nor the options, the problem or the device change. */
-int gt_scouts_start(struct gt_scouts *scouts, const struct gt_sweep_options *options,
-                    const struct gt_problem *problem, uint64_t seed, struct gt_err *err);
+/* Starts a thread for each kernel that serves the problem.  Kernels, problem, device and signals of
+ * the options must not change until the scouts are freed. */
+int gt_scouts_new(struct gt_scouts **scouts, const struct gt_sweep_options *options,
+                  const struct gt_problem *problem, uint64_t seed, struct gt_err *err);
+/* Whether they look for what gt_scouts_new would be asked for with these. */
+bool gt_scouts_are_of(const struct gt_scouts *scouts, const struct gt_sweep_options *options,
+                      const struct gt_problem *problem, uint64_t seed);
 /* Waits for a kernel's thread; what it has found is to be released by the caller.  A kernel for
  * which none was started is explored here.  GT_ERANGE: no point of it is valid. */
 int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
                    struct gt_scouted *found, struct gt_err *err);
 /* Whether all threads have ended. */
 bool gt_scouts_done(const struct gt_scouts *scouts);
-void gt_scouts_release(struct gt_scouts *scouts); /* waits; zeroed ones are accepted */
 void gt_scouted_release(struct gt_scouted *found);
 
 /* record.c */

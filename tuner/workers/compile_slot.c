@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "workers/compile_reason.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -87,22 +88,6 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
         slot->deadline = slot->began; /* it does not read: it counts as lost at the next pump */
 }
 
-/* Quotes the log from its first error on; later errors are often a consequence of it. */
-static void quote_log(char *detail, size_t size, const char *log)
-{
-    const char *at = strstr(log, "error");
-    size_t length;
-
-    while (at && at > log && at[-1] != '\n')
-        at--;
-    if (!at)
-        at = log;
-    snprintf(detail, size, "%.*s", (int)size - 1, at);
-    length = strlen(detail);
-    while (length && strchr(" \t\r\n", detail[length - 1]))
-        detail[--length] = '\0';
-}
-
 /* Whether the memory limit stopped NVRTC.  The texts are those of its front end and of ptxas. */
 static bool out_of_memory(int code, const char *log)
 {
@@ -125,7 +110,7 @@ static void judge(struct gt_compiled *compiled, int code, const char *sentence, 
                  (long long)(options->memory >> 20));
     } else if (code == GT_ENVRTC && log[0]) {
         compiled->status = GT_STATUS_COMPILE_ERROR;
-        quote_log(detail, size, log);
+        gt_compile_reason(detail, size, log);
     } else {
         compiled->status = GT_STATUS_COMPILE_CRASH;
         snprintf(detail, size, "the compiler failed: %.450s", sentence);

@@ -10,7 +10,7 @@ import struct
 from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_float, c_int, c_int64
 from ctypes import c_size_t, c_ubyte, c_uint, c_void_p
 from pathlib import Path
-from typing import Optional
+from typing import Any, ClassVar, Optional
 
 PACKAGE = Path(__file__).resolve().parent
 DTYPES = ("f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8", "s32")
@@ -33,7 +33,7 @@ class CErr(ctypes.Structure):
 
 
 class CProblem(ctypes.Structure):
-    _fields_ = (
+    _fields_: ClassVar[Any] = (
         [("version", c_uint)]
         + [(name, c_int64) for name in ("m", "n", "k", "lda", "ldb", "ldc", "batch")]
         + [(name, c_int64) for name in ("stride_a", "stride_b", "stride_c")]

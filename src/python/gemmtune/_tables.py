@@ -62,7 +62,8 @@ class Answer:
 
 def _answer(raw: c.CAnswer) -> Answer:
     values = {}
-    for name, kind in c.CAnswer._fields_:
+    for field in c.CAnswer._fields_:
+        name, kind = field[:2]
         value = getattr(raw, name)
         if kind is c_char_p:
             value = c.text(value)

@@ -395,6 +395,11 @@ def external_matmul(a: Tensor, b: Tensor, out: Tensor) -> None:
 def use_in_inductor() -> None:
     """Makes gemmtune a candidate where Inductor tunes products (mode="max-autotune")."""
     from torch._inductor import config
+    from torch._inductor.kernel import mm
 
     if external_matmul not in config.external_matmul:
         config.external_matmul.append(external_matmul)
+    # Code that Inductor has cached in an earlier process calls the candidate before any product is tuned.
+    register = getattr(mm, "lazy_register_extern_choice", None)
+    if register is not None:
+        register(external_matmul)

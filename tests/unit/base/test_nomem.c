@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "problem/device.h"
 #include "failmalloc.h"
@@ -170,11 +171,30 @@ static void test_errors_without_memory(void **state)
     }
 }
 
+/* A text that cannot be made is a failure, as one without memory is, not a text that is missing. */
+static void test_texts_that_cannot_be(void **state)
+{
+    static const wchar_t no_character[] = {0x110000, 0};
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_err err = {0};
+
+    (void)state;
+    gt_strbuf_add(&text, "before ");
+    gt_strbuf_addf(&text, "%ls", no_character);
+    gt_strbuf_add(&text, "after");
+    assert_int_equal(gt_strbuf_check(&text, &err), GT_ENOMEM);
+    assert_null(gt_strbuf_detach(&text));
+    gt_strbuf_add_bytes(&text, "", SIZE_MAX - 1);
+    assert_int_equal(gt_strbuf_check(&text, &err), GT_ENOMEM);
+    gt_strbuf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_allocation),
         cmocka_unit_test(test_errors_without_memory),
+        cmocka_unit_test(test_texts_that_cannot_be),
     };
     struct gt_kernel *kernel;
     int failed;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "console/gpu_names.h"
 #include "console/options.h"
 
 struct fields {
@@ -145,13 +146,65 @@ static void test_too_many(void **state)
     assert_int_equal(gt_options_parse(&cli, groups, &fields, &argc, argv, &err), GT_ERANGE);
 }
 
+/* Names of GPUs stand for their arch; what is none stays for the arch's own sentence. */
+static void test_gpu_names(void **state)
+{
+    static const char *const cases[][2] = {{"ada", "sm_89"},
+                                           {"Hopper", "sm_90"},
+                                           {"turing", "sm_75"},
+                                           {"a100", "sm_80"},
+                                           {"A100-SXM4-80GB", "sm_80"},
+                                           {"a10g", "sm_86"},
+                                           {"A10", "sm_86"},
+                                           {"h100", "sm_90"},
+                                           {"NVIDIA H200", "sm_90"},
+                                           {"h20", "sm_90"},
+                                           {"L40S", "sm_89"},
+                                           {"RTX 4090", "sm_89"},
+                                           {"rtx3080ti", "sm_86"},
+                                           {"GeForce GTX 1660", "sm_75"},
+                                           {"rtx-5090", "sm_120"},
+                                           {"B200", "sm_100"},
+                                           {"gb300", "sm_103"},
+                                           {"T4", "sm_75"},
+                                           {"RTX A6000", "sm_86"},
+                                           {"RTX 6000 Ada", "sm_89"},
+                                           {"dgx spark", "sm_121"},
+                                           {"8.6", "sm_86"},
+                                           {"12.0", "sm_120"},
+                                           {"compute_90", "sm_90"},
+                                           {"sm_86", "sm_86"},
+                                           {"90a", "90a"},
+                                           {"86", "86"},
+                                           {"6.1", "6.1"},
+                                           {"4096", "4096"},
+                                           {"a1000", "a1000"},
+                                           {"", ""},
+                                           {"2.0.7.5.9.9.9.9.9", "2.0.7.5.9.9.9.9.9"}};
+    static const char *const refused[] = {"ampere", "Blackwell", "V100-SXM2", "pascal"};
+    struct gt_err err = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const char *text = cases[i][0];
+
+        assert_int_equal(gt_gpu_arch(&text, &err), GT_OK);
+        assert_string_equal(text, cases[i][1]);
+    }
+    for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+        const char *text = refused[i];
+
+        assert_int_equal(gt_gpu_arch(&text, &err), GT_ENOTFOUND);
+        assert_non_null(strstr(err.msg, "sm_"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_type),
-        cmocka_unit_test(test_words_left_over),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_every_type), cmocka_unit_test(test_words_left_over),
+        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_too_many),
+        cmocka_unit_test(test_gpu_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

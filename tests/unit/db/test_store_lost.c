@@ -3,6 +3,7 @@
  * schema, the lock of another writer, absurd times. */
 #include "store_fixture.h"
 
+#include <math.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -100,6 +101,45 @@ static void test_replaced(void **state)
     assert_int_equal(rename(other.path, f->path), 0);
     expect_saved(f, saved, 3);
     assert_int_equal(count_trials(f->path), 1);
+}
+
+/* A write that fails takes no trial along that was to be durable a little later. */
+static void test_pending_beside_a_failure(void **state)
+{
+    struct fixture *f = *state;
+    const struct gt_turn turn = {.kernels = "simt", .strategy = "auto", .us = NAN};
+    const struct gt_trial trial = fixture_trial(50, 2);
+
+    f->key.point = "BM=64";
+    OK(f, gt_store_trial_later(f->store, &f->key, &trial, &f->err));
+    assert_int_equal(gt_store_put_turn(f->store, &f->key, &turn, &f->err), GT_EDB);
+    f->key.point = "BM=32";
+    OK(f, gt_store_trial_later(f->store, &f->key, &trial, &f->err));
+    f->key.point = "BM=16";
+    f->key.kernel += 100; /* no such row */
+    assert_int_equal(gt_store_trial_later(f->store, &f->key, &trial, &f->err), GT_EDB);
+    assert_int_equal(gt_store_attempt_later(f->store, &f->key, &f->err), GT_EDB);
+    fixture_close(f);
+    assert_int_equal(count_trials(f->path), 2);
+}
+
+/* What others could not read they cannot read there. */
+static void test_saved_for_the_same_people(void **state)
+{
+    struct fixture *f = *state;
+    struct stat status;
+    char saved[128];
+
+    snprintf(saved, sizeof(saved), "%s.saved", f->path);
+    gt_store_close(f->store);
+    assert_int_equal(chmod(f->path, 0600), 0);
+    f->store = NULL;
+    fixture_reopen(f, GT_STORE_WRITE);
+    put_two(f);
+    assert_int_equal(unlink(f->path), 0);
+    expect_saved(f, saved, 3);
+    assert_int_equal(stat(saved, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
 }
 
 static void test_folder_removed(void **state)
@@ -309,6 +349,8 @@ int main(void)
         TEST(test_removed_at_the_end_of_a_turn),
         TEST(test_moved),
         TEST(test_replaced),
+        TEST(test_pending_beside_a_failure),
+        TEST(test_saved_for_the_same_people),
         TEST(test_folder_removed),
         TEST(test_a_clock_that_was_ahead),
         TEST(test_a_measurement_of_tomorrow),

@@ -141,6 +141,62 @@ static void test_reading_without_memory(void **state)
     gt_strbuf_release(&text);
 }
 
+/* An older database is brought forward in memory, whole or not at all. */
+static void test_forwarding_without_memory(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(50, 2);
+    struct gt_strbuf sound = GT_STRBUF_INIT, text = GT_STRBUF_INIT;
+    int failures = 0;
+    long total;
+
+    fixture_put(f, "BM=32", &trial);
+    fixture_close(f);
+    fixture_sql(f, "DROP VIEW objective; DROP TABLE energy; DELETE FROM meta;"
+                   "ALTER TABLE tie RENAME timing TO warm_l2; PRAGMA user_version=6");
+    memory.count = 0;
+    OK(f, gt_store_winners(f->path, add_row, &sound, &f->err));
+    total = memory.count;
+    for (memory.at = 1; memory.at <= total; memory.at += 1 + total / 80) {
+        int code;
+
+        memory.count = 0;
+        gt_strbuf_reset(&text);
+        code = gt_store_winners(f->path, add_row, &text, &f->err);
+        if (code && code != GT_ENOMEM)
+            fail_msg("allocation %ld: code %d: %s", memory.at, code, f->err.msg);
+        if (!code)
+            assert_string_equal(text.text, sound.text);
+        failures += code != GT_OK;
+    }
+    memory.at = 0;
+    print_message("%d of %ld failed allocations were errors\n", failures, total);
+    assert_true(failures > 10);
+    gt_strbuf_release(&sound);
+    gt_strbuf_release(&text);
+}
+
+/* A database that was moved is saved, or it is said that it could not be. */
+static void test_saving_without_memory(void **state)
+{
+    struct fixture *f = *state;
+    char elsewhere[160];
+
+    snprintf(elsewhere, sizeof(elsewhere), "%s.elsewhere", f->path);
+    assert_int_equal(rename(f->path, elsewhere), 0);
+    for (memory.at = 1; memory.at <= 400; memory.at++) {
+        memory.count = 0;
+        memory.forever = memory.at % 2;
+        f->store->moved = false;
+        free(f->store->saved);
+        f->store->saved = NULL;
+        assert_int_equal(gt_store_check_moved(f->store, &f->err), GT_EDB);
+        if (f->store->saved)
+            unlink(f->store->saved);
+    }
+    memory.at = 0;
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -148,6 +204,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_sqlite_without_memory),
         TEST(test_reading_without_memory),
+        TEST(test_forwarding_without_memory),
+        TEST(test_saving_without_memory),
     };
     sqlite3_mem_methods failing;
 

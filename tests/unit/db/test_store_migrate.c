@@ -2,6 +2,8 @@
  * a migration that fails or was killed. */
 #include "store_fixture.h"
 
+#include <sys/stat.h>
+
 /* Runs the statements of a file on the database of a path. */
 static void run_file(const char *path, const char *file, const char *more)
 {
@@ -164,64 +166,108 @@ static void test_from_version_6(void **state)
     assert_int_equal(gt_store_trial(f->store, &f->key, &trial, &f->err), GT_EDB);
 }
 
-/* One made-up step: what happens when one fails. */
-static void test_migration(void **state)
+/* Statements of the steps that earlier versions of this program took, from one schema to the next:
+ * what their databases look like. */
+static void step_to(struct fixture *f, int version)
 {
-    static const struct gt_store_migration list[] = {
-        {GT_STORE_VERSION, "ALTER TABLE sweep ADD COLUMN host TEXT NOT NULL DEFAULT ''"},
-        {0, NULL}};
-    static const struct gt_store_migration broken[] = {
-        {GT_STORE_VERSION + 1, "ALTER TABLE sweep ADD COLUMN rack TEXT; CREATE TABLE sweep (x)"},
-        {0, NULL}};
-    struct fixture *f = *state;
-    char backup[128];
-    int64_t value;
+    for (int from = 1; from < version; from++) {
+        char file[64], more[64];
 
-    snprintf(backup, sizeof(backup), "%s-v%d.backup", f->path, GT_STORE_VERSION);
-    OK(f, gt_store_migrate(f->store->db, f->path, list, GT_STORE_VERSION + 1, &f->err));
-    OK(f, gt_store_integer(f->store->db, f->path, "PRAGMA user_version", &value, &f->err));
-    assert_int_equal(value, GT_STORE_VERSION + 1);
-    OK(f,
-       gt_store_integer(f->store->db, f->path, "SELECT count(host) FROM sweep", &value, &f->err));
-    assert_int_equal(value, 1);
-    assert_int_equal(access(backup, F_OK), 0);
-    assert_int_equal(gt_store_migrate(f->store->db, f->path, broken, GT_STORE_VERSION + 2, &f->err),
-                     GT_EDB);
-    OK(f, gt_store_integer(f->store->db, f->path, "PRAGMA user_version", &value, &f->err));
-    assert_int_equal(value, GT_STORE_VERSION + 1);
-    OK(f, gt_store_integer(f->store->db, f->path,
-                           "SELECT count(*) FROM pragma_table_info('sweep') WHERE name = 'rack'",
-                           &value, &f->err));
-    assert_int_equal(value, 0);
-    assert_int_equal(gt_store_migrate(f->store->db, f->path, list, GT_STORE_VERSION + 2, &f->err),
-                     GT_ESTALE);
-    assert_non_null(strstr(f->err.msg, "no way leads"));
+        snprintf(file, sizeof(file), "tests/unit/data/migrate_%d.sql", from);
+        snprintf(more, sizeof(more), "PRAGMA user_version=%d", from + 1);
+        run_file(f->path, file, more);
+    }
+}
+
+/* Rows of the tables that `version` has, each with something in every column that came or went. */
+static void fill_version(struct fixture *f, int version)
+{
+    if (version >= 3)
+        fixture_sql(f, "INSERT INTO calibration VALUES (7, 'copy_gbps', 4000, 1)");
+    fixture_sql(f, version < 6 ? "INSERT INTO baseline VALUES (7, 1, 1, 1, 'L', 2, 0, 3, 3, 3, 4,"
+                                 " 0, x'', 1)"
+                               : "INSERT INTO baseline VALUES (7, 1, 1, 1, 'L', 'word', 2, 0, 3, 3,"
+                                 " 3, 4, 0, x'', 1)");
+    fixture_sql(f, "INSERT INTO attempt VALUES (7, 1, 1, 1, 'P=1', 1, 1, 2, 1, 1);"
+                   "INSERT INTO tie VALUES (7, 1, 1, 'simt', 'P=1', 1)");
+    if (version == 4)
+        fixture_sql(f, "INSERT INTO comparison VALUES (7, 1, 1, 1, 'P=1', 1, 5, 5, 5, 0, 6, 7, 1)");
+    if (version == 5)
+        fixture_sql(f,
+                    "INSERT INTO comparison VALUES (7, 1, 1, 1, 'P=1', 1, 5, 5, 5, 0, 6, 7, 8, 1)");
+    if (version >= 6)
+        fixture_sql(f, "INSERT INTO comparison VALUES (7, 1, 1, 1, 'P=1', 1, 5, 5, 5, 0, 6, 7, 8,"
+                       " 9, 10, 'u', 11, 1, 1)");
+    if (version >= 4)
+        fixture_sql(f, "INSERT INTO visit VALUES (1, 7, 1, 1, 1, 'simt', 'auto', 1, 2, 3, 4, 5, 6,"
+                       " 7, 8, 9); INSERT INTO improvement VALUES (1, 0, 1, 2, 3)");
+    if (version >= 8)
+        fixture_sql(f, "INSERT INTO energy VALUES (7, 1, 'simt', 's', 'P=1', 1, 2, 3, 4, 5, 6, 1,"
+                       " 1)");
+}
+
+/* What the rows of fill_version are today. */
+static void expect_filled(struct fixture *f, int version)
+{
+    const struct {
+        int since;
+        const char *query;
+    } row[] = {
+        {1,
+         "SELECT (device, problem, timing, sweep, name, answers, best, us, lo_us, hi_us, first_us,"
+         " at) = (7, 1, 1, 1, 'L', 2, 0, 3, 3, 3, 4, 1) FROM baseline"},
+        {6, "SELECT algo = 'word' FROM baseline"},
+        {1, "SELECT (timing, count, open) = (1, 2, 1) FROM attempt"},
+        {1, "SELECT (timing, kernel, chosen) = (1, 'simt', 1) FROM tie"},
+        {3, "SELECT (figure, value) = ('copy_gbps', 4000) FROM calibration"},
+        {4, "SELECT (timing, us, baseline_us, copy_gbps, at) = (1, 5, 6, 7, 1) FROM comparison"},
+        {5, "SELECT move_us = 8 FROM comparison"},
+        {6, "SELECT (baseline_err_u, best_us, untuned, untuned_us, worse) = (9, 10, 'u', 11, 1)"
+            " FROM comparison"},
+        {4, "SELECT (id, timing, seed, at) = (1, 1, 1, 9) FROM visit"},
+        {4, "SELECT (visit, us) = (1, 3) FROM improvement"},
+        {8, "SELECT (joules, counted) = (2, 1) FROM energy"},
+    };
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        int64_t same = 0;
+
+        if (version < row[i].since)
+            continue;
+        OK(f, gt_store_integer(f->store->db, f->path, row[i].query, &same, &f->err));
+        if (!same)
+            fail_msg("from version %d: %s", version, row[i].query);
+    }
 }
 
 /* Every version between the first and today's, with views of the same names but another text. */
 static void test_from_every_version(void **state)
 {
-    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_strbuf text = GT_STRBUF_INIT, fresh = GT_STRBUF_INIT;
     struct fixture *f = *state;
 
-    for (int version = 2; version < GT_STORE_VERSION; version++) {
-        sqlite3 *db;
-
+    add_schema(&fresh, f->store->db);
+    for (int version = 1; version < GT_STORE_VERSION; version++) {
         fixture_close(f);
         unlink(f->path);
         make_version_1(f);
-        assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-        OK(f, gt_store_migrate(db, f->path, gt_store_migrations, version, &f->err));
-        sqlite3_close(db);
+        fixture_sql(f, "DROP VIEW line; DROP VIEW winner");
+        step_to(f, version);
+        fill_version(f, version);
         fixture_sql(f, "CREATE VIEW line AS SELECT 1; CREATE VIEW winner AS SELECT 2");
         for (int write = 0; write < 2; write++) {
             fixture_reopen(f, write ? GT_STORE_WRITE : GT_STORE_READ);
             gt_strbuf_reset(&text);
             OK(f, gt_store_rows(f->store, &(struct gt_row_filter){0}, collect, &text, &f->err));
             assert_string_equal(text.text, "G P=1 5 measured\nG P=2 4 predicted\n");
+            gt_strbuf_reset(&text);
+            add_schema(&text, f->store->db);
+            assert_string_equal(text.text, fresh.text);
+            expect_filled(f, version);
         }
     }
     gt_strbuf_release(&text);
+    gt_strbuf_release(&fresh);
 }
 
 static bool is_there(const struct fixture *f, const char *tail)
@@ -268,23 +314,55 @@ static void test_after_a_kill(void **state)
     gt_store_close(backup);
 }
 
-/* A database that cannot be brought forward says why, each time, and there is no backup of what has
- * not changed. */
+/* A database that cannot be brought forward says why, each time, stays as it was, and leaves no
+ * backup of what has not changed: with a table or a column that is not ours, which would be lost,
+ * and with a row that today's checks refuse. */
 static void test_refused_twice(void **state)
 {
+    static const struct {
+        const char *sql, *why;
+    } wrong[] = {
+        {"CREATE TABLE foreign_table (x)", "does not have the tables"},
+        {"ALTER TABLE trial ADD COLUMN host TEXT", "does not have the tables"},
+        {"ALTER TABLE trial ADD COLUMN host TEXT AS (point)", "does not have the tables"},
+        {"ALTER TABLE trial DROP COLUMN clock_mhz", "does not have the tables"},
+        {"PRAGMA ignore_check_constraints=1; UPDATE trial SET us = 1e13 WHERE id = 4", "CHECK"},
+        {"DELETE FROM problem", "would lose"},
+    };
     struct fixture *f = *state;
     struct gt_store *store;
 
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        fixture_close(f);
+        unlink(f->path);
+        make_version_1(f);
+        fixture_sql(f, "DROP VIEW line; DROP VIEW winner");
+        fixture_sql(f, wrong[i].sql);
+        for (int time = 0; time < 2; time++) {
+            assert_int_equal(gt_store_open(&store, f->path, GT_STORE_WRITE, &f->err), GT_EDB);
+            if (!strstr(f->err.msg, wrong[i].why))
+                fail_msg("%s: %s", wrong[i].sql, f->err.msg);
+            assert_false(is_there(f, "-v1.backup"));
+            assert_false(is_there(f, "-v1.part"));
+        }
+        expect_version(f, 1);
+    }
+}
+
+/* The backup may be read by whom the database may be read by, and by nobody else. */
+static void test_backup_is_private(void **state)
+{
+    struct fixture *f = *state;
+    struct stat status;
+    char path[128];
+
     fixture_close(f);
     make_version_1(f);
-    fixture_sql(f, "CREATE TABLE foreign_table (x)");
-    for (int time = 0; time < 2; time++) {
-        assert_int_equal(gt_store_open(&store, f->path, GT_STORE_WRITE, &f->err), GT_EDB);
-        assert_non_null(strstr(f->err.msg, "does not have the tables"));
-        assert_false(is_there(f, "-v1.backup"));
-        assert_false(is_there(f, "-v1.part"));
-    }
-    expect_version(f, 1);
+    assert_int_equal(chmod(f->path, 0600), 0);
+    fixture_reopen(f, GT_STORE_WRITE);
+    snprintf(path, sizeof(path), "%s-v1.backup", f->path);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
@@ -292,8 +370,8 @@ static void test_refused_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_from_version_1), TEST(test_reading_version_1), TEST(test_merging_version_1),
-        TEST(test_from_version_6), TEST(test_migration),         TEST(test_from_every_version),
+        TEST(test_from_version_1), TEST(test_reading_version_1),  TEST(test_merging_version_1),
+        TEST(test_from_version_6), TEST(test_from_every_version), TEST(test_backup_is_private),
         TEST(test_after_a_kill),   TEST(test_refused_twice),
     };
 

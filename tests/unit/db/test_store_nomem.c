@@ -150,10 +150,11 @@ static int setup(void **state)
     snprintf(at.text, sizeof(at.text), "%s/t.csv", f->folder);
     snprintf(at.copy, sizeof(at.copy), "%s/copy", f->folder);
     snprintf(at.other, sizeof(at.other), "%s/other.db", f->folder);
-    snprintf(command, sizeof(command),
-             "r=$PWD && mkdir -p '%s/configs' && cd '%s' && ln -s $r/tests/unit/data/templates . &&"
-             " ln -s $r/tests/unit/data/configs/kernels $r/configs/devices configs",
-             at.data, at.data);
+    snprintf(
+        command, sizeof(command),
+        "r=$PWD && mkdir -p '%s/configs' && cd '%s' && ln -s \"$r/tests/unit/data/templates\" . &&"
+        " ln -s \"$r/tests/unit/data/configs/kernels\" \"$r/configs/devices\" configs",
+        at.data, at.data);
     assert_int_equal(system(command), 0);
     fixture_put(f, "BM=64", &trial);
     file = fopen(at.text, "w");

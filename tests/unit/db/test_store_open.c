@@ -2,8 +2,11 @@
  * lock. */
 #include "store_fixture.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* Opening fails with `code` and a sentence that holds the path and `words`. */
@@ -192,6 +195,56 @@ static void test_one_writer_through_a_link(void **state)
     gt_store_close(second);
 }
 
+/* What the store's locking gets from the system. */
+static struct {
+    int locks;         /* so often it was asked for a lock */
+    int refusal;       /* errno of the next one; 0: the system's own answer */
+    bool other_device; /* the next file that is looked at lies on another disk */
+} told;
+
+int flock(int file, int operation)
+{
+    told.locks++;
+    if (!told.refusal)
+        return (int)syscall(SYS_flock, file, operation);
+    errno = told.refusal;
+    return -1;
+}
+
+int fstat(int file, struct stat *status)
+{
+    const int result = fstatat(file, "", status, AT_EMPTY_PATH);
+
+    if (told.other_device)
+        status->st_dev++;
+    told.other_device = false;
+    return result;
+}
+
+/* A disk that has no locks is no other writer. */
+static void test_a_disk_without_locks(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    told.refusal = ENOLCK;
+    expect_refusal(f, GT_STORE_WRITE, GT_EDB, strerror(ENOLCK));
+    told.refusal = 0;
+    fixture_reopen(f, GT_STORE_WRITE);
+}
+
+/* A file of the same number on another disk is another lock. */
+static void test_a_lock_on_another_disk(void **state)
+{
+    struct fixture *f = *state;
+
+    fixture_close(f);
+    told.locks = 0;
+    told.other_device = true;
+    fixture_reopen(f, GT_STORE_WRITE);
+    assert_int_equal(told.locks, 2);
+}
+
 static void test_network_file_systems_by_name(void **state)
 {
     (void)state;
@@ -239,6 +292,8 @@ int main(void)
         TEST(test_read_only_file_in_a_writable_folder),
         TEST(test_one_writer),
         TEST(test_one_writer_through_a_link),
+        TEST(test_a_disk_without_locks),
+        TEST(test_a_lock_on_another_disk),
         TEST(test_network_file_systems_by_name),
         TEST(test_a_path_is_only_a_path),
     };

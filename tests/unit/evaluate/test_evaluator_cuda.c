@@ -196,6 +196,8 @@ static void the_next_is_announced_ahead(void **state)
     f->launched[1] = 0;
     assert_int_equal(gt_evaluator_cuda.reference(&f->evaluator, &us, &err), GT_OK);
     assert_true(gt_evaluator_cuda.starved(&f->evaluator));
+    f->evaluator.options.launch_deadline_s = 3; /* in which the next one comes on any machine */
+    assert_int_equal(gt_evaluator_cuda.open_problem(&f->evaluator, &f->problem, &err), GT_OK);
     submit(f, 0, ENDLESS, 1);
     submit(f, 1, GOOD, 0);
     while (!f->launched[1])

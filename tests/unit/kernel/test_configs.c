@@ -1,6 +1,7 @@
 /* test_configs.c - every shipped kernel description: it loads, and only it says values, as its
  * template has no values of its own for parameters; the default point is valid wherever it serves
- * 4096^3; and together they leave no type out where K is 0. */
+ * 4096^3; together they leave no type out where K is 0; and mma's copies under masks are searched
+ * for the products alone that they are meant for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -238,13 +239,46 @@ static void test_what_a_change_breaks(void **state)
     assert_true(valid > 1000);
 }
 
+static bool masks_are_searched(const struct gt_kernels *kernels, const char *text,
+                               const char *copies)
+{
+    struct gt_problem problem;
+    struct gt_device device;
+    struct gt_candidate candidate = {
+        gt_kernels_find(kernels, "mma", NULL), &problem, &device, {{0}}};
+    char point[256];
+    int failed;
+
+    snprintf(point, sizeof(point),
+             "%s,BM=16,BN=32,WM=16,WN=16,BK_BYTES=256,WARPS_K=4,STAGES=2,SWIZZLE=0,REG_DOUBLE=0,"
+             "GROUP_M=1",
+             copies);
+    assert_int_equal(gt_device_profile(&device, ".", 90, NULL), GT_OK);
+    assert_int_equal(gt_problem_parse(&problem, text, NULL), GT_OK);
+    assert_int_equal(gt_point_parse(&candidate.point, candidate.kernel, point, NULL), GT_OK);
+    assert_int_equal(gt_candidate_valid(&candidate, &failed, NULL), GT_OK);
+    return failed < 0;
+}
+
+static void test_masks_of_mma(void **state)
+{
+    const char *odd = "COPY_A=2,COPY_B=2,COPY_C=2,PATH_A=3,PATH_B=3";
+
+    assert_true(masks_are_searched(*state, "80x209x83:f16:nn", odd));
+    assert_true(masks_are_searched(*state, "81x209x83:bf16:tn", odd));
+    assert_true(masks_are_searched(*state, "80x208x83:f16:nn",
+                                   "COPY_A=2,COPY_C=16,PATH_A=3")); /* B goes by cp.async */
+    assert_false(masks_are_searched(*state, "80x208x88:f16:nn", "PATH_A=3,PATH_B=3")); /* aligned */
+    assert_false(masks_are_searched(*state, "81x209x583:f16:tn", odd));   /* five tiles along k */
+    assert_false(masks_are_searched(*state, "1031x1031x83:f16:tn", odd)); /* not tiny */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameter_blocks),
-        cmocka_unit_test(test_default_points),
-        cmocka_unit_test(test_no_depth),
-        cmocka_unit_test(test_what_a_change_breaks),
+        cmocka_unit_test(test_parameter_blocks), cmocka_unit_test(test_default_points),
+        cmocka_unit_test(test_no_depth),         cmocka_unit_test(test_what_a_change_breaks),
+        cmocka_unit_test(test_masks_of_mma),
     };
 
     return cmocka_run_group_tests_name("configs", tests, set_up, tear_down);

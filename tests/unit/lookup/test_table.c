@@ -128,7 +128,7 @@ static void test_a_pipe_in_a_folder(void **state)
     snprintf(path, sizeof(path), "%s/tables/a.csv", f->folder);
     assert_int_equal(mkfifo(path, 0600), 0);
     snprintf(path, sizeof(path), "%s/tables", f->folder);
-    alarm(10);
+    alarm(60);
     assert_null(load(path, &f->err));
     alarm(0);
     assert_int_equal(f->err.code, GT_EDB);

@@ -65,6 +65,10 @@ static void test_names_that_people_type(void **state)
 {
     static const char *const cases[][2] = {
         {"1x2x3:FP16:NT", "1x2x3:f16:nt"},
+        {"1X2X3", "1x2x3:f32:nn"},
+        {"1*2*3:half", "1x2x3:f16:nn"},
+        {"1,2,3", "1x2x3:f32:nn"},
+        {"1\u00d72\u00d73:tn", "1x2x3:f32:tn"},
         {"1x2x3:half", "1x2x3:f16:nn"},
         {"1x2x3:bfloat16:tN:out=float32", "1x2x3:bf16:tn:out=f32"},
         {"1x2x3:float", "1x2x3:f32:nn"},

@@ -375,6 +375,36 @@ static void test_a_list(void **state)
     gt_kernel_free(kernel);
 }
 
+#define ONE_TO_64                                                                      \
+    "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, "          \
+    "21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, " \
+    "41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, " \
+    "61, 62, 63, 64"
+
+/* A listing of many prefixes ends at a signal, of which it is told by a count; nothing is left
+ * of it. */
+static void test_a_signal(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = search_kernel(
+        s, "wide", "+ A + B + C",
+        "\"params\": [" PARAM("A", 1, ONE_TO_64) "," PARAM("B", 1, ONE_TO_64) "," PARAM(
+            "C", 1, ONE_TO_64) "], \"constraints\": [{\"if\": \"A + B + C > 0\", \"why\": "
+                               "\"always\"}], " LAUNCH);
+    volatile sig_atomic_t signals = 0;
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init_until(&space, kernel, &s->problem, &s->device, 0, &signals, &s->err));
+    assert_int_equal(space.count, 64 * 64 * 64);
+    gt_space_release(&space);
+    signals = 1;
+    assert_int_equal(
+        gt_space_init_until(&space, kernel, &s->problem, &s->device, 0, &signals, &s->err),
+        GT_EINTERRUPTED);
+    assert_null(space.index);
+    gt_kernel_free(kernel);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
 
 int main(void)
@@ -385,7 +415,8 @@ int main(void)
         WITH_FOLDER(test_a_rare_point),         WITH_FOLDER(test_without_bets),
         WITH_FOLDER(test_neighbours),           WITH_FOLDER(test_nothing_is_valid),
         WITH_FOLDER(test_a_failing_expression), WITH_FOLDER(test_a_list),
-        WITH_FOLDER(test_no_parameters),        WITH_FOLDER(test_shipped_kernels),
+        WITH_FOLDER(test_no_parameters),        WITH_FOLDER(test_a_signal),
+        WITH_FOLDER(test_shipped_kernels),
     };
 
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);

@@ -47,6 +47,22 @@ static void test_auto_ends(void **state)
     gt_kernel_free(kernel);
 }
 
+/* "Every so many points" may be a part of 1, which counts as 1. */
+static void test_auto_takes_fractions(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = big_kernel(s);
+    struct gt_strategy *strategy;
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    OK(&s->err, gt_strategy_new(&strategy, "auto:local=0.5,climb=0.5", &space, 1, NULL, &s->err));
+    assert_int_equal(drive(strategy, separable, 60).asked, 60);
+    gt_strategy_free(strategy);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
 /* Times of a like problem, for a tenth of the points; and a model that is only roughly right. */
 static float rough(void *context, size_t i)
 {
@@ -100,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(test_auto_lives_with_failures),
         WITH_FOLDER(test_auto_ends),
+        WITH_FOLDER(test_auto_takes_fractions),
         WITH_FOLDER(test_auto_learns_from_elsewhere),
     };
 

@@ -48,7 +48,7 @@ static void expect(const struct gt_gemm *gemm, int math, enum gt_accuracy accura
     enum gt_reason got = key_of(&key, gemm, math);
 
     if (!got)
-        got = gt_call_problem(&problem, &key, accuracy);
+        got = gt_call_problem(&problem, &key, accuracy, false);
     if (!got)
         gt_problem_format(&problem, found);
     if (got != reason || (text && strcmp(text, found) != 0))

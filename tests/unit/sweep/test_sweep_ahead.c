@@ -275,9 +275,59 @@ static void test_an_interrupted_sweep_frees_what_it_prepared(void **state)
     close_bench(&bench);
 }
 
+/* Sweeps problem after problem, each in a sweep of its own that knows `guess` of them, counted from
+ * itself, to be the next; 0: none.  Returns before how many something was scouted. */
+static size_t sweep_each(struct search *s, size_t guess, int seen_of[SIDE * SIDE])
+{
+    static struct gt_problem problem[PROBLEMS];
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    struct gt_scouts *foresight = NULL;
+    char path[160];
+    size_t found = 0;
+
+    memset(&seen, 0, sizeof(seen));
+    fake.ops.ahead = note_ahead;
+    fake.ops.drop_ahead = note_drop;
+    fake.ops.open_problem = note_open;
+    bench.options.foresight = &foresight;
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        const struct gt_scouts *before = foresight;
+
+        gt_problem_init(&problem[i], 100 * ((int64_t)i + 1), 64, 64);
+        bench.options.problem = &problem[i];
+        bench.options.then = guess && i + guess < PROBLEMS ? &problem[i + guess] : NULL;
+        seen.racing = 0;
+        OK(&s->err, run(&bench, &fake));
+        assert_true(foresight != before || !before); /* taken, or dropped */
+        assert_int_equal(foresight != NULL, bench.options.then != NULL);
+        found += before != NULL;
+    }
+    gt_scouts_free(foresight);
+    memcpy(seen_of, fake.seen, sizeof(fake.seen));
+    close_bench(&bench);
+    snprintf(path, sizeof(path), "%s/test.db", s->folder);
+    assert_int_equal(unlink(path), 0);
+    return found;
+}
+
+/* A sweep that scouts for the next one changes nothing but when that is done; neither does one that
+ * guesses wrong. */
+static void test_a_sweep_foresees_the_next(void **state)
+{
+    int alone[SIDE * SIDE], told[SIDE * SIDE], misled[SIDE * SIDE];
+
+    sweep_each(*state, 0, alone);
+    assert_int_equal(sweep_each(*state, 1, told), PROBLEMS - 1);
+    sweep_each(*state, 2, misled);
+    assert_memory_equal(alone, told, sizeof(alone));
+    assert_memory_equal(alone, misled, sizeof(alone));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        WITH_FOLDER(test_a_sweep_foresees_the_next),
         WITH_FOLDER(test_compilers_run_ahead_of_a_budget_of_trials),
         WITH_FOLDER(test_compilers_run_ahead_of_a_budget_of_time),
         WITH_FOLDER(test_finals_take_their_share),

@@ -1,4 +1,5 @@
--- migrate_7.sql - leads a database of schema version 7 to version 8; embedded by tools/embed.
+-- migrate_7.sql - makes of a database of schema version 7 one of version 8, as this program did then; for
+-- test_store_migrate.c.
 --
 -- Version 8 knows the energy of a product.
 

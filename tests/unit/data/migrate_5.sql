@@ -1,8 +1,9 @@
--- migrate_5.sql - leads a database of schema version 5 to version 6; embedded by tools/embed.
+-- migrate_5.sql - makes of a database of schema version 5 one of version 6, as this program did then; for
+-- test_store_migrate.c.
 --
 -- Version 6 remembers how the vendor library's best answer is configured, and of a comparison the untuned
 -- answer, the vendor's error and the best of everything.  The text is that of schema.sql at version 6, to
--- the letter (db/store_schema.c)..
+-- the letter.
 
 ALTER TABLE baseline RENAME TO baseline_5;
 CREATE TABLE baseline (

@@ -1,7 +1,8 @@
--- migrate_3.sql - leads a database of schema version 3 to version 4; embedded by tools/embed.
+-- migrate_3.sql - makes of a database of schema version 3 one of version 4, as this program did then; for
+-- test_store_migrate.c.
 --
 -- Version 4 remembers what `tune bench` compared and how each visit of a sweep went.  The text is that
--- of schema.sql at version 4, to the letter (db/store_deploy.c).
+-- of schema.sql at version 4, to the letter.
 
 CREATE TABLE comparison (
     device INTEGER NOT NULL REFERENCES device (id),

@@ -1,9 +1,9 @@
--- migrate_1.sql - leads a database of schema version 1 to version 2; embedded by tools/embed.
+-- migrate_1.sql - makes of a database of schema version 1 one of version 2, as this program did then; for
+-- test_store_migrate.c.
 --
 -- Version 2 knows where a time comes from (trial.provenance, before: predicted 0 or 1) and devices
 -- of an arch that is not known (recordings of others).  SQLite changes a CHECK only by making the
--- table anew; the texts below are those of schema.sql at version 2, to the letter, because a
--- deployed copy is compared with it (db/store_deploy.c).
+-- table anew; the texts below are those of schema.sql at version 2, to the letter.
 
 DROP INDEX trial_of_problem;
 ALTER TABLE device RENAME TO device_1;

@@ -1,7 +1,8 @@
--- migrate_4.sql - leads a database of schema version 4 to version 5; embedded by tools/embed.
+-- migrate_4.sql - makes of a database of schema version 4 one of version 5, as this program did then; for
+-- test_store_migrate.c.
 --
 -- Version 5 remembers of a comparison what memory alone took.  The text is that of schema.sql at version
--- 5, to the letter (db/store_deploy.c).
+-- 5, to the letter.
 
 ALTER TABLE comparison RENAME TO comparison_4;
 CREATE TABLE comparison (

@@ -1,7 +1,7 @@
--- migrate_2.sql - leads a database of schema version 2 to version 3; embedded by tools/embed.
+-- migrate_2.sql - makes of a database of schema version 2 one of version 3, as this program did then; for
+-- test_store_migrate.c.
 --
--- Version 3 remembers what devices reach.  The text is that of schema.sql at version 3, to the letter,
--- because a deployed copy is compared with it (db/store_deploy.c).
+-- Version 3 remembers what devices reach.  The text is that of schema.sql at version 3, to the letter.
 
 CREATE TABLE calibration (
     device INTEGER NOT NULL REFERENCES device (id),

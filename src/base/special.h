@@ -1,0 +1,46 @@
+/* special.h - files that must be written to directly, because a new file must not take their place.
+ */
+#ifndef GT_SPECIAL_H
+#define GT_SPECIAL_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Whether the path is a device, a pipe, a folder, or one of the system's names of a file that is
+ * open (/dev/stdout, /proc/self/fd/1), even where that is a plain file.  Other plain files below
+ * /dev, such as those of /dev/shm, are none. */
+static inline bool gt_is_special(const char *path)
+{
+    static const char *const open_file[] = {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"};
+    struct stat status;
+    bool found;
+
+    if (stat(path, &status) != 0)
+        return false;
+    found = !S_ISREG(status.st_mode);
+    for (size_t i = 0; i < sizeof(open_file) / sizeof(*open_file) && !found; i++)
+        found = !strncmp(path, open_file[i], strlen(open_file[i]));
+    return found;
+}
+
+/* Opens it for writing at its end; -1 and errno: it cannot be opened.  What is open already is not
+ * opened again: two places of writing in a plain file would write over each other. */
+static inline int gt_open_special(const char *path, int flags)
+{
+    int number = -1;
+
+    if (!strcmp(path, "/dev/stdout"))
+        number = 1;
+    else if (!strcmp(path, "/dev/stderr"))
+        number = 2;
+    else if (sscanf(path, "/dev/fd/%d", &number) != 1)
+        sscanf(path, "/proc/self/fd/%d", &number);
+    if (number >= 0)
+        return fcntl(number, F_DUPFD_CLOEXEC, 0);
+    return open(path, flags | O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+}
+
+#endif

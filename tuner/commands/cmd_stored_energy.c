@@ -1,0 +1,346 @@
+/* cmd_stored_energy.c - what a database says that products cost; see cmd_stored_energy.h. */
+#include "commands/cmd_stored_energy.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "console/cmd_csv.h"
+#include "console/cmd_session.h"
+#include "console/options.h"
+#include "problem/problem.h"
+
+struct reading {
+    struct gt_stored_energies *found;
+    const struct gt_energy_question *asked;
+};
+
+/* Whether a row is of such a device.  Times with other operands than the usual ones are those of
+ * "NAME [zeros]", which has to be named. */
+static bool is_asked(const struct gt_energy_question *asked, const struct gt_energy_row *row)
+{
+    if (row->cc != asked->cc)
+        return false;
+    return asked->device ? strcmp(row->device, asked->device) == 0 : !strchr(row->device, '[');
+}
+
+/* Index of the row's place; rows come place by place. */
+static int find_place(struct gt_stored_energies *found, const struct gt_energy_row *row,
+                      size_t *index, struct gt_err *err)
+{
+    struct gt_energy_place place = {.date = ""};
+    int rc;
+
+    snprintf(place.device, sizeof(place.device), "%s", row->device);
+    snprintf(place.uuid, sizeof(place.uuid), "%s", row->uuid);
+    snprintf(place.driver, sizeof(place.driver), "%d.%d", row->driver / 1000,
+             row->driver % 1000 / 10);
+    *index = found->places - 1;
+    if (found->places && strcmp(found->place[*index].device, place.device) == 0 &&
+        strcmp(found->place[*index].uuid, place.uuid) == 0 &&
+        strcmp(found->place[*index].driver, place.driver) == 0)
+        return GT_OK;
+    rc = GT_ARRAY_RESERVE(&found->place, found->places + 1, &found->place_capacity, err);
+    *index = found->places;
+    if (!rc)
+        found->place[found->places++] = place;
+    return rc;
+}
+
+static int take(void *context, const struct gt_energy_row *row, struct gt_err *err)
+{
+    const struct reading *self = context;
+    struct gt_stored_energies *found = self->found;
+    const struct gt_energy_question *asked = self->asked;
+    const bool vendor = strcmp(row->kernel, GT_ENERGY_VENDOR) == 0;
+    struct gt_stored_energy entry = {.energy = row->energy};
+    int rc = GT_OK;
+
+    if (!is_asked(asked, row))
+        return GT_OK;
+    if (!vendor) {
+        entry.kernel = gt_kernels_find(asked->kernels, row->kernel, NULL);
+        if (!entry.kernel || strcmp(entry.kernel->signature, row->signature) != 0)
+            return GT_OK; /* of another text of the kernel */
+        rc = gt_point_parse(&entry.point, entry.kernel, row->point, err);
+    }
+    if (rc || (asked->kernel && entry.kernel != asked->kernel))
+        return rc;
+    rc = find_place(found, row, &entry.place, err);
+    GT_STEP(rc, GT_ARRAY_RESERVE(&found->entry, found->entries + 1, &found->entry_capacity, err));
+    if (rc)
+        return rc;
+    snprintf(entry.date, sizeof(entry.date), "%s", row->date);
+    found->entry[found->entries++] = entry;
+    if (strcmp(entry.date, found->place[entry.place].date) > 0)
+        snprintf(found->place[entry.place].date, sizeof(entry.date), "%s", entry.date);
+    return GT_OK;
+}
+
+int gt_stored_energies_read(struct gt_stored_energies *found,
+                            const struct gt_energy_question *asked, struct gt_err *err)
+{
+    struct reading self = {found, asked};
+    char problem[GT_PROBLEM_TEXT_MAX];
+    struct gt_store *store = NULL;
+    int rc;
+
+    *found = (struct gt_stored_energies){.entry = NULL};
+    if (access(asked->path, F_OK) != 0)
+        return GT_OK;
+    gt_problem_format(asked->problem, problem);
+    rc = gt_session_store(&store, asked->path, GT_STORE_READ, err);
+    GT_STEP(rc, gt_store_energies(store, NULL, problem, take, &self, err));
+    gt_store_close(store);
+    return rc;
+}
+
+void gt_stored_energies_release(struct gt_stored_energies *found)
+{
+    free(found->entry);
+    free(found->place);
+    *found = (struct gt_stored_energies){.entry = NULL};
+}
+
+static double value_of(const struct gt_energy *energy, enum gt_objective objective)
+{
+    return objective == GT_BY_TIME     ? energy->us
+           : objective == GT_BY_ENERGY ? energy->joules
+                                       : energy->us * energy->joules;
+}
+
+const struct gt_stored_energy *gt_stored_energies_best(const struct gt_stored_energies *found,
+                                                       size_t place, enum gt_objective objective)
+{
+    const struct gt_stored_energy *best = NULL;
+
+    for (size_t i = 0; i < found->entries; i++) {
+        const struct gt_stored_energy *entry = &found->entry[i];
+
+        if (entry->kernel && entry->place == place &&
+            (!best || value_of(&entry->energy, objective) < value_of(&best->energy, objective)))
+            best = entry;
+    }
+    return best;
+}
+
+const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_energies *found,
+                                                         enum gt_objective objective)
+{
+    const struct gt_stored_energy *chosen = NULL;
+
+    for (size_t i = 0; i < found->places; i++) {
+        const struct gt_stored_energy *best = gt_stored_energies_best(found, i, objective);
+
+        if (best && (!chosen || strcmp(found->place[i].date, found->place[chosen->place].date) > 0))
+            chosen = best;
+    }
+    return chosen;
+}
+
+static bool is_point(const struct gt_stored_energy *entry, const struct gt_point *point)
+{
+    return !point || (entry->kernel && memcmp(entry->point.value, point->value,
+                                              entry->kernel->params * sizeof(*point->value)) == 0);
+}
+
+static void print_energy(FILE *out, const struct gt_energy *e)
+{
+    fprintf(out, "%.3f mJ +-%.1f %%, %.2f us, %.1f W", 1e3 * e->joules, 100 * e->error, e->us,
+            e->watts);
+    if (e->clock_mhz > 0)
+        fprintf(out, ", %.0f MHz", e->clock_mhz);
+}
+
+static void print_place(FILE *out, const struct gt_energy_place *place)
+{
+    char device[sizeof(place->device)];
+
+    gt_copy_clean(device, sizeof(device), place->device);
+    fprintf(out, "%s, driver %s, %s", device, place->driver, place->date);
+}
+
+size_t gt_stored_energies_print(const struct gt_stored_energies *found,
+                                const struct gt_point *point, enum gt_objective objective,
+                                FILE *out)
+{
+    size_t heading = SIZE_MAX, printed = 0;
+
+    for (size_t i = 0; i < found->entries; i++) {
+        const struct gt_stored_energy *entry = &found->entry[i];
+        struct gt_strbuf text = GT_STRBUF_INIT;
+
+        if (!is_point(entry, point))
+            continue;
+        if (heading != entry->place) {
+            heading = entry->place;
+            fputs("  ", out);
+            print_place(out, &found->place[heading]);
+            fputc('\n', out);
+        }
+        gt_point_format(&text, entry->kernel, &entry->point);
+        fprintf(out, "  %c ",
+                entry == gt_stored_energies_best(found, heading, objective) ? '*' : ' ');
+        print_energy(out, &entry->energy);
+        fprintf(out, "  %s\n", text.text);
+        gt_strbuf_release(&text);
+        printed++;
+    }
+    return printed;
+}
+
+/* The keys of a candidate and of where it was measured. */
+static void add_entry(cJSON *json, const struct gt_stored_energies *found,
+                      const struct gt_stored_energy *entry)
+{
+    const struct gt_record record = {json, NULL};
+    const struct gt_energy *e = &entry->energy;
+    struct gt_strbuf point = GT_STRBUF_INIT;
+
+    if (entry->kernel)
+        gt_point_format(&point, entry->kernel, &entry->point);
+    gt_record_text(&record, "device", found->place[entry->place].device);
+    gt_record_text(&record, "uuid", found->place[entry->place].uuid);
+    gt_record_text(&record, "driver", found->place[entry->place].driver);
+    gt_record_text(&record, "kernel", entry->kernel ? entry->kernel->name : GT_ENERGY_VENDOR);
+    gt_record_text(&record, "point", point.text);
+    gt_record_real(&record, "us", e->us, 3, true);
+    gt_record_real(&record, "joules", e->joules, 8, true);
+    gt_record_real(&record, "edp", e->us * e->joules, 6, true);
+    gt_record_real(&record, "error", e->error, 4, true);
+    gt_record_real(&record, "watts", e->watts, 1, true);
+    gt_record_real(&record, "clock_mhz", e->clock_mhz, 0, e->clock_mhz > 0);
+    gt_record_text(&record, "method", e->counted ? "counter" : "power");
+    gt_record_text(&record, "date", entry->date);
+    gt_strbuf_release(&point);
+}
+
+/* "time edp": by what a candidate is the best of its place. */
+static void add_best(cJSON *json, const struct gt_stored_energies *found,
+                     const struct gt_stored_energy *entry)
+{
+    char best[32] = "";
+    size_t length = 0;
+
+    for (int i = 0; i < GT_OBJECTIVES; i++)
+        if (gt_stored_energies_best(found, entry->place, (enum gt_objective)i) == entry)
+            length += (size_t)snprintf(best + length, sizeof(best) - length, "%s%s",
+                                       length ? " " : "", gt_objective_name((enum gt_objective)i));
+    cJSON_AddStringToObject(json, "best", best);
+}
+
+void gt_stored_energies_list(const struct gt_stored_energies *found, const struct gt_point *point,
+                             cJSON *json)
+{
+    cJSON *list = cJSON_AddArrayToObject(json, "energies");
+
+    for (size_t i = 0; i < found->entries; i++) {
+        cJSON *item;
+
+        if (!is_point(&found->entry[i], point))
+            continue;
+        item = cJSON_CreateObject();
+        cJSON_AddItemToArray(list, item);
+        add_entry(item, found, &found->entry[i]);
+        add_best(item, found, &found->entry[i]);
+    }
+}
+
+static double percent(double value, double of)
+{
+    return 100 * (value / of - 1);
+}
+
+/* cuBLASLt's answer in a place; NULL: it was not measured. */
+static const struct gt_stored_energy *vendor_of(const struct gt_stored_energies *found,
+                                                size_t place)
+{
+    for (size_t i = 0; i < found->entries; i++)
+        if (!found->entry[i].kernel && found->entry[i].place == place)
+            return &found->entry[i];
+    return NULL;
+}
+
+static void print_answer(FILE *out, const struct gt_stored_energies *found,
+                         const struct gt_stored_energy *best)
+{
+    const struct gt_stored_energy *fast = gt_stored_energies_best(found, best->place, GT_BY_TIME);
+    const struct gt_stored_energy *vendor = vendor_of(found, best->place);
+    struct gt_strbuf point = GT_STRBUF_INIT;
+
+    gt_point_format(&point, best->kernel, &best->point);
+    fprintf(out, "  kernel     %s\n  point      %s\n  energy     ", best->kernel->name, point.text);
+    print_energy(out, &best->energy);
+    fputs("\n  measured   ", out);
+    print_place(out, &found->place[best->place]);
+    fputc('\n', out);
+    if (fast == best)
+        fputs("  fastest    it is the fastest, too\n", out);
+    else
+        fprintf(out, "  fastest    against it %+.1f %% time, %+.1f %% energy: %s\n",
+                percent(best->energy.us, fast->energy.us),
+                percent(best->energy.joules, fast->energy.joules), fast->kernel->name);
+    if (vendor) {
+        fputs("  cuBLASLt   ", out);
+        print_energy(out, &vendor->energy);
+        fputc('\n', out);
+    }
+    for (size_t i = 0; i < found->places; i++)
+        if (i != best->place) {
+            fputs("  not taken  ", out);
+            print_place(out, &found->place[i]);
+            fputs(": energies of two devices or drivers are not compared\n", out);
+        }
+    gt_strbuf_release(&point);
+}
+
+static void add_answer(cJSON *json, const struct gt_stored_energies *found,
+                       const struct gt_stored_energy *best)
+{
+    const struct gt_stored_energy *fast = gt_stored_energies_best(found, best->place, GT_BY_TIME);
+    const struct gt_stored_energy *vendor = vendor_of(found, best->place);
+
+    add_entry(json, found, best);
+    cJSON_AddNumberToObject(json, "time", percent(best->energy.us, fast->energy.us));
+    cJSON_AddNumberToObject(json, "energy", percent(best->energy.joules, fast->energy.joules));
+    if (vendor) {
+        cJSON_AddNumberToObject(json, "cublas_us", vendor->energy.us);
+        cJSON_AddNumberToObject(json, "cublas_joules", vendor->energy.joules);
+    }
+}
+
+int gt_stored_energy_answer(const struct gt_cli *cli, const struct gt_energy_question *asked,
+                            enum gt_objective objective, cJSON *list, bool *answered,
+                            struct gt_err *err)
+{
+    struct gt_stored_energies found;
+    const struct gt_stored_energy *best;
+    cJSON *json = list ? cJSON_CreateObject() : NULL;
+    char problem[GT_PROBLEM_TEXT_MAX];
+    int rc = gt_stored_energies_read(&found, asked, err);
+
+    gt_problem_format(asked->problem, problem);
+    best = rc ? NULL : gt_stored_energies_choose(&found, objective);
+    *answered = best != NULL;
+    if (json) {
+        cJSON_AddItemToArray(list, json);
+        cJSON_AddStringToObject(json, "problem", problem);
+        cJSON_AddStringToObject(json, "objective", gt_objective_name(objective));
+        if (best)
+            add_answer(json, &found, best);
+    } else if (!rc) {
+        fprintf(cli->out, "%s by %s\n", problem, gt_objective_name(objective));
+        if (best)
+            print_answer(cli->out, &found, best);
+        else
+            fprintf(cli->out, "  none       no energy of it is stored for %s%ssm_%d in %s\n",
+                    asked->device ? asked->device : "", asked->device ? ", " : "", asked->cc,
+                    asked->path);
+    }
+    gt_stored_energies_release(&found);
+    return rc;
+}

@@ -1,0 +1,12 @@
+/* gpu_names.h - the arch of a GPU whose name somebody types. */
+#ifndef GT_GPU_NAMES_H
+#define GT_GPU_NAMES_H
+
+struct gt_err;
+
+/* Replaces a name such as "H100", "rtx 4090", "ada", "8.6" or "compute_86" by the arch, e.g.
+ * "sm_90"; any other text stays.  GT_ENOTFOUND with what to type where a name has several archs, or
+ * an older one than compilers of today support. */
+int gt_gpu_arch(const char **text, struct gt_err *err);
+
+#endif
