@@ -7,6 +7,7 @@ unset GEMMTUNE_DB
 # A tree with a few kernels, whose sets have one small problem each; in E4M3 cuBLASLt has an answer in nt alone.
 mkdir -p tree/{db/measured,db/shipped,configs/problems,configs/kernels,tests/cluster}
 ln -s "$ROOT/templates" "$ROOT/src" tree/
+ln -s "$ROOT/tests/python" tree/tests/
 ln -s "$ROOT"/configs/{devices,formulas} tree/configs/
 ln -s "$ROOT"/configs/kernels/{simt_naive,thin_mma,f32acc_warp,mma,wmma}.json tree/configs/kernels/
 ln -s "$ROOT/configs/problems/models.json" tree/configs/problems/
