@@ -9,8 +9,8 @@
  * the least paired median; a stable rule decides among equals, so that the same device gives the
  * same answer in every run.  The incumbent takes part in semi-final and final, however slow it was,
  * and in the play-off unless it lost the final clearly; it stays the winner if it ties, or if it
- * loses a contest of few rounds by no more than contests differ.  Where the finals are short, all go
- * to the final at once. */
+ * loses a contest of few rounds by no more than contests differ.  Where the finals are short, all
+ * go to the final at once. */
 #include "base/array.h"
 #include "base/err.h"
 #include "base/stats.h"
