@@ -349,6 +349,36 @@ static void test_near_winners_follow(void **state)
     close_bench(&arena.bench);
 }
 
+/* The winner of a near problem is not valid for this one.  It is adapted, and comes as early. */
+static void test_near_winners_are_adapted(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+    struct gt_table_row rows[2];
+    int of_14 = 0;
+
+    open_arena(&arena, s, "grid", "P=15,Q=0");
+    gt_kernel_free(arena.bench.kernel[0]);
+    arena.bench.kernel[0] = modelled_kernel(
+        s, "grid",
+        "\"constraints\": [{\"if\": \"128 * Q <= K\", \"why\": \"as many slices as k has\"}], ");
+    arena.list[0] = arena.bench.kernel[0];
+    arena.bench.options.budget.trials = 2;
+    for (int i = 0; i < 2; i++) {
+        rows[i] = arena.row;
+        rows[i].signature = arena.list[0]->signature;
+        rows[i].problem.m = 1024 << i;
+    }
+    rows[1].point = "P=14,Q=13"; /* 13 slices of 2048, here k is 1024 */
+    arena.shipped = (struct gt_table){.row = rows, .rows = 2};
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.first, 15 * SIDE);
+    for (int q = 0; q < SIDE; q++)
+        of_14 += arena.fake.seen[14 * SIDE + q];
+    assert_int_equal(of_14, 1);
+    close_bench(&arena.bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +394,7 @@ int main(void)
         WITH_FOLDER(test_it_stays_if_it_wins_on_a_hot_device),
         WITH_FOLDER(test_it_stays_if_few_rounds_show_little),
         WITH_FOLDER(test_near_winners_follow),
+        WITH_FOLDER(test_near_winners_are_adapted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
