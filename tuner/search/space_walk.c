@@ -1,4 +1,5 @@
-/* space_walk.c - walks through a kernel's parameters to its valid points, for space.c.
+/* space_walk.c - walks through a kernel's parameters to its valid points, for space.c and
+ * space_shares.c.
  *
  * Parameters are bound one after the other, in an order that prunes early (space_order.c).  A
  * constraint is checked as soon as all its parameters are bound, and a prefix that fails is not
@@ -34,6 +35,7 @@
 #define VISITS_PART  8         /* a part that took less than visits_most over this is too small; */
 #define VISITS_AIM   0.4       /* one is walked that should take this much of visits_most, */
 #define WIDENED_MOST 4         /* so many times */
+#define SHARED_FROM  2         /* shares are of the prefixes of depth / this many parameters */
 #define GIVEN_UP     1         /* what a walk of too many visits returns */
 #define LOOK_EVERY   8192      /* visits between two looks at the signals: 1 ms */
 
@@ -52,6 +54,9 @@ struct walk {
     double chance;       /* of each point: 1 if all are walked */
     double value_chance; /* of each value from level `thinned` on */
     size_t thinned;
+    /* the share of the prefixes of `share.level` parameters that is walked */
+    struct gt_walk_share share;
+    uint64_t prefixes; /* of so many parameters so far */
     /* the sample: reservoir sampling by skips (Li, ACM TOMS 20(4), 1994, algorithm L) */
     struct gt_random random;
     double weight;
@@ -207,6 +212,8 @@ static int descend(struct walk *walk, size_t level, bool doubt)
     struct gt_admitted admitted = {0, 0};
     int rc = GT_OK;
 
+    if (level == walk->share.level && walk->prefixes++ % walk->share.of != walk->share.number)
+        return GT_OK;
     if (level == walk->plan.depth)
         return arrive(walk, doubt);
     for (size_t i = 0; i < walk->space->kernel->param[param].count && !rc; i++) {
@@ -264,6 +271,7 @@ static int walk_once(struct walk *walk)
     walk->weight = 1;
     walk->seen = 0;
     walk->visits = 1; /* the prefix without a parameter */
+    walk->prefixes = 0;
     walk->space->count = 0;
     root = gt_verdicts_admit(walk->verdicts, 0, 0);
     return root.values ? descend(walk, 0, root.doubtful) : GT_OK;
@@ -336,27 +344,54 @@ static int explain_empty(const struct walk *walk)
                       kernel->name, problem, walk->space->device->name);
 }
 
-int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err)
+/* *walk is to be released also after a failure. */
+static int begin(struct walk *walk, struct gt_space *space, size_t limit,
+                 const struct gt_walk_share *share, struct gt_err *err)
 {
-    struct walk walk = {.space = space,
-                        .limit = limit,
-                        .err = err,
-                        .visits_most = limit < VISITS_MOST / VISITS_POINT ? limit * VISITS_POINT
-                                                                          : VISITS_MOST};
     int64_t facts[GT_MAX_SLOTS] = {0};
     int rc;
 
+    *walk = (struct walk){.space = space, .limit = limit, .chance = 1, .share = *share, .err = err};
     gt_facts_fill(space->problem, space->device, facts);
     space->cross_product = points_of(space->kernel, ~0ull);
-    rc = gt_walk_plan_init(&walk.plan, space->kernel, facts, err);
-    GT_STEP(rc, count_free(&walk));
-    GT_STEP(rc, gt_verdicts_new(&walk.verdicts, &walk.plan, facts, err));
+    rc = gt_walk_plan_init(&walk->plan, space->kernel, facts, err);
+    GT_STEP(rc, count_free(walk));
+    GT_STEP(rc, gt_verdicts_new(&walk->verdicts, &walk->plan, facts, err));
+    walk->share.level = walk->plan.depth / SHARED_FROM;
+    return rc;
+}
+
+static void release(struct walk *walk)
+{
+    gt_verdicts_free(walk->verdicts);
+    gt_walk_plan_release(&walk->plan);
+}
+
+int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err)
+{
+    struct walk walk;
+    int rc = begin(&walk, space, limit, &(struct gt_walk_share){.of = 1}, err);
+
+    walk.visits_most = limit < VISITS_MOST / VISITS_POINT ? limit * VISITS_POINT : VISITS_MOST;
     GT_STEP(rc, walk_all(&walk));
     if (!rc && !space->count)
         rc = explain_empty(&walk);
     space->estimated = walk.chance < 1;
     space->valid = (double)walk.seen / walk.chance;
-    gt_verdicts_free(walk.verdicts);
-    gt_walk_plan_release(&walk.plan);
+    release(&walk);
     return rc;
+}
+
+int gt_space_walk_share(struct gt_space *space, size_t limit, const struct gt_walk_share *share,
+                        bool *whole, struct gt_err *err)
+{
+    struct walk walk;
+    int rc = begin(&walk, space, limit, share, err);
+
+    walk.visits_most = share->visits;
+    GT_STEP(rc, walk_once(&walk));
+    *whole = rc == GT_OK;
+    space->valid = (double)walk.seen;
+    release(&walk);
+    return rc == GIVEN_UP ? GT_OK : rc;
 }
