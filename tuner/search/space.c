@@ -127,7 +127,7 @@ int gt_space_init_until(struct gt_space *space, const struct gt_kernel *kernel,
         if (kernel->param[i].count > UINT8_MAX + 1)
             return gt_err_set(err, GT_ERANGE, "%s: parameter %s has %zu values; at most 256",
                               kernel->path, kernel->param[i].name, kernel->param[i].count);
-    rc = gt_space_walk(space, limit ? limit : GT_SPACE_LIMIT, err);
+    rc = gt_space_walk_shared(space, limit ? limit : GT_SPACE_LIMIT, err);
     GT_STEP(rc, make_table(space, err));
     if (!rc)
         enter_walked(space);

@@ -1,4 +1,5 @@
-/* space_walk.c - walks through a kernel's parameters to its valid points, for space.c.
+/* space_walk.c - walks through a kernel's parameters to its valid points, for space.c and
+ * space_shares.c.
  *
  * Parameters are bound one after the other, in an order that prunes early (space_order.c).  A
  * constraint is checked as soon as all its parameters are bound, and a prefix that fails is not
@@ -8,8 +9,9 @@
  * A kernel without its bets may have 10^12 valid points (simt, at 4096^3).  A walk that visits more
  * than VISITS_MOST prefixes, or fewer if few points are wanted, begins again and, at its later
  * levels, follows each value only with some chance.  Every valid point then has the same chance to
- * be found, and how many are found says how many there are.  If none is found, valid points are
- * rare and more prefixes are visited, so that no kernel is lost for them. */
+ * be found, and how many are found says how many there are.  The first chance is a guess by how far
+ * the walk came; what it visits says which chance would use the visits.  If no point is found,
+ * valid points are rare and more prefixes are visited, so that no kernel is lost for them. */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -22,11 +24,18 @@
 
 #define SAMPLE_SEED 0x67656d6d74756e65ull /* of the sample kept of a space beyond the limit */
 
-#define VISITS_MOST  20000000  /* prefixes of one walk: 3 s on one core; */
+/* Spaces of 3 to 11 million points, such as those of simt where operands are not aligned, take 16
+ * to 57 million visits.  When a walk had 20 million, sweeps of such problems knew 5,000 to 40,000
+ * points with one or two neighbours each, and found nothing beside their first points. */
+#define VISITS_MOST  60000000  /* prefixes of one walk: 4 s on one core; */
 #define VISITS_POINT 100       /* so many for each point that is kept, if these are few */
 #define VISITS_EMPTY 100000000 /* up to this, a walk that found no point is repeated with */
 #define VISITS_MORE  10        /* so many times its visits */
 #define CHANCE_LEAST 1e-4      /* by which a walk that was given up lowers the chance of a point */
+#define VISITS_PART  8         /* a part that took less than visits_most over this is too small; */
+#define VISITS_AIM   0.4       /* one is walked that should take this much of visits_most, */
+#define WIDENED_MOST 4         /* so many times */
+#define SHARED_FROM  2         /* shares are of the prefixes of depth / this many parameters */
 #define GIVEN_UP     1         /* what a walk of too many visits returns */
 #define LOOK_EVERY   8192      /* visits between two looks at the signals: 1 ms */
 
@@ -45,6 +54,9 @@ struct walk {
     double chance;       /* of each point: 1 if all are walked */
     double value_chance; /* of each value from level `thinned` on */
     size_t thinned;
+    /* the share of the prefixes of `share.level` parameters that is walked */
+    struct gt_walk_share share;
+    uint64_t prefixes; /* of so many parameters so far */
     /* the sample: reservoir sampling by skips (Li, ACM TOMS 20(4), 1994, algorithm L) */
     struct gt_random random;
     double weight;
@@ -200,6 +212,8 @@ static int descend(struct walk *walk, size_t level, bool doubt)
     struct gt_admitted admitted = {0, 0};
     int rc = GT_OK;
 
+    if (level == walk->share.level && walk->prefixes++ % walk->share.of != walk->share.number)
+        return GT_OK;
     if (level == walk->plan.depth)
         return arrive(walk, doubt);
     for (size_t i = 0; i < walk->space->kernel->param[param].count && !rc; i++) {
@@ -233,32 +247,66 @@ static double progress(const struct walk *walk)
     return before;
 }
 
+/* Sets the chance of each point.  The later half of the levels is thinned, where most prefixes are;
+ * if that is not enough, more levels are. */
+static void set_chance(struct walk *walk, double chance)
+{
+    walk->chance = chance;
+    walk->value_chance = pow(chance, 1 / (double)(walk->plan.depth - walk->thinned));
+}
+
 /* After a walk that was given up: a smaller part, such that the next walk takes about half of
- * visits_most.  The later half of the levels is thinned, where most prefixes are; if that is not
- * enough, more levels are. */
+ * visits_most. */
 static void thin(struct walk *walk)
 {
     walk->thinned = walk->chance == 1 ? walk->plan.depth / 2 : walk->thinned / 2;
-    walk->chance *= fmax(progress(walk), CHANCE_LEAST) / 2;
-    walk->value_chance = pow(walk->chance, 1 / (double)(walk->plan.depth - walk->thinned));
+    set_chance(walk, walk->chance * fmax(progress(walk), CHANCE_LEAST) / 2);
+}
+
+static int walk_once(struct walk *walk)
+{
+    struct gt_admitted root;
+
+    walk->random.state = SAMPLE_SEED;
+    walk->weight = 1;
+    walk->seen = 0;
+    walk->visits = 1; /* the prefix without a parameter */
+    walk->prefixes = 0;
+    walk->space->count = 0;
+    root = gt_verdicts_admit(walk->verdicts, 0, 0);
+    return root.values ? descend(walk, 0, root.doubtful) : GT_OK;
+}
+
+/* After the walk of a part: of a larger one as long as the visits allow more.  The chance that was
+ * guessed may be a thousandth of that. */
+static int widen(struct walk *walk)
+{
+    int rc = GT_OK;
+
+    for (int i = 0; !rc && i < WIDENED_MOST && walk->chance < 1 &&
+                    walk->visits < walk->visits_most / VISITS_PART;
+         i++) {
+        const double done = walk->chance;
+        const double more = VISITS_AIM * (double)walk->visits_most / (double)walk->visits;
+
+        set_chance(walk, fmin(0.5, done * more));
+        rc = walk_once(walk);
+        if (rc == GIVEN_UP) {
+            set_chance(walk, done);
+            return walk_once(walk);
+        }
+    }
+    return rc;
 }
 
 /* Walks through all points, or through as large a part of them as visits_most allows. */
 static int walk_part(struct walk *walk)
 {
-    struct gt_admitted root;
     int rc = GIVEN_UP;
 
-    for (walk->chance = 1; rc == GIVEN_UP; rc == GIVEN_UP ? thin(walk) : (void)0) {
-        walk->random.state = SAMPLE_SEED;
-        walk->weight = 1;
-        walk->seen = 0;
-        walk->visits = 1; /* the prefix without a parameter */
-        walk->space->count = 0;
-        root = gt_verdicts_admit(walk->verdicts, 0, 0);
-        rc = root.values ? descend(walk, 0, root.doubtful) : GT_OK;
-    }
-    return rc;
+    for (walk->chance = 1; rc == GIVEN_UP; rc == GIVEN_UP ? thin(walk) : (void)0)
+        rc = walk_once(walk);
+    return rc ? rc : widen(walk);
 }
 
 /* The same, with more visits as long as none of the points in that part is valid. */
@@ -296,27 +344,54 @@ static int explain_empty(const struct walk *walk)
                       kernel->name, problem, walk->space->device->name);
 }
 
-int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err)
+/* *walk is to be released also after a failure. */
+static int begin(struct walk *walk, struct gt_space *space, size_t limit,
+                 const struct gt_walk_share *share, struct gt_err *err)
 {
-    struct walk walk = {.space = space,
-                        .limit = limit,
-                        .err = err,
-                        .visits_most = limit < VISITS_MOST / VISITS_POINT ? limit * VISITS_POINT
-                                                                          : VISITS_MOST};
     int64_t facts[GT_MAX_SLOTS] = {0};
     int rc;
 
+    *walk = (struct walk){.space = space, .limit = limit, .chance = 1, .share = *share, .err = err};
     gt_facts_fill(space->problem, space->device, facts);
     space->cross_product = points_of(space->kernel, ~0ull);
-    rc = gt_walk_plan_init(&walk.plan, space->kernel, facts, err);
-    GT_STEP(rc, count_free(&walk));
-    GT_STEP(rc, gt_verdicts_new(&walk.verdicts, &walk.plan, facts, err));
+    rc = gt_walk_plan_init(&walk->plan, space->kernel, facts, err);
+    GT_STEP(rc, count_free(walk));
+    GT_STEP(rc, gt_verdicts_new(&walk->verdicts, &walk->plan, facts, err));
+    walk->share.level = walk->plan.depth / SHARED_FROM;
+    return rc;
+}
+
+static void release(struct walk *walk)
+{
+    gt_verdicts_free(walk->verdicts);
+    gt_walk_plan_release(&walk->plan);
+}
+
+int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err)
+{
+    struct walk walk;
+    int rc = begin(&walk, space, limit, &(struct gt_walk_share){.of = 1}, err);
+
+    walk.visits_most = limit < VISITS_MOST / VISITS_POINT ? limit * VISITS_POINT : VISITS_MOST;
     GT_STEP(rc, walk_all(&walk));
     if (!rc && !space->count)
         rc = explain_empty(&walk);
     space->estimated = walk.chance < 1;
     space->valid = (double)walk.seen / walk.chance;
-    gt_verdicts_free(walk.verdicts);
-    gt_walk_plan_release(&walk.plan);
+    release(&walk);
     return rc;
+}
+
+int gt_space_walk_share(struct gt_space *space, size_t limit, const struct gt_walk_share *share,
+                        bool *whole, struct gt_err *err)
+{
+    struct walk walk;
+    int rc = begin(&walk, space, limit, share, err);
+
+    walk.visits_most = share->visits;
+    GT_STEP(rc, walk_once(&walk));
+    *whole = rc == GT_OK;
+    space->valid = (double)walk.seen;
+    release(&walk);
+    return rc == GIVEN_UP ? GT_OK : rc;
 }

@@ -9,6 +9,25 @@
  * On failure the caller releases the space. */
 int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err);
 
+/* One of several shares of a walk, of nearly the same size. */
+struct gt_walk_share {
+    size_t number, of;
+    uint64_t visits; /* the most that it may take */
+    size_t level;    /* set by the walk */
+};
+
+/* Fills index, count and valid with the points of a share, a sample if there are more than limit.
+ * *whole: the visits sufficed; else the space holds only some of them.  No point is no error. */
+int gt_space_walk_share(struct gt_space *space, size_t limit, const struct gt_walk_share *share,
+                        bool *whole, struct gt_err *err);
+
+/* space_shares.c */
+
+/* As gt_space_walk, in threads where the space is large and many points are wanted. */
+int gt_space_walk_shared(struct gt_space *space, size_t limit, struct gt_err *err);
+
+/* space_order.c */
+
 /* Fills order[0..params): first the parameters that constraints depend on (need[c]: those of
  * constraint c), in the order in which to bind them, then the others.  Returns how many are of the
  * first kind.  facts: slots of problem and device. */

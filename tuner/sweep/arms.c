@@ -40,6 +40,7 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct
     arm->space = found.space;
     arm->list = found.list;
     arm->listed = found.listed;
+    arm->described = found.described;
     arm->predicted_us = found.listed ? found.list[0].us : 0;
     arm->random = found.random;
     race->result->points += arm->space.valid;
@@ -193,6 +194,7 @@ void gt_sweep_close_arms(struct gt_race *race)
         gt_strategy_free(race->arm[i].strategy);
         gt_space_release(&race->arm[i].space);
         free(race->arm[i].list);
+        free(race->arm[i].described);
         free(race->arm[i].retry);
         free(race->arm[i].reuse);
     }

@@ -1,5 +1,5 @@
 /* scout.c - finds the valid points of each kernel for a problem and ranks them by the predictor, in
- * threads: 0.5 to 3 s of a core for a kernel, for which neither the GPU nor the compilers wait if
+ * threads: 0.5 to 5 s of a core for a kernel, for which neither the GPU nor the compilers wait if
  * it is done while the two problems before are at work. */
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SPACE_BYTES 1.2e8 /* for the points of all kernels; a larger space is sampled */
-#define POINT_BYTES 14    /* of a point beside its parameters: look-up table, time */
+#define SPACE_BYTES 3e8 /* for the points of all kernels; a larger space is sampled */
+#define POINT_BYTES 14  /* of a point beside its parameters: look-up table, time */
 
 /* Threads that find the points of all kernels of a sweep. */
 struct gt_scouts {
@@ -57,6 +57,7 @@ static int explore(struct gt_scout *scout)
                                   limit_of(scouts, scout->kernel), scouts->signals, &scout->why);
 
     found->random = (struct gt_random){scouts->seed};
+    GT_STEP(rc, gt_sweep_describe(&found->space, &found->described, &scout->why));
     return rc ? rc
               : gt_sweep_predict(&found->space, &found->random, &found->list, &found->listed,
                                  &scout->why);
@@ -95,6 +96,7 @@ void gt_scouted_release(struct gt_scouted *found)
 {
     gt_space_release(&found->space);
     free(found->list);
+    free(found->described);
     *found = (struct gt_scouted){.list = NULL};
 }
 

@@ -33,6 +33,7 @@ struct gt_scouted {
     struct gt_space space;
     struct gt_ranked *list;
     size_t listed;
+    size_t *described;       /* a point for each seed of the description, or SIZE_MAX */
     struct gt_random random; /* what the ranking has left of the seed's random numbers */
 };
 
@@ -50,6 +51,7 @@ struct gt_arm {
     struct gt_space space;
     struct gt_ranked *list; /* the ranking, until the arm has its strategy */
     size_t listed;
+    size_t *described; /* likewise */
     struct gt_random random;
     struct gt_strategy *strategy;
     struct gt_trial_key key; /* all but the point */
@@ -344,6 +346,12 @@ float gt_sweep_expect(void *arm, size_t point);
  * with most defaults.  Points without a prediction are left out.  *list is malloc'ed. */
 int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
                      struct gt_ranked **list, size_t *count, struct gt_err *err);
+
+/* described.c */
+
+/* For each seed of the description the point that has its values, and the most defaults among its
+ * other parameters; SIZE_MAX: no such point is valid.  *described is malloc'ed. */
+int gt_sweep_describe(const struct gt_space *space, size_t **described, struct gt_err *err);
 
 /* scout.c */
 

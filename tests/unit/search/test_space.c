@@ -159,6 +159,31 @@ static void test_a_large_space(void **state)
     gt_kernel_free(kernel);
 }
 
+/* All valid points lie behind the first of 4096 prefixes, so that a walk that is given up among
+ * them seems to have come no way at all.  It must not end with a handful of points for that. */
+static void test_points_behind_one_prefix(void **state)
+{
+    struct search *s = *state;
+    /* clang-format off */
+    struct gt_kernel *kernel = search_kernel(
+        s, "corner", "+ P + Q + R + S + T + U + V + W",
+        "\"params\": [" PARAM("P", 0, SIXTEEN) "," PARAM("Q", 0, SIXTEEN) ","
+        PARAM("R", 0, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) ","
+        PARAM("U", 1, SIXTEEN) "," PARAM("V", 1, SIXTEEN) "," PARAM("W", 1, SIXTEEN) "], "
+        "\"constraints\": [{\"if\": \"P == 0\", \"why\": \"-\"},"
+        "{\"if\": \"Q == 0\", \"why\": \"-\"}, {\"if\": \"R == 0\", \"why\": \"-\"},"
+        PAIR("S", "T") "," PAIR("U", "V") ", {\"if\": \"W >= 0\", \"why\": \"-\"}], " LAUNCH);
+    /* clang-format on */
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 1000, &s->err));
+    assert_true(space.estimated);
+    assert_int_equal(space.count, 1000);
+    assert_true(space.valid > 0.8 * 0x1p18 && space.valid < 1.25 * 0x1p18);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
 /* One point of 16^5 is valid, and few are wanted: a walk of a part finds none, and all are walked.
  */
 static void test_a_rare_point(void **state)
@@ -410,12 +435,19 @@ static void test_a_signal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_brute_force),          WITH_FOLDER(test_the_order_is_stable),
-        WITH_FOLDER(test_the_sample_is_even),   WITH_FOLDER(test_a_large_space),
-        WITH_FOLDER(test_a_rare_point),         WITH_FOLDER(test_without_bets),
-        WITH_FOLDER(test_neighbours),           WITH_FOLDER(test_nothing_is_valid),
-        WITH_FOLDER(test_a_failing_expression), WITH_FOLDER(test_a_list),
-        WITH_FOLDER(test_no_parameters),        WITH_FOLDER(test_a_signal),
+        WITH_FOLDER(test_brute_force),
+        WITH_FOLDER(test_the_order_is_stable),
+        WITH_FOLDER(test_the_sample_is_even),
+        WITH_FOLDER(test_a_large_space),
+        WITH_FOLDER(test_points_behind_one_prefix),
+        WITH_FOLDER(test_a_rare_point),
+        WITH_FOLDER(test_without_bets),
+        WITH_FOLDER(test_neighbours),
+        WITH_FOLDER(test_nothing_is_valid),
+        WITH_FOLDER(test_a_failing_expression),
+        WITH_FOLDER(test_a_list),
+        WITH_FOLDER(test_no_parameters),
+        WITH_FOLDER(test_a_signal),
         WITH_FOLDER(test_shipped_kernels),
     };
 

@@ -290,6 +290,39 @@ static void test_it_stays_if_it_wins_on_a_hot_device(void **state)
     close_bench(&arena.bench);
 }
 
+/* One point is 0.7 % faster than the answer in every contest, and the others are far slower.  A
+ * launch takes a fifth of a second, so that contests have the fewest rounds. */
+static double barely_faster(const struct gt_candidate *candidate)
+{
+    if (is_point(candidate, 3, 3))
+        return 0.993 * 2e5;
+    return is_point(candidate, 6, 11) ? 2e5 : 3e5;
+}
+
+/* A gap that is no larger than gaps of two contests differ needs many rounds: here there is no time
+ * for them, and the answer stays.  With many rounds the faster point takes its place. */
+static void test_it_stays_if_few_rounds_show_little(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=6,Q=11");
+    arena.fake.us_of = barely_faster;
+    arena.fake.spread = 0.002;
+    arena.fake.ops.now = trial_clock;
+    arena.bench.options.strategy = "exhaustive";
+    arena.bench.options.budget = (struct gt_budget){.seconds = 0.2};
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.seen[3 * SIDE + 3], 1);
+    assert_in_range(arena.bench.result.row[0].trial.samples, 7, 20);
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=6,Q=11");
+    arena.bench.options.budget = (struct gt_budget){.trials = SIDE * SIDE};
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_in_range(arena.bench.result.row[0].trial.samples, 21, 1000);
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=3,Q=3");
+    close_bench(&arena.bench);
+}
+
 /* The winner of a near problem of another kernel comes right behind the answer, before any point
  * that a strategy chooses. */
 static void test_near_winners_follow(void **state)
@@ -316,6 +349,36 @@ static void test_near_winners_follow(void **state)
     close_bench(&arena.bench);
 }
 
+/* The winner of a near problem is not valid for this one.  It is adapted, and comes as early. */
+static void test_near_winners_are_adapted(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+    struct gt_table_row rows[2];
+    int of_14 = 0;
+
+    open_arena(&arena, s, "grid", "P=15,Q=0");
+    gt_kernel_free(arena.bench.kernel[0]);
+    arena.bench.kernel[0] = modelled_kernel(
+        s, "grid",
+        "\"constraints\": [{\"if\": \"128 * Q <= K\", \"why\": \"as many slices as k has\"}], ");
+    arena.list[0] = arena.bench.kernel[0];
+    arena.bench.options.budget.trials = 2;
+    for (int i = 0; i < 2; i++) {
+        rows[i] = arena.row;
+        rows[i].signature = arena.list[0]->signature;
+        rows[i].problem.m = 1024 << i;
+    }
+    rows[1].point = "P=14,Q=13"; /* 13 slices of 2048, here k is 1024 */
+    arena.shipped = (struct gt_table){.row = rows, .rows = 2};
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.first, 15 * SIDE);
+    for (int q = 0; q < SIDE; q++)
+        of_14 += arena.fake.seen[14 * SIDE + q];
+    assert_int_equal(of_14, 1);
+    close_bench(&arena.bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -329,7 +392,9 @@ int main(void)
         WITH_FOLDER(test_it_stays_if_nothing_is_faster),
         WITH_FOLDER(test_it_stays_if_it_ties),
         WITH_FOLDER(test_it_stays_if_it_wins_on_a_hot_device),
+        WITH_FOLDER(test_it_stays_if_few_rounds_show_little),
         WITH_FOLDER(test_near_winners_follow),
+        WITH_FOLDER(test_near_winners_are_adapted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
