@@ -7,8 +7,9 @@
  * on the host's clock; a product's time is the device's own; their product is its energy.
  *
  * An H200's counter is renewed every 100 ms and seems to count the mean power of the last second:
- * what was read 0.7 s after a pause was up to 10 % too low and climbed.  So the device is heated
- * for longer than that, and the count goes on until a stretch of it has a small bound of its error.
+ * the halves of readings that began 0.7 s after a pause differed by 10 to 20 %, as they then would.
+ * So the device is heated for longer than that, and the count goes on until a stretch of it has a
+ * small bound of its error.
  *
  * The bound of the error is the sum of what each cause can do: the renewals fell somewhere between
  * two looks at the counter; the counter has steps (the common divisor of those seen); its lag may
