@@ -266,6 +266,7 @@ TUNE_SRC := \
 	tuner/measure/cmd_energy.c \
 	tuner/measure/cmd_energy_costs.c \
 	tuner/measure/cmd_energy_items.c \
+	tuner/measure/cmd_energy_rows.c \
 	tuner/measure/cmd_ladder.c \
 	tuner/commands/cmd_learn.c \
 	tuner/commands/cmd_learn_report.c \

@@ -329,9 +329,21 @@ struct gt_energy_row {
     struct gt_energy energy;
     const char *device, *uuid, *problem, *date; /* date: "2026-01-31T12:00:00Z" */
     int cc, driver;
-    bool best[GT_OBJECTIVES]; /* of its device and problem */
+    /* Of its device and problem.  tie: the bounds of the errors do not tell it apart from the
+     * least, or another one from it, which is the least.  best: the least, or of a tie the fastest.
+     */
+    bool best[GT_OBJECTIVES], tie[GT_OBJECTIVES];
 };
 #define GT_ENERGY_VENDOR "cublaslt"
+
+/* The objectives by which a row is the best: "time edp"; those by which it is one of a tie:
+ * "energy=".
+ */
+#define GT_ENERGY_BEST_MAX 32
+void gt_energy_best(const struct gt_energy_row *row, char text[GT_ENERGY_BEST_MAX]);
+
+/* Whether the first takes less than the second, whatever their errors are within the bounds. */
+bool gt_energy_less(const struct gt_energy *a, const struct gt_energy *b);
 
 /* Stores it in place of an earlier one of the same device, problem and candidate; of the key,
  * device and problem are used. */

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "problem/device.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const objective_names[GT_OBJECTIVES] = {"time", "energy", "edp"};
@@ -21,6 +22,23 @@ enum gt_objective gt_objective_parse(const char *name)
         if (strcmp(name, objective_names[i]) == 0)
             return (enum gt_objective)i;
     return GT_BY_TIME;
+}
+
+void gt_energy_best(const struct gt_energy_row *row, char text[GT_ENERGY_BEST_MAX])
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < GT_OBJECTIVES; i++)
+        if (row->best[i] || row->tie[i])
+            length +=
+                (size_t)snprintf(text + length, GT_ENERGY_BEST_MAX - length, "%s%s%s",
+                                 length ? " " : "", objective_names[i], row->tie[i] ? "=" : "");
+}
+
+bool gt_energy_less(const struct gt_energy *a, const struct gt_energy *b)
+{
+    return a->joules * (1 + a->error) < b->joules * (1 - b->error);
 }
 
 int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
@@ -51,24 +69,43 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
     return gt_query_insert(&q, &id);
 }
 
+/* In what follows, `near_...` is 1 where the bounds of the errors overlap with those of the least;
+ * times have no bound here. */
+#define NEAR(value)                                          \
+    value " * (1 - error) <= first_value(" value             \
+          " * (1 + error)) OVER (PARTITION BY device, uuid," \
+          " driver, problem ORDER BY " value ") AS near_" value
+#define TIE(value)    " near_" value " AND sum(near_" value ") OVER place > 1"
+#define CHOSEN(value) " near_" value " AND us = min(iif(near_" value ", us, NULL)) OVER place"
+
 int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err)
 {
-    struct gt_query q =
-        gt_query(store, "read energies",
-                 "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts,"
-                 " clock_mhz, counted, by_time, by_energy, by_edp, driver, (SELECT d.cc FROM"
-                 " device AS d WHERE (d.name, d.uuid, d.driver) = (objective.device,"
-                 " objective.uuid, objective.driver)), (SELECT e.signature FROM energy AS e"
-                 " JOIN device AS d ON d.id = e.device JOIN problem AS p ON p.id = e.problem"
-                 " WHERE (d.name, d.uuid, d.driver, p.text, e.kernel, e.point, e.us, e.joules) ="
-                 " (objective.device, objective.uuid, objective.driver, objective.problem,"
-                 " objective.kernel, objective.point, objective.us, objective.joules))"
-                 " FROM objective WHERE"
-                 " (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
-                 " AND (?4 IS NULL OR problem = ?4)"
-                 " ORDER BY device, uuid, driver, problem, us, kernel, point",
-                 err);
+    struct gt_query q = gt_query(
+        store, "read energies",
+        "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts,"
+        " clock_mhz, counted, by_time," CHOSEN("joules") "," CHOSEN("edp") ", 0," TIE(
+            "joules") "," TIE("edp") ", driver, (SELECT d.cc FROM"
+                                     " device AS d WHERE (d.name, d.uuid, d.driver) = "
+                                     "(found.device,"
+                                     " found.uuid, found.driver)), (SELECT e.signature FROM energy "
+                                     "AS e"
+                                     " JOIN device AS d ON d.id = e.device JOIN problem AS p ON "
+                                     "p.id = e.problem"
+                                     " WHERE (d.name, d.uuid, d.driver, p.text, e.kernel, e.point, "
+                                     "e.us, e.joules) ="
+                                     " (found.device, found.uuid, found.driver, found.problem,"
+                                     " found.kernel, found.point, found.us, found.joules))"
+                                     " FROM (SELECT *, " NEAR("joules") ", " NEAR(
+                                         "edp") " FROM objective WHERE"
+                                                " (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, "
+                                                "?3))"
+                                                " AND (?4 IS NULL OR problem = ?4)) AS found"
+                                                " WINDOW place AS (PARTITION BY device, uuid, "
+                                                "driver, problem)"
+                                                " ORDER BY device, uuid, driver, problem, us, "
+                                                "kernel, point",
+        err);
 
     if (device) {
         gt_store_bind(q.s, 1, device->name);
@@ -90,12 +127,14 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
                                                .watts = sqlite3_column_double(q.s, 9),
                                                .clock_mhz = sqlite3_column_double(q.s, 10),
                                                .counted = sqlite3_column_int(q.s, 11) != 0},
-                                    .driver = sqlite3_column_int(q.s, 15),
-                                    .cc = sqlite3_column_int(q.s, 16),
-                                    .signature = gt_store_text(q.s, 17)};
+                                    .driver = sqlite3_column_int(q.s, 18),
+                                    .cc = sqlite3_column_int(q.s, 19),
+                                    .signature = gt_store_text(q.s, 20)};
 
-        for (int i = 0; i < GT_OBJECTIVES; i++)
+        for (int i = 0; i < GT_OBJECTIVES; i++) {
             row.best[i] = sqlite3_column_int(q.s, 12 + i) != 0;
+            row.tie[i] = sqlite3_column_int(q.s, 12 + GT_OBJECTIVES + i) != 0;
+        }
         q.code = gt_store_whole(store, err);
         GT_STEP(q.code, visit(context, &row, err));
     }

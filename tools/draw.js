@@ -44,3 +44,13 @@ function draw_curves() {
     put(out, "text", { x: x + 30, y }, name);
   });
 }
+/* The chart of the page's section, of page_energy.js. */
+function draw_power() {
+  const out = begin(920, 500);
+  power_chart(box, pairs_of(by_problem()), 888);
+  take(out, 16, 54);
+  [["ours", "gemmtune"], ["base", "cuBLASLt's best answer"]].forEach(([kind, name], i) => {
+    put(out, "circle", { class: kind, cx: 30 + 200 * i, cy: 480, r: 5 });
+    put(out, "text", { x: 44 + 200 * i, y: 484 }, name);
+  });
+}

@@ -20,6 +20,14 @@ struct gt_baseline {
     double err_u; /* its measured error, as for trials */
 };
 
+/* How a product's energy is to be measured: for so long at least, after heating for 2.4 times that,
+ * until the bound of the error is so, and no longer than so many seconds in all. */
+struct gt_energy_wish {
+    double seconds;
+    double error;  /* relative */
+    double most_s; /* 0: no such limit */
+};
+
 /* What a product costs (tuner/timing/energy.h). */
 struct gt_energy {
     double us;        /* its time in the same run */

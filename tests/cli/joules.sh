@@ -13,7 +13,7 @@ sed -E '/"problem"/ { s/28672/32/; s/8192/24/g; s/1864/20/g; s/4096/16/g; s/2048
     "$ROOT/configs/problems/energy.json" > tree/configs/problems/energy.json
 grep -oE '"problem": "[^"]*"' tree/configs/problems/energy.json
 export GEMMTUNE_DATA=$PWD/tree TUNE
-SWEEP=6 METER=12s tree/tools/energy stub stub.db --seconds 0.1 --entries 3 --within 1000 --slower 200 > lines
+SWEEP=6 METER=15s tree/tools/energy stub stub.db --seconds 0.1 --entries 3 --within 1000 --slower 200 > lines
 table=tree/db/measured/stub-energy.csv
 cut -d, -f1,2 "$table"
 # What is printed for each problem, and the figures: the device draws 360 to 600 W, cuBLASLt's answer 600.
@@ -24,14 +24,40 @@ sed -E 's/"[^"]*"//g' "$table" | awk -F, '
     { error = $at["error"]; cublas_error = $at["cublas_error"]
       if (off($at["watts"], 360, 600, error) || off($at["cublas_watts"], 600, 600, cublas_error) ||
           off($at["joules"], $at["watts"] * $at["us"] * 1e-6, $at["watts"] * $at["us"] * 1e-6, 0.001) ||
-          off($at["cublas_us"], 600, 600, 0.01 + cublas_error) || $at["time"] < 0 || $at["energy"] > 0 ||
+          off($at["cublas_us"], 600, 600, 0.01 + cublas_error) || $at["time"] + 0 < 0 || $at["energy"] + 0 > 0 ||
+          $at["saving_joules"] * (1 + $at["saving_error"]) > $at["joules"] * (1 - error) ||
           $at["entries"] < 1 || $at["clock_mhz"] != 1000) print "wrong: " $0 }'
-# A table is not replaced where a problem is missing, or where there is no GPU.
-sed -i '$ d; s/8x8x8/4x4x4/' "$table"
+# The same from the database, without a GPU.  What was not measured is named, and the others are in the table: of those
+# where a quarter of the energy is told apart from all of it, the saving.  It is not replaced where there is no GPU
+# or no meter.
+cp "$table" all.csv
+GEMMTUNE_LIBCUDA=$PWD/none tree/tools/energy stub stub.db --stored --slower 200 | tail -n 1
+cmp "$table" all.csv && echo "the same"
+python3 - << 'END'
+import shutil, sqlite3
+shutil.copy("stub.db", "some.db")
+base = sqlite3.connect("some.db")
+base.execute("DELETE FROM energy WHERE problem = (SELECT id FROM problem WHERE text LIKE '8x8x8:f16%')")
+base.execute("DELETE FROM energy WHERE kernel = 'cublaslt' AND problem = (SELECT id FROM problem WHERE text LIKE '8x8x8:bf16%')")
+base.execute("UPDATE energy SET joules = joules / 4, error = iif((SELECT text FROM problem WHERE id = problem) LIKE '%f32%', 0.001, 9)"
+             " WHERE us > 1.001 * (SELECT min(us) FROM energy AS e WHERE e.problem = energy.problem)")
+base.execute("DELETE FROM meta")
+base.commit()
+END
+tree/tools/energy stub some.db --stored --slower 200 2>&1 >lines | sed 's/^/! /'
+sed -E 's/"[^"]*"//g' "$table" | awk -F, 'NR > 1 && ($13 != "") != ($3 > 1 && $2 ~ /f32/)'
 before=$(cat "$table")
 STUB_METER=none SWEEP=6 tree/tools/energy stub stub.db 2>&1 | tail -n 1
 GEMMTUNE_LIBCUDA=$PWD/none tree/tools/energy stub stub.db 2>&1 | grep -c 'CUDA driver'
 [[ $before == "$(cat "$table")" ]] && echo "left alone"
+t energy --shape 24x24x24 --stored --db stub.db
+t energy --shape 24x24x24 --stored --db none.db
+# Of products of 20 us more are queued than the driver takes; a worker that stalls costs its problem's share.
+short=(--db stub.db --entries 1 --seconds 0.1 --slower 200 -q)
+STUB_PRODUCT_US=20 STUB_CUBLASLT_US=20 timeout 60 "$TUNE" energy --shape 8x8x8:bf16 "${short[@]}" --budget 6s | grep -c ' mJ '
+SECONDS=0
+STUB_METER_US=100000000 "$TUNE" energy --shape 8x8x8:bf16 --shape 8x8x8:f16 "${short[@]}" --budget 4s 2>&1 >lines | sed -E 's/in [0-9.]+ s/in N s/'
+((SECONDS < 30)) || echo "it took $SECONDS s"
 tree/tools/energy 2>&1
 t energy --shape 8x8x8 --budget 500
 t energy --shape 8x8x8 --budget 60s/problem
@@ -48,8 +74,10 @@ rows, same = list(csv.DictReader(open("all.csv"))), json.load(open("all.json"))
 print(same["format"], len(rows) == len(same["rows"]) > 19)
 print("the same in both:", all(str(j.get(key, "")) == c[key] or float(j[key]) == float(c[key]) for c, j in zip(rows, same["rows"]) for key in c))
 for by, value in (("time", "us"), ("energy", "joules"), ("edp", "edp")):
-    best = {(r["device"], r["problem"]): float(r[value]) for r in rows if by in r["best"].split()}
-    print(by, len(best), all(best[r["device"], r["problem"]] <= float(r[value]) for r in rows))
+    best = {(r["device"], r["problem"]): r for r in rows if {by, by + "="} & set(r["best"].split())}
+    low = lambda r: float(r[value]) * (1 - (by != "time") * float(r["error"]))
+    high = lambda r: float(r[value]) * (1 + (by != "time") * float(r["error"]))
+    print(by, len(best), all(low(best[r["device"], r["problem"]]) <= high(r) for r in rows))
 print("sides:", sorted({r["kernel"] == "cublaslt" for r in rows}), "edp:", all(abs(float(r["edp"]) - float(r["us"]) * float(r["joules"])) < 1e-2 for r in rows))
 END
 "$TUNE" export --db stub.db --format energy --objective energy -q | wc -l

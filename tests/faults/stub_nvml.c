@@ -2,13 +2,16 @@
  * power cap.
  *
  * Its meters read what the stub driver draws (stub_power.c), if that runs in real time
- * (STUB_PACED); else there are none.  They behave as NVML's do: STUB_RENEWED_US  (20000) both are
- * renewed every so often and stand still in between STUB_LAG_US      (0) what they then tell is so
- * old STUB_STEP_MJ     (1) the counter goes by so many millijoules STUB_STANDS      (0) after its
- * first reading it stands still for so many renewals STUB_MEAN_US     (1e6) the power is the mean
- * of so long STUB_METER_US    (0) reading one takes so long STUB_SKEW        (0) per cent by which
- * the counter counts too much STUB_METER=power: there is no counter; none: neither that nor the
- * power is told. */
+ * (STUB_PACED); else there are none.  They behave as NVML's do:
+ *   STUB_RENEWED_US    (20000) both are renewed every so often and stand still in between
+ *   STUB_LAG_US        (0) what they then tell is so old
+ *   STUB_STEP_MJ       (1) the counter goes by so many millijoules
+ *   STUB_STANDS        (0) after its first reading it stands still for so many renewals
+ *   STUB_COUNT_MEAN_US (0) it counts the mean power of so long, as an H200's seems to
+ *   STUB_MEAN_US       (1e6) the power is the mean of so long
+ *   STUB_METER_US      (0) reading one takes so long
+ *   STUB_SKEW          (0) per cent by which the counter counts too much
+ *   STUB_METER         power: there is no counter; none: neither that nor the power is told */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +20,8 @@
 #include <unistd.h>
 
 #include "cuda/cuda_api.h"
+
+#define MOMENTS 200 /* of a mean */
 
 #define nvmlPrototype(field, symbol, parameters) int stub_##field parameters __asm__(symbol);
 GT_NVML_MAP(nvmlPrototype)
@@ -100,11 +105,22 @@ static double renewed_us(void)
     return (renewal - 1e-5 * fmod(renewal * 617, 1000)) * every;
 }
 
+/* What the mean power of so long adds up to: the mean of what was used until each moment of it. */
+static double smoothed_joules(double at_us, double mean_us)
+{
+    double sum = 0;
+
+    for (int i = 0; i < MOMENTS; i++)
+        sum += joules(at_us - mean_us * (i + 0.5) / MOMENTS);
+    return sum / MOMENTS;
+}
+
 int stub_DeviceGetEnergy(void *handle, unsigned long long *millijoules)
 {
     static double first_us;
     const double every = number("STUB_RENEWED_US", 20000), step = number("STUB_STEP_MJ", 1);
-    double at_us;
+    const double mean_us = number("STUB_COUNT_MEAN_US", 0);
+    double at_us, used;
 
     (void)handle;
     if (lacks("counter"))
@@ -113,9 +129,10 @@ int stub_DeviceGetEnergy(void *handle, unsigned long long *millijoules)
     first_us = first_us > 0 ? first_us : at_us;
     if (at_us <= first_us + every * number("STUB_STANDS", 0))
         at_us = first_us;
+    at_us -= number("STUB_LAG_US", 0);
+    used = mean_us > 0 ? smoothed_joules(at_us, mean_us) : joules(at_us);
     *millijoules =
-        (unsigned long long)(step * floor(1e3 * joules(at_us - number("STUB_LAG_US", 0)) *
-                                          (1 + 0.01 * number("STUB_SKEW", 0)) / step));
+        (unsigned long long)(step * floor(1e3 * used * (1 + 0.01 * number("STUB_SKEW", 0)) / step));
     return 0;
 }
 

@@ -1,12 +1,12 @@
 /* stub_power.c - part of the stub driver (stub_cuda.c): its clock, and the power that it draws.
  *
  * Without STUB_PACED the clock is virtual: work advances it at once and nobody waits.  With it the
- * device is as a real one: launches are queued (1024 of them, then the host waits), each begins
- * when the one before has ended but not before it was launched, and whoever waits for an event
- * waits. What the host is late with is a gap, in which the device draws STUB_IDLE_WATTS (75); while
- * it works it draws STUB_WATTS (500), a product of a candidate less by up to STUB_WATTS_SPREAD per
- * cent, as the hash of its source has it.  STUB_PRODUCT_US is what a candidate's product takes at
- * the whole peak.  stub_nvml.c asks for the joules. */
+ * device is as a real one: launches are queued (1024 of them or STUB_QUEUED, then the host waits),
+ * each begins when the one before has ended but not before it was launched, and whoever waits for
+ * an event waits. What the host is late with is a gap, in which the device draws STUB_IDLE_WATTS
+ * (75); while it works it draws STUB_WATTS (500), a product of a candidate less by up to
+ * STUB_WATTS_SPREAD per cent, as the hash of its source has it.  STUB_PRODUCT_US is what a
+ * candidate's product takes at the whole peak.  stub_nvml.c asks for the joules. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
@@ -14,7 +14,7 @@
 
 #include "stub_device.h"
 
-#define QUEUED 1024
+#define QUEUED 1024 /* at most */
 
 double stub_joules(double at_us);
 
@@ -81,6 +81,7 @@ void stub_wait(double until_us)
 
 void stub_pass(double us, double share)
 {
+    const unsigned long queued = (unsigned long)stub_setting("STUB_QUEUED", QUEUED);
     double from_us, full = 0;
 
     if (!stub_setting("STUB_PACED", 0)) {
@@ -94,7 +95,7 @@ void stub_pass(double us, double share)
     stub_device.now_us = from_us + us;
     if (us > 0) {
         add_span(from_us, stub_device.now_us, share * (double)stub_setting("STUB_WATTS", 500));
-        full = ends[launched % QUEUED];
+        full = launched < queued ? 0 : ends[(launched - queued) % QUEUED];
         ends[launched++ % QUEUED] = stub_device.now_us;
     }
     pthread_mutex_unlock(&lock);

@@ -233,17 +233,19 @@ int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *da
     return GT_OK;
 }
 
-int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry, double seconds,
-                    struct gt_energy *energy, struct gt_err *err)
+int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry,
+                    const struct gt_energy_wish *wish, struct gt_energy *energy, struct gt_err *err)
 {
     (void)bench;
     if (told("energy_fails"))
         return gt_err_set(err, GT_ENOTFOUND, "planted: no meter");
     if (told("energy_dies"))
         abort();
+    if (told("energy_hangs"))
+        pause();
     if (told("energy_faults"))
         return gt_err_set(err, GT_ECUDA, "planted: a fault");
-    *energy = (struct gt_energy){.us = entry ? 50 : 99, .joules = seconds, .launches = 1};
+    *energy = (struct gt_energy){.us = entry ? 50 : 99, .joules = wish->seconds, .launches = 1};
     return GT_OK;
 }
 

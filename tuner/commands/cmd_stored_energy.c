@@ -113,19 +113,54 @@ static double value_of(const struct gt_energy *energy, enum gt_objective objecti
                                        : energy->us * energy->joules;
 }
 
-const struct gt_stored_energy *gt_stored_energies_best(const struct gt_stored_energies *found,
-                                                       size_t place, enum gt_objective objective)
+/* The least of ours in a place, whatever the errors are. */
+static const struct gt_stored_energy *least_of(const struct gt_stored_energies *found, size_t place,
+                                               enum gt_objective objective)
 {
-    const struct gt_stored_energy *best = NULL;
+    const struct gt_stored_energy *least = NULL;
 
     for (size_t i = 0; i < found->entries; i++) {
         const struct gt_stored_energy *entry = &found->entry[i];
 
         if (entry->kernel && entry->place == place &&
-            (!best || value_of(&entry->energy, objective) < value_of(&best->energy, objective)))
-            best = entry;
+            (!least || value_of(&entry->energy, objective) < value_of(&least->energy, objective)))
+            least = entry;
     }
-    return best;
+    return least;
+}
+
+/* Whether the errors' bounds do not tell it apart from the least; times have no bound here. */
+static bool is_near(const struct gt_stored_energy *entry, const struct gt_stored_energy *least,
+                    enum gt_objective objective)
+{
+    const double error = objective == GT_BY_TIME ? 0 : entry->energy.error;
+    const double least_error = objective == GT_BY_TIME ? 0 : least->energy.error;
+
+    return entry->kernel && entry->place == least->place &&
+           value_of(&entry->energy, objective) * (1 - error) <=
+               value_of(&least->energy, objective) * (1 + least_error);
+}
+
+const struct gt_stored_energy *gt_stored_energies_best(const struct gt_stored_energies *found,
+                                                       size_t place, enum gt_objective objective)
+{
+    const struct gt_stored_energy *least = least_of(found, place, objective);
+
+    for (size_t i = 0; least && i < found->entries; i++)
+        if (is_near(&found->entry[i], least, objective))
+            return &found->entry[i]; /* the fastest comes first */
+    return least;
+}
+
+/* '*': the best of its place, '=': not told apart from it. */
+static char mark_of(const struct gt_stored_energies *found, const struct gt_stored_energy *entry,
+                    enum gt_objective objective)
+{
+    const struct gt_stored_energy *least = least_of(found, entry->place, objective);
+
+    if (!least || !is_near(entry, least, objective))
+        return ' ';
+    return entry == gt_stored_energies_best(found, entry->place, objective) ? '*' : '=';
 }
 
 const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_energies *found,
@@ -183,8 +218,7 @@ size_t gt_stored_energies_print(const struct gt_stored_energies *found,
             fputc('\n', out);
         }
         gt_point_format(&text, entry->kernel, &entry->point);
-        fprintf(out, "  %c ",
-                entry == gt_stored_energies_best(found, heading, objective) ? '*' : ' ');
+        fprintf(out, "  %c ", mark_of(found, entry, objective));
         print_energy(out, &entry->energy);
         fprintf(out, "  %s\n", text.text);
         gt_strbuf_release(&text);

@@ -51,7 +51,8 @@ int gt_stored_energies_read(struct gt_stored_energies *found,
                             const struct gt_energy_question *asked, struct gt_err *err);
 void gt_stored_energies_release(struct gt_stored_energies *found);
 
-/* The best of ours in a place; NULL: there is none. */
+/* The best of ours in a place: of those that the bounds of the errors do not tell apart from the
+ * least, the fastest; NULL: there is none. */
 const struct gt_stored_energy *gt_stored_energies_best(const struct gt_stored_energies *found,
                                                        size_t place, enum gt_objective objective);
 
@@ -60,7 +61,8 @@ const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_
                                                          enum gt_objective objective);
 
 /* Prints all that were found; point: only of this one, NULL: of all.  Each place has a heading, and
- * a star before its best by the objective.  Returns how many lines there were. */
+ * a star before its best by the objective, = before those that are not told apart.  Returns how
+ * many lines there were. */
 size_t gt_stored_energies_print(const struct gt_stored_energies *found,
                                 const struct gt_point *point, enum gt_objective objective,
                                 FILE *out);

@@ -18,7 +18,10 @@
 
 static void on_waiting(void *context, double seconds)
 {
-    gt_progress_wait(((struct gt_session *)context)->progress, "the GPU's worker starts", seconds);
+    const struct gt_session *session = context;
+
+    gt_progress_wait(session->progress,
+                     session->waits_for ? session->waits_for : "the GPU's worker starts", seconds);
 }
 
 #define VENDOR "cublaslt" /* among the names of kernels: cuBLASLt's own algorithms */

@@ -18,6 +18,7 @@ struct gt_session {
     struct gt_store *store;
     struct gt_table shipped;      /* winners of db/shipped */
     struct gt_progress *progress; /* NULL when quiet */
+    const char *waits_for;        /* what the GPU's worker does; NULL: it starts */
     const char *label;            /* what a sweep of one problem shows before its name; or NULL */
     char *cache_dir;
     const char *strategy, *kernels_dir; /* as typed; NULL: none */

@@ -109,11 +109,11 @@ struct gt_evaluator_ops {
                     struct gt_err *err);
     /* The time that moving the problem's data alone takes; NULL if nothing is measured. */
     int (*move)(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
-    /* The energy of a product, for so many seconds; candidate NULL: of the baseline, which was
-     * measured before.  NULL if nothing is measured.  Codes as gt_bench_energy
-     * (tuner/timing/energy.h); GT_ERANGE also if it hangs, faults or kills the worker. */
+    /* The energy of a product; candidate NULL: of the baseline, which was measured before.  NULL if
+     * nothing is measured.  Codes as gt_bench_energy (tuner/timing/energy.h); GT_ERANGE also if it
+     * faults or kills the worker; GT_ELOST: it did not answer in time. */
     int (*energy)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
-                  double seconds, struct gt_energy *energy, struct gt_err *err);
+                  const struct gt_energy_wish *wish, struct gt_energy *energy, struct gt_err *err);
     /* Ends the GPU worker, so that a new process opens the next problem in new memory.  NULL if
      * nothing is measured. */
     int (*renew)(struct gt_evaluator *evaluator, struct gt_err *err);

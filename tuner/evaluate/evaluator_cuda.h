@@ -90,7 +90,7 @@ int gt_cuda_read_trial(struct gt_gpu_reply *reply, const struct gt_entry *entry,
 int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                    struct gt_trial *trial, struct gt_err *err);
 int gt_cuda_energy(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
-                   double seconds, struct gt_energy *energy, struct gt_err *err);
+                   const struct gt_energy_wish *wish, struct gt_energy *energy, struct gt_err *err);
 int gt_cuda_final(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                   size_t count, int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                   struct gt_err *err);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "evaluate/evaluator_cuda.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@
 #define REFERENCE_S  30
 #define MOVE_S       60 /* most of it for compiling */
 #define PROOF_RUNS   24
-#define ENERGY_TIMES 27 /* the seconds measured: with heating, and by power, three times */
+#define ENERGY_TIMES 16 /* the seconds measured: with heating and patience, and by power */
+#define ENERGY_LEAST 5  /* likewise, where it has to be quick */
 #define ENERGY_S     4  /* beside that: heating is at least a second where power is read */
 
 /* Makes sure that an idle worker has the problem open. */
@@ -342,8 +344,19 @@ int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt
     return gt_wire_finish(&reply.in, err);
 }
 
+/* How long the worker may take.  Where the caller has less time than that, it is ended earlier: a
+ * reading that stalls must not take the time of others. */
+static double energy_deadline(const struct gt_cuda *cuda, const struct gt_energy_wish *wish)
+{
+    const double proof_s = PROOF_RUNS * gt_cuda_launch_s(cuda);
+    const double usual = cuda->floor_s + ENERGY_S + ENERGY_TIMES * wish->seconds + proof_s;
+    const double quick = ENERGY_S + ENERGY_LEAST * wish->seconds + proof_s;
+
+    return wish->most_s > 0 ? fmin(usual, fmax(quick, wish->most_s)) : usual;
+}
+
 int gt_cuda_energy(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
-                   double seconds, struct gt_energy *energy, struct gt_err *err)
+                   const struct gt_energy_wish *wish, struct gt_energy *energy, struct gt_err *err)
 {
     struct gt_cuda *cuda = evaluator->state;
     struct gt_gpu_reply reply;
@@ -356,19 +369,17 @@ int gt_cuda_energy(struct gt_evaluator *evaluator, const struct gt_candidate *ca
     if (rc)
         return rc;
     gt_wire_begin(&cuda->gpu.frame, GT_MSG_ENERGY);
-    gt_wire_put_real(&cuda->gpu.frame, seconds);
+    gt_wire_put_bytes(&cuda->gpu.frame, wish, sizeof(*wish));
     gt_wire_put_int(&cuda->gpu.frame, candidate != NULL);
     if (candidate)
         gt_gpu_client_put(&cuda->gpu, &entry.candidate, entry.compiled.key);
-    rc = call(cuda,
-              cuda->floor_s + ENERGY_S + ENERGY_TIMES * seconds +
-                  PROOF_RUNS * gt_cuda_launch_s(cuda),
-              &reply, err);
+    rc = call(cuda, energy_deadline(cuda, wish), &reply, err);
     gt_cuda_update_stats(evaluator);
     if (rc)
         return rc;
     if (reply.lost) /* it took its worker along, and a new one measures the others */
-        return gt_err_set(err, GT_ERANGE, "energy: %s", reply.how);
+        return gt_err_set(err, reply.lost == GT_STATUS_TIMEOUT ? GT_ELOST : GT_ERANGE, "%s",
+                          reply.how);
     if (reply.code)
         return gt_err_set(err, reply.code == GT_ECUDA ? GT_ERANGE : reply.code, "%s",
                           reply.sentence);

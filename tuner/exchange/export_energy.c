@@ -61,24 +61,13 @@ static void add_real(struct gt_export_out *out, const char *key, double value, i
     add(out, key, text, false);
 }
 
-static void add_best(struct gt_export_out *out, const struct gt_energy_row *row)
-{
-    char best[32] = "";
-    size_t length = 0;
-
-    for (int i = 0; i < GT_OBJECTIVES; i++)
-        if (row->best[i])
-            length += (size_t)snprintf(best + length, sizeof(best) - length, "%s%s",
-                                       length ? " " : "", gt_objective_name((enum gt_objective)i));
-    add(out, "best", best, true);
-}
-
 static int take(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
     const struct gt_energy *energy = &row->energy;
     struct gt_export_out *out = context;
     struct gt_strbuf driver = GT_STRBUF_INIT;
     struct gt_problem problem;
+    char best[GT_ENERGY_BEST_MAX];
     int rc;
 
     if ((out->filter->cc && row->cc != out->filter->cc) ||
@@ -106,7 +95,8 @@ static int take(void *context, const struct gt_energy_row *row, struct gt_err *e
     add_real(out, "clock_mhz", energy->clock_mhz, 0);
     add_real(out, "edp", energy->us * energy->joules, 6);
     add(out, "method", energy->counted ? "counter" : "power", true);
-    add_best(out, row);
+    gt_energy_best(row, best);
+    add(out, "best", best, true);
     add(out, "date", row->date, true);
     gt_strbuf_add(out->text, out->json ? "}" : "\n");
     rc = gt_strbuf_check(&driver, err);

@@ -67,6 +67,7 @@ int gt_energy_costs_take(struct gt_energy_costs *costs, const struct gt_energy_r
     if (!(fast->us > 0))
         rc = keep(&costs->fast, row, err);
     if (!rc && row->energy.us <= (1 + slower / 100) * fast->us &&
+        gt_energy_less(&row->energy, fast) &&
         (!(costs->saving.energy.us > 0) || row->energy.joules < costs->saving.energy.joules))
         rc = keep(&costs->saving, row, err);
     return rc;
@@ -86,10 +87,17 @@ void gt_energy_costs_print(const struct gt_energy_costs *costs, FILE *out, doubl
         return;
     fprintf(out, "  ours: %.3f mJ at %.0f W", 1e3 * fast->joules, fast->watts);
     if (vendor->us > 0)
-        fprintf(out, ", %+.1f %% time and %+.1f %% energy against cuBLASLt",
-                percent(fast->us, vendor->us), percent(fast->joules, vendor->joules));
-    fprintf(out, "; within %g %% of the time: %+.1f %% energy for %+.1f %% time\n", slower,
-            percent(saving->joules, fast->joules), percent(saving->us, fast->us));
+        fprintf(out, ", %+.1f %% time and %+.1f %% energy%s against cuBLASLt",
+                percent(fast->us, vendor->us), percent(fast->joules, vendor->joules),
+                gt_energy_less(fast, vendor) || gt_energy_less(vendor, fast)
+                    ? ""
+                    : " (within the errors)");
+    fprintf(out, "; within %g %% of the time: ", slower);
+    if (saving->us > 0)
+        fprintf(out, "%+.1f %% energy for %+.1f %% time\n", percent(saving->joules, fast->joules),
+                percent(saving->us, fast->us));
+    else
+        fputs("no saving beyond the errors\n", out);
 }
 
 /* The fields of one of the three; tflops: whether its rate is among them. */
@@ -126,7 +134,7 @@ void gt_energy_costs_write(const struct gt_energy_costs *costs, const struct gt_
 {
     const struct gt_energy *fast = &costs->fast.energy, *saving = &costs->saving.energy;
     const double flops = gt_problem_flops(problem);
-    const bool known = fast->us > 0;
+    const bool known = fast->us > 0, saves = saving->us > 0;
     char text[GT_PROBLEM_TEXT_MAX];
 
     gt_problem_format(problem, text);
@@ -138,8 +146,8 @@ void gt_energy_costs_write(const struct gt_energy_costs *costs, const struct gt_
     write_name(record, "kernel", "point", &costs->fast);
     write_energy(record, "saving_", saving, 0);
     write_name(record, "saving_kernel", "saving_point", &costs->saving);
-    gt_record_real(record, "time", known ? percent(saving->us, fast->us) : 0, 2, known);
-    gt_record_real(record, "energy", known ? percent(saving->joules, fast->joules) : 0, 2, known);
+    gt_record_real(record, "time", saves ? percent(saving->us, fast->us) : 0, 2, saves);
+    gt_record_real(record, "energy", saves ? percent(saving->joules, fast->joules) : 0, 2, saves);
     write_energy(record, "cublas_", &costs->vendor.energy, flops);
     gt_csv_end(record->csv);
 }

@@ -26,14 +26,16 @@ void gt_energy_costs_begin(struct gt_energy_costs *costs); /* of a problem: forg
 void gt_energy_costs_release(struct gt_energy_costs *costs);
 
 /* Takes in the rows of a problem, the fastest first.  The one that saves has the least energy of
- * ours that are slower than the fastest of ours by at most `slower` per cent. */
+ * ours that are slower than the fastest of ours by at most `slower` per cent and take less than it,
+ * whatever the errors are. */
 int gt_energy_costs_take(struct gt_energy_costs *costs, const struct gt_energy_row *row,
                          double slower, struct gt_err *err);
 
 void gt_energy_costs_print(const struct gt_energy_costs *costs, FILE *out, double slower);
 
 /* The row of a problem.  time and energy: of the one that saves against the fastest, in per cent;
- * what was not measured is empty. */
+ * what was not measured is empty, and so is what saves where the errors are as large as the saving.
+ */
 #define GT_ENERGY_COSTS_HEADING                                                                    \
     "device,problem,entries,us,tflops,joules,error,watts,clock_mhz,method,kernel,point,saving_us," \
     "saving_joules,saving_error,saving_watts,saving_clock_mhz,saving_kernel,saving_point,time,"    \

@@ -16,6 +16,7 @@ const geometric = list => Math.exp(list.reduce((sum, x) => sum + Math.log(x), 0)
 const unique = list => [...new Set(list)];
 /* About how many pixels a text of a picture is wide. */
 const breadth = text => [...text].reduce((sum, c) => sum + (/[A-Z_%]/.test(c) ? 8.6 : 7.1), 0);
+const tflops = (row, us) => row.flops / us * 1e-6;
 const pixel = x => Math.round(x * 10) / 10;
 function short(x) {
   if (!isFinite(x)) return "-";

@@ -2,7 +2,6 @@
  * has those about energy, page_search.js those about searches.  Times are microseconds. */
 const data = JSON.parse(document.getElementById("data").textContent);
 const OK = data.statuses.indexOf("ok");
-const tflops = (row, us) => row.flops / us * 1e-6;
 const type = row => row.dtype + (row.accuracy === "f32" ? " (accuracy f32)" : row.accuracy === "strict" && row.dtype !== "f32" ? " (strict)" : "");
 /* What was timed otherwise than with a cold L2 says so. */
 const named = row => row.problem + (row.timing && row.timing !== "cold" ? ` (${row.timing})` : "");

@@ -222,7 +222,8 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }
 
-/* What a product costs, ours and cuBLASLt's; energies in millijoules. */
+/* What a product costs, ours and cuBLASLt's; energies in millijoules.  Of an objective: 1: the best
+ * by it, 2: one of a tie. */
 static int take_energy(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
     struct gathering *g = context;
@@ -247,8 +248,8 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
     add_number(g, item, "mhz", energy->clock_mhz);
     add_number(g, item, "counted", energy->counted);
     for (int i = 0; i < GT_OBJECTIVES; i++)
-        if (row->best[i])
-            add_number(g, item, gt_objective_name((enum gt_objective)i), 1);
+        if (row->best[i] || row->tie[i])
+            add_number(g, item, gt_objective_name((enum gt_objective)i), row->tie[i] ? 2 : 1);
     add_size(g, item, row->problem);
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }

@@ -14,21 +14,24 @@
 #define QUEUE_US      60000.0 /* queued ahead, in batches: reading a meter takes milliseconds */
 #define AHEAD_LEAST   2
 #define AHEAD_MOST    GT_BENCH_BATCH
-#define HEAT          1.4 /* times the seconds to measure: how long the device is heated before */
+#define HEAT          2.4 /* times the seconds to measure: how long the device is heated before */
 #define METER_S       1.2 /* of the same load before a power reading, a mean of a second, is of it */
-#define PATIENCE      4   /* times `seconds` without two renewals: the counter stands still */
+#define PATIENCE      4   /* times `seconds`: for a small bound; once more for two renewals */
 #define POWER_ERROR   0.05 /* of a power reading: NVML promises 5 % */
 #define POWER_READS_S 0.02
 #define ABOVE_LIMIT   1.1 /* of the power limit: a mean beyond it is a wrong reading */
-#define GAPS_AGAIN    0.1 /* of the time; beyond it the reading is taken again */
+#define GAPS_AGAIN    0.1 /* of the time; beyond it a power reading is taken again */
 #define GAPS_MOST     0.5 /* likewise; beyond it a product's energy cannot be told */
 #define ATTEMPTS      3
+#define MARKS         64 /* renewals that are kept, */
+#define MARKS_APART   32 /* a part of `seconds` between them */
 
 /* A run in progress.  Device seconds and launches are of the batches that were waited for: the time
  * between them has all that the device did, gaps as well. */
 struct run {
     struct gt_bench *bench;
     const struct gt_runner *runner;
+    const struct gt_energy_wish *wish;
     int batch, ahead;
     int64_t queued, ended; /* batches */
     double seconds;
@@ -45,12 +48,18 @@ struct mark {
     int64_t launches;
 };
 
-/* What was seen of the counter: the first renewal, the first one after half of the time, the last
- * one; and the greatest common divisor of all of its steps, in millijoules. */
+/* What was seen of the counter: its renewals, the latest ones, and the greatest common divisor of
+ * all of its steps, in millijoules. */
 struct count {
-    struct mark from, middle, to;
+    struct mark mark[MARKS];
+    int marks, renewals;
     int64_t step_mj;
-    int renewals;
+};
+
+/* From one renewal to another. */
+struct stretch {
+    struct mark from, to;
+    double error; /* bound; INFINITY: there is no such stretch */
 };
 
 static int enqueue(struct run *run, struct gt_err *err)
@@ -90,11 +99,16 @@ static int end_batch(struct run *run, struct gt_err *err)
 }
 
 /* Fills the queue and waits for its oldest batch, and for all that must have ended meanwhile: the
- * host may have been away for many batches.  begin[0] is the run's beginning. */
+ * host may have been away for many batches.  begin[0] is the run's beginning.
+ *
+ * The driver takes about a thousand launches, and a further one waits until there is room: 64
+ * batches of short products never fit.  The host is then behind all the time, even when what was
+ * queued at first has ended twice: fewer batches are queued from then on. */
 static int advance(struct run *run, struct gt_err *err)
 {
+    const int most = 2 * run->ahead;
     double behind_s;
-    int rc = GT_OK;
+    int ended = 0, rc = GT_OK;
 
     do {
         const double before_s = run->seconds;
@@ -104,7 +118,9 @@ static int advance(struct run *run, struct gt_err *err)
         GT_STEP(rc, end_batch(run, err));
         behind_s = gt_clock_s() - run->began_s - run->seconds;
         behind_s -= run->seconds - before_s;
-    } while (!rc && behind_s > 0);
+    } while (!rc && behind_s > 0 && ++ended < most);
+    if (behind_s > 0)
+        run->ahead = run->ahead / 2 > AHEAD_LEAST ? run->ahead / 2 : AHEAD_LEAST;
     return rc;
 }
 
@@ -129,11 +145,19 @@ static int start(struct run *run, struct gt_err *err)
     return rc ? rc : gt_event_record(bench->begin[0], err);
 }
 
-/* The counter is read meanwhile: what it does when it has not been asked for long, such as standing
- * still, is over then. */
+/* The end of a time that begins at that moment, or that of the whole run. */
+static double end_of(const struct run *run, double from_s, double seconds)
+{
+    const double most_s = run->wish->most_s;
+
+    return fmin(from_s + seconds, most_s > 0 ? run->began_s + most_s : INFINITY);
+}
+
+/* Lets the run last for so long since its beginning.  The counter is read meanwhile: what it does
+ * when it has not been asked for long, such as standing still, is over then. */
 static int heat(struct run *run, double seconds, struct gt_err *err)
 {
-    const double until = gt_clock_s() + seconds;
+    const double until = end_of(run, run->began_s, seconds);
     double joules;
     int rc = GT_OK;
 
@@ -155,48 +179,16 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-static void take_renewal(struct count *count, const struct mark *mark, double seconds)
+/* Keeps a renewal; where they are many, those that are far enough from the one before. */
+static void take_renewal(struct count *count, const struct mark *mark, double rose, double seconds)
 {
-    if (!count->renewals++) {
-        count->from = count->middle = count->to = *mark;
+    if (count->renewals++)
+        count->step_mj = common_divisor(count->step_mj, llround(1e3 * fabs(rose)));
+    if (count->marks && mark->host_s < count->mark[count->marks - 1].host_s + seconds / MARKS_APART)
         return;
-    }
-    count->step_mj =
-        common_divisor(count->step_mj, llround(1e3 * fabs(mark->joules - count->to.joules)));
-    if (count->to.host_s < count->from.host_s + seconds / 2)
-        count->middle = *mark;
-    count->to = *mark;
-}
-
-/* Counts from one renewal of the counter to the first one after `seconds`.  *stands: it was not
- * renewed. */
-static int take_count(struct run *run, double seconds, struct count *count, bool *stands,
-                      struct gt_err *err)
-{
-    const double begin = gt_clock_s();
-    double joules, last, looked = begin;
-    int rc = GT_OK;
-
-    *stands = !gt_throttle_energy(run->bench->throttle, &last);
-    while (!rc && !*stands &&
-           (!count->renewals || count->to.host_s < count->from.host_s + seconds)) {
-        struct mark mark;
-
-        rc = advance(run, err);
-        *stands = !gt_throttle_energy(run->bench->throttle, &joules);
-        mark = (struct mark){.joules = joules,
-                             .host_s = gt_clock_s(),
-                             .seconds = run->seconds,
-                             .gap_s = run->gap_s,
-                             .launches = run->launches};
-        mark.since_s = mark.host_s - looked;
-        looked = mark.host_s;
-        *stands = *stands || looked > begin + (1 + PATIENCE) * seconds;
-        if (!rc && !*stands && joules != last)
-            take_renewal(count, &mark, seconds);
-        last = joules;
-    }
-    return rc;
+    if (count->marks == MARKS)
+        memmove(count->mark, count->mark + 1, --count->marks * sizeof(*count->mark));
+    count->mark[count->marks++] = *mark;
 }
 
 static double mean_watts(const struct mark *from, const struct mark *to)
@@ -204,17 +196,83 @@ static double mean_watts(const struct mark *from, const struct mark *to)
     return (to->joules - from->joules) / (to->host_s - from->host_s);
 }
 
-/* By how much the halves of the time differ: the counter was late once, or the power is not steady.
- */
-static double halves_differ(const struct count *count)
+static double gap_share(const struct mark *from, const struct mark *to)
 {
+    return (to->gap_s - from->gap_s) / (to->seconds - from->seconds);
+}
+
+/* What gaps of such a share of the time can add to that of a product, and to its energy. */
+static double gap_error(double share)
+{
+    return share < 1 ? share / (1 - share) : INFINITY;
+}
+
+/* By how much the halves of the time up to the last mark differ: the counter was late once, or the
+ * power is not steady. */
+static double halves_differ(const struct count *count, const struct mark *from)
+{
+    const struct mark *to = &count->mark[count->marks - 1], *middle = from;
     double first, second;
 
-    if (count->middle.host_s <= count->from.host_s || count->to.host_s <= count->middle.host_s)
+    while (middle < to && middle->host_s < (from->host_s + to->host_s) / 2)
+        middle++;
+    if (middle == from || middle == to)
         return 0;
-    first = mean_watts(&count->from, &count->middle);
-    second = mean_watts(&count->middle, &count->to);
+    first = mean_watts(from, middle);
+    second = mean_watts(middle, to);
     return first > 0 && second > 0 ? fmax(first, second) / fmin(first, second) - 1 : 1;
+}
+
+/* Of the stretches up to the last mark that are long enough, and the best one so far, the one with
+ * the smallest bound. */
+static void find_stretch(const struct count *count, double seconds, struct stretch *best)
+{
+    const struct mark *to = &count->mark[count->marks - 1];
+
+    for (const struct mark *from = count->mark; from->host_s + seconds <= to->host_s; from++) {
+        const double joules = to->joules - from->joules;
+        const double error = (from->since_s + to->since_s) / (to->host_s - from->host_s) +
+                             2e-3 * (double)count->step_mj / joules +
+                             gap_error(gap_share(from, to)) + halves_differ(count, from);
+
+        if (joules > 0 && error < best->error)
+            *best = (struct stretch){*from, *to, error};
+    }
+}
+
+/* Counts until a stretch has the bound that is wanted, or for as long as there is patience.  None
+ * is found where the counter is not renewed, or there is none. */
+static int take_count(struct run *run, struct stretch *best, struct gt_err *err)
+{
+    const double seconds = run->wish->seconds, begin = gt_clock_s();
+    const double until = end_of(run, begin, PATIENCE * seconds);
+    struct count count = {.marks = 0};
+    double joules, last, looked = begin;
+    bool stands = !gt_throttle_energy(run->bench->throttle, &last);
+    int rc = GT_OK;
+
+    *best = (struct stretch){.error = INFINITY};
+    while (!rc && !stands && best->error > run->wish->error &&
+           (looked < until || best->error == INFINITY)) {
+        struct mark mark;
+
+        rc = advance(run, err);
+        stands = !gt_throttle_energy(run->bench->throttle, &joules);
+        mark = (struct mark){.joules = joules,
+                             .host_s = gt_clock_s(),
+                             .seconds = run->seconds,
+                             .gap_s = run->gap_s,
+                             .launches = run->launches};
+        mark.since_s = mark.host_s - looked;
+        looked = mark.host_s;
+        stands = stands || looked > begin + (1 + PATIENCE) * seconds;
+        if (!rc && !stands && joules != last) {
+            take_renewal(&count, &mark, joules - last, seconds);
+            find_stretch(&count, seconds, best);
+        }
+        last = joules;
+    }
+    return rc;
 }
 
 /* The other meter's opinion; a difference of less than that meter's own error says nothing. */
@@ -231,31 +289,23 @@ static double meters_differ(const struct run *run, double watts)
 
 /* The power is that of the host's clock between two renewals, and the time of a product the
  * device's: launches need not be known at the moment of a renewal. */
-static int by_counter(struct run *run, double seconds, struct gt_energy *energy, bool *stands,
-                      double *gap, struct gt_err *err)
+static void by_counter(const struct run *run, const struct stretch *stretch,
+                       struct gt_energy *energy, double *gap)
 {
-    struct count count = {0};
-    const struct mark *from = &count.from, *to = &count.to;
-    int rc = heat(run, HEAT * seconds, err);
+    const struct mark *from = &stretch->from, *to = &stretch->to;
 
-    GT_STEP(rc, take_count(run, seconds, &count, stands, err));
-    if (rc || *stands)
-        return rc;
-    *gap = (to->gap_s - from->gap_s) / (to->seconds - from->seconds);
-    *energy = (struct gt_energy){
-        .us = 1e6 * (to->seconds - from->seconds) / (double)(to->launches - from->launches),
-        .watts = mean_watts(from, to),
-        .error = (from->since_s + to->since_s) / (to->host_s - from->host_s) +
-                 2e-3 * (double)count.step_mj / (to->joules - from->joules) + halves_differ(&count),
-        .launches = to->launches - from->launches,
-        .counted = true};
-    energy->error += meters_differ(run, energy->watts);
-    return GT_OK;
+    *gap = gap_share(from, to);
+    *energy = (struct gt_energy){.us = 1e6 * (to->seconds - from->seconds) /
+                                       (double)(to->launches - from->launches),
+                                 .watts = mean_watts(from, to),
+                                 .launches = to->launches - from->launches,
+                                 .counted = true};
+    energy->error = stretch->error + meters_differ(run, energy->watts);
 }
 
-static int by_power(struct run *run, double seconds, struct gt_energy *energy, double *gap,
-                    struct gt_err *err)
+static int by_power(struct run *run, struct gt_energy *energy, double *gap, struct gt_err *err)
 {
+    const double seconds = run->wish->seconds;
     double watts, sum = 0, least = INFINITY, most = 0, began, next;
     struct run before;
     int64_t reads = 0;
@@ -285,7 +335,7 @@ static int by_power(struct run *run, double seconds, struct gt_energy *energy, d
                                        (double)(run->launches - before.launches),
                                  .watts = sum / (double)reads,
                                  .launches = run->launches - before.launches};
-    energy->error = fmax(POWER_ERROR, (most - least) / 2 / energy->watts);
+    energy->error = fmax(POWER_ERROR, (most - least) / 2 / energy->watts) + gap_error(*gap);
     return GT_OK;
 }
 
@@ -302,7 +352,7 @@ static int check(const struct gt_bench *bench, const struct gt_energy *energy, d
                           "reading is not kept",
                           100 * gap);
     if (!(energy->watts > 0))
-        return gt_err_set(err, GT_ERANGE, "the energy counter went back: the reading is not kept");
+        return gt_err_set(err, GT_ERANGE, "NVML tells a power of 0 W: the reading is not kept");
     if (!(limit > 0) || energy->watts <= ABOVE_LIMIT * limit)
         return GT_OK;
     return gt_err_set(err, GT_ERANGE,
@@ -311,32 +361,32 @@ static int check(const struct gt_bench *bench, const struct gt_energy *energy, d
                       energy->watts, limit);
 }
 
-static int measure(struct run *run, double seconds, struct gt_energy *energy, struct gt_err *err)
+static int measure(struct run *run, struct gt_energy *energy, struct gt_err *err)
 {
     struct gt_bench *bench = run->bench;
+    struct stretch stretch = {.error = INFINITY};
     double gap = 1;
     int rc = start(run, err);
 
-    for (int i = 0; i < ATTEMPTS && !rc && gap > GAPS_AGAIN; i++) {
-        bool stands = false;
-
-        rc = by_counter(run, seconds, energy, &stands, &gap, err);
-        if (!rc && stands)
-            rc = by_power(run, seconds, energy, &gap, err);
-    }
-    energy->error += gap;
+    GT_STEP(rc, heat(run, HEAT * run->wish->seconds, err));
+    GT_STEP(rc, take_count(run, &stretch, err));
+    if (!rc && stretch.error < INFINITY)
+        by_counter(run, &stretch, energy, &gap);
+    else
+        for (int i = 0; i < ATTEMPTS && !rc && gap > GAPS_AGAIN; i++)
+            rc = by_power(run, energy, &gap, err);
     energy->joules = energy->watts * energy->us * 1e-6;
     GT_STEP(rc, gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
     GT_STEP(rc, gt_bench_read_clock(bench, &energy->clock_mhz, err));
     return rc ? rc : check(bench, energy, gap, err);
 }
 
-int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry, double seconds,
-                    struct gt_energy *energy, struct gt_err *err)
+int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry,
+                    const struct gt_energy_wish *wish, struct gt_energy *energy, struct gt_err *err)
 {
     struct gt_trial trial = {.status = GT_STATUS_NONE};
     struct gt_runner runner = {0};
-    struct run run = {.bench = bench, .runner = &runner};
+    struct run run = {.bench = bench, .runner = &runner, .wish = wish};
     int rc = GT_OK;
 
     *energy = (struct gt_energy){0};
@@ -348,7 +398,7 @@ int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry, 
     else if (!gt_baseline_runner(bench, &runner))
         rc = gt_err_set(err, GT_ENOTFOUND, "cuBLASLt's answer was not timed before");
     GT_STEP(rc, gt_bench_poison(bench, &runner, err));
-    GT_STEP(rc, measure(&run, seconds, energy, err));
+    GT_STEP(rc, measure(&run, energy, err));
     GT_STEP(rc, gt_bench_judge(bench, &runner, GT_RESULTS, &trial, err));
     gt_runner_release(&runner);
     if (!rc && trial.status != GT_STATUS_NONE)

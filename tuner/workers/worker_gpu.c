@@ -229,16 +229,19 @@ static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 
 static int energy(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
-    const double seconds = gt_wire_get_real(in);
-    const bool ours = gt_wire_get_int(in) != 0;
     struct request request = {0};
     struct gt_final_entry entry;
+    struct gt_energy_wish wish;
     struct gt_energy found = {0};
-    int rc = ours ? read_request(self, in, &request, err) : GT_OK;
+    bool ours;
+    int rc;
 
+    gt_wire_get_struct(in, &wish, sizeof(wish));
+    ours = gt_wire_get_int(in) != 0;
+    rc = ours ? read_request(self, in, &request, err) : GT_OK;
     GT_STEP(rc, finish_request(self, in, err));
     entry = (struct gt_final_entry){&request.candidate, request.binary.image, request.binary.size};
-    GT_STEP(rc, gt_bench_energy(self->bench, ours ? &entry : NULL, seconds, &found, err));
+    GT_STEP(rc, gt_bench_energy(self->bench, ours ? &entry : NULL, &wish, &found, err));
     gt_binary_release(&request.binary);
     begin_reply(self, GT_MSG_DONE, rc, err);
     if (!rc)

@@ -3,24 +3,33 @@
 #include "store_fixture.h"
 
 /* Writes the energy of a candidate whose product takes so long and so much. */
-static void put(struct fixture *f, const char *kernel, const char *signature, const char *point,
-                double us, double joules)
+static void put_within(struct fixture *f, const char *kernel, const char *signature,
+                       const char *point, double us, double joules, double error)
 {
     const struct gt_energy_row row = {
         .kernel = kernel,
         .signature = signature,
         .point = point,
-        .energy = {.us = us, .joules = joules, .watts = 1, .launches = 1}};
+        .energy = {.us = us, .joules = joules, .error = error, .watts = 1, .launches = 1}};
 
     OK(f, gt_store_put_energy(f->store, &row, &f->key, &f->err));
 }
 
+static void put(struct fixture *f, const char *kernel, const char *signature, const char *point,
+                double us, double joules)
+{
+    put_within(f, kernel, signature, point, us, joules, 0);
+}
+
 static int collect(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
+    char best[GT_ENERGY_BEST_MAX];
+
     (void)err;
+    gt_energy_best(row, best);
     gt_strbuf_addf(context, "%s %s %g %g%s%s%s\n", row->kernel, row->point, row->energy.us,
-                   row->energy.joules, row->best[GT_BY_TIME] ? " time" : "",
-                   row->best[GT_BY_ENERGY] ? " energy" : "", row->best[GT_BY_EDP] ? " edp" : "");
+                   row->energy.joules, *best ? " " : "", best,
+                   row->tie[GT_BY_ENERGY] && row->best[GT_BY_ENERGY] ? " *" : "");
     return GT_OK;
 }
 
@@ -44,6 +53,27 @@ static void test_best(void **state)
     put(f, "cublaslt", "", "", 30, 2.5);
     put(f, "simt", "aaaa", "BM=128", 11, 4); /* once more: it replaces the row */
     expect(f, &device, "simt BM=64 10 5 time\nsimt BM=128 11 4 edp\ncublaslt  30 2.5 energy\n");
+}
+
+/* What the bounds of the errors do not tell apart is a tie, whose best is the fastest. */
+static void test_tie(void **state)
+{
+    struct gt_device device = fixture_device();
+    struct fixture *f = *state;
+    const struct gt_energy little = {.joules = 4, .error = 0.1}, much = {.joules = 5, .error = 0.1};
+    const struct gt_energy more = {.joules = 5, .error = 0.13};
+
+    put_within(f, "simt", "aaaa", "BM=16", 8, 9, 0.1);
+    put_within(f, "simt", "aaaa", "BM=32", 9, 5, 0.15);
+    put_within(f, "simt", "aaaa", "BM=64", 10, 4.6, 0.01);
+    put_within(f, "simt", "aaaa", "BM=96", 20, 4.4, 0.1);
+    put_within(f, "cublaslt", "", "", 30, 5.9, 0.5);
+    expect(f, &device,
+           "simt BM=16 8 9 time\nsimt BM=32 9 5 energy= edp= *\nsimt BM=64 10 4.6 energy= edp=\n"
+           "simt BM=96 20 4.4 energy=\ncublaslt  30 5.9 energy=\n");
+    assert_true(gt_energy_less(&little, &much));
+    assert_false(gt_energy_less(&little, &more));
+    assert_false(gt_energy_less(&much, &little));
 }
 
 /* A row of an older text of its kernel is kept, but nobody can run it any more. */
@@ -127,8 +157,12 @@ static void test_no_measurement(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_best),  TEST(test_of_an_older_text), TEST(test_of_another_device),
-        TEST(test_merge), TEST(test_no_measurement),
+        TEST(test_best),
+        TEST(test_tie),
+        TEST(test_of_an_older_text),
+        TEST(test_of_another_device),
+        TEST(test_merge),
+        TEST(test_no_measurement),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,29 +93,37 @@ static void what_memory_takes(void **state)
 }
 
 /* The worker measures an energy.  Its failure is an error; what kills it, or faults, cannot be
- * measured, and a new worker goes on. */
+ * measured, and a new worker goes on.  One that hangs is ended soon where there is little time. */
 static void what_a_product_costs(void **state)
 {
+    struct gt_energy_wish wish = {.seconds = 0.5};
     struct fixture *f = *state;
     struct gt_energy energy;
     struct gt_err err = {0};
 
     open_evaluator(f);
-    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_OK);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, &wish, &energy, &err), GT_OK);
     assert_true(energy.us == 99 && energy.joules == 0.5);
     tell(f, "energy_fails", true);
-    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err),
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, &wish, &energy, &err),
                      GT_ENOTFOUND);
     assert_string_equal(err.msg, "planted: no meter");
     tell(f, "energy_fails", false);
     tell(f, "energy_dies", true);
-    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_ERANGE);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, &wish, &energy, &err),
+                     GT_ERANGE);
     tell(f, "energy_dies", false);
     tell(f, "energy_faults", true);
-    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_ERANGE);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, &wish, &energy, &err),
+                     GT_ERANGE);
     assert_string_equal(err.msg, "planted: a fault");
     tell(f, "energy_faults", false);
-    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, 0.5, &energy, &err), GT_OK);
+    wish = (struct gt_energy_wish){.seconds = 0.01, .most_s = 0.1};
+    tell(f, "energy_hangs", true);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, &wish, &energy, &err), GT_ELOST);
+    assert_non_null(strstr(err.msg, "the worker did not answer in 4."));
+    tell(f, "energy_hangs", false);
+    assert_int_equal(gt_evaluator_cuda.energy(&f->evaluator, NULL, &wish, &energy, &err), GT_OK);
 }
 
 static void baselines_that_are_not_there(void **state)

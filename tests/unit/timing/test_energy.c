@@ -19,6 +19,7 @@
 #define PRODUCT_US 2000 /* of cuBLASLt's answers */
 #define WATTS      480
 #define SECONDS    0.5
+#define MOST_US    20e6 /* that a reading may take */
 
 /* ---- the clock ---- */
 
@@ -48,6 +49,8 @@ EXPORTED int usleep(useconds_t us)
 
 /* ---- fixture ---- */
 
+static const struct gt_energy_wish wish = {.seconds = SECONDS, .error = 0.03};
+
 /* Habits of a device and its meters; what is not named is as in stub_nvml.c. */
 #define SETTINGS 4
 struct habits {
@@ -58,6 +61,8 @@ struct habits {
     double late_us, late_every_us;
     double bound; /* of the error that is told */
     bool by_power;
+    int product_us; /* of cuBLASLt's answers; 0: PRODUCT_US */
+    double idle_us; /* before */
 };
 
 static void set_habits(const struct habits *habits, bool on)
@@ -99,12 +104,17 @@ static struct gt_bench *open_bench(const struct stub_fixture *f, struct gt_probl
 /* Measures cuBLASLt's answer; the figures are within the bound that stands beside them. */
 static void expect(struct gt_bench *bench, const struct habits *habits)
 {
-    const double joules = WATTS * PRODUCT_US * 1e-6;
+    const double product_us = habits->product_us ? habits->product_us : PRODUCT_US;
+    const double joules = WATTS * product_us * 1e-6, began_us = clock_us;
     struct gt_energy energy;
     struct gt_err err = {0};
+    char us[16];
 
+    clock_us += habits->idle_us;
+    snprintf(us, sizeof(us), "%g", product_us);
+    setenv("STUB_CUBLASLT_US", us, 1);
     set_habits(habits, true);
-    if (gt_bench_energy(bench, NULL, SECONDS, &energy, &err))
+    if (gt_bench_energy(bench, NULL, &wish, &energy, &err))
         fail_msg("%s: %s", habits->what, err.msg);
     set_habits(habits, false);
     printf("%-50s %6.1f W %7.1f us %6.4f J, off by %5.2f %%, bound %5.2f %%\n", habits->what,
@@ -114,9 +124,10 @@ static void expect(struct gt_bench *bench, const struct habits *habits)
     assert_true(energy.error > 0 && energy.error <= habits->bound);
     assert_true(fabs(energy.joules / joules - 1) <= energy.error);
     assert_true(fabs(energy.watts / WATTS - 1) <= energy.error);
-    assert_true(fabs(energy.us / PRODUCT_US - 1) <= fmax(energy.error, 0.001));
+    assert_true(fabs(energy.us / product_us - 1) <= fmax(energy.error, 0.001));
     assert_true(energy.launches > 0);
     assert_true(energy.clock_mhz > 900);
+    assert_true(clock_us - habits->idle_us < began_us + MOST_US);
 }
 
 static void test_known_load(void **state)
@@ -150,6 +161,16 @@ static void test_known_load(void **state)
          {{"STUB_STEP_MJ", "1e12"}},
          .bound = 0.06,
          .by_power = true},
+        {"products of 20 us", {{0}}, .bound = 0.03, .product_us = 20},
+        {"products of 20 us, 300 are queued",
+         {{"STUB_QUEUED", "300"}},
+         .bound = 0.05,
+         .product_us = 20},
+        {"products of 6 us", {{0}}, .bound = 0.05, .product_us = 6},
+        {"the counter counts the mean of a second, after idling",
+         {{"STUB_RENEWED_US", "100000"}, {"STUB_COUNT_MEAN_US", "1000000"}},
+         .idle_us = 5e6,
+         .bound = 0.03},
         {"there is no counter", {{"STUB_METER", "power"}}, .bound = 0.06, .by_power = true},
         {"there is no counter, the power is late",
          {{"STUB_METER", "power"}, {"STUB_LAG_US", "100000"}},
@@ -170,7 +191,7 @@ static int measure(struct gt_bench *bench, const struct habits *habits, struct g
     int rc;
 
     set_habits(habits, true);
-    rc = gt_bench_energy(bench, NULL, SECONDS, &energy, err);
+    rc = gt_bench_energy(bench, NULL, &wish, &energy, err);
     set_habits(habits, false);
     return rc;
 }
@@ -214,7 +235,7 @@ static void test_candidates(void **state)
             stub_candidate(*state, &problem, wrong ? "wrong" : NULL, &candidate, &image, &err),
             GT_OK);
         entry = (struct gt_final_entry){&candidate, image.text, image.length + 1};
-        assert_int_equal(gt_bench_energy(bench, &entry, SECONDS, &energy, &err),
+        assert_int_equal(gt_bench_energy(bench, &entry, &wish, &energy, &err),
                          wrong ? GT_ERANGE : GT_OK);
         if (!wrong)
             assert_true(fabs(energy.joules / (WATTS * energy.us * 1e-6) - 1) <= energy.error);

@@ -1,0 +1,40 @@
+/* cmd_energy_rows.h - what a database knows of the energies of problems on one device, for people
+ * and as tables. Part of tune energy. */
+#ifndef GT_CMD_ENERGY_ROWS_H
+#define GT_CMD_ENERGY_ROWS_H
+
+#include "db/store.h"
+#include "measure/cmd_energy_costs.h"
+#include "problem/problem.h"
+
+struct cJSON;
+struct gt_csv;
+struct gt_energy_report;
+
+/* The caller sets the first three. */
+struct gt_energy_rows {
+    const struct gt_energy_report *report; /* where it is printed */
+    enum gt_objective objective;
+    double slower; /* per cent, as in gt_energy_costs_take */
+    const struct gt_device *device;
+    struct gt_csv *csv, *costs;
+    struct cJSON *rows, *problems; /* lists of report->json */
+    size_t found;                  /* of all problems */
+    /* of the problem at hand */
+    char problem[GT_PROBLEM_TEXT_MAX];
+    struct gt_energy best[GT_OBJECTIVES]; /* us 0: there is none */
+    struct gt_energy_costs cost;
+};
+
+/* csv, costs: files, or NULL.  The device must outlive the rows. */
+int gt_energy_rows_open(struct gt_energy_rows *self, const struct gt_device *device,
+                        const char *csv, const char *costs, struct gt_err *err);
+/* All that is known of a problem's candidates, and what less speed saves. */
+int gt_energy_rows_problem(struct gt_energy_rows *self, struct gt_store *store,
+                           const struct gt_problem *problem, struct gt_err *err);
+int gt_energy_rows_close(struct gt_energy_rows *self, struct gt_err *err); /* zeroed accepted */
+
+/* The device with its driver on which the newest energy was measured: name, uuid, driver and cc. */
+int gt_energy_rows_device(struct gt_store *store, struct gt_device *device, struct gt_err *err);
+
+#endif
