@@ -129,7 +129,23 @@ static void add_line(struct gt_strbuf *text, const struct line *line, double us)
     }
     if (reason)
         gt_strbuf_addf(text, "; %s", gt_reason_text(reason));
+    if (line->served && entry->doubt)
+        gt_strbuf_addf(text, "; served by serve=any alone: %s", gt_reason_text(entry->doubt));
     gt_strbuf_add_char(text, '\n');
+}
+
+/* Adds how many calls were served though nobody knows that they are faster than cuBLAS's. */
+static void add_doubts(struct gt_strbuf *text, const struct line *lines, size_t count)
+{
+    uint64_t doubtful[GT_REASON_COUNT] = {0};
+
+    for (size_t i = 0; lines && i < count; i++)
+        doubtful[lines[i].entry->doubt] += lines[i].served;
+    for (int doubt = GT_SERVED + 1; doubt < GT_REASON_COUNT; doubt++)
+        if (doubtful[doubt])
+            gt_strbuf_addf(
+                text, "%9" PRIu64 " served by serve=any alone, perhaps slower than cuBLAS: %s\n",
+                doubtful[doubt], gt_reason_text((enum gt_reason)doubt));
 }
 
 /* Sets the name of the running program. */
@@ -172,6 +188,7 @@ void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
         if (total[reason])
             gt_strbuf_addf(text, "%9" PRIu64 " left: %s\n", total[reason],
                            gt_reason_text((enum gt_reason)reason));
+    add_doubts(text, lines, count);
     if (lines && count)
         gt_strbuf_add(text, "  time     calls    served  ratio  problem\n");
     for (size_t i = 0; lines && i < count; i++)

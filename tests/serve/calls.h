@@ -96,6 +96,16 @@ struct product plain(enum way way, int m, int n, int k);
 void *new_handle(void);
 void begin_context(void);
 
+/* calls_served.c: products that are served. */
+void test_random(void);
+void test_thin_path(void);
+void test_math(void);
+void test_half(void);
+void test_nested(void);
+void test_capture(void);
+void test_check(void);
+void test_untuned_problem(void);
+
 /* calls_program.c: what a program may do beside its products. */
 void test_background(void);
 void test_threads(void);
