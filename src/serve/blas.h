@@ -151,13 +151,15 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasSetPointerMode_v2, (void *handle, int value), (handle, value))  \
     X(cublasSetMathMode, (void *handle, int value), (handle, value))        \
     X(cublasSetAtomicsMode, (void *handle, int value), (handle, value))     \
-    X(cublasSetSmCountTarget, (void *handle, int value), (handle, value))   \
-    X(cublasDestroy_v2, (void *handle), (handle))
+    X(cublasSetSmCountTarget, (void *handle, int value), (handle, value))
 
 /* Functions that make a handle: X(symbol), for (void **handle).  They are only observed: a device
  * that was reset needs new handles. */
 #define GT_CREATE_MAP(X)    X(cublasCreate_v2)
 #define GT_LT_CREATE_MAP(X) X(cublasLtCreate)
+
+/* The function that destroys a handle: X(symbol), for (void *handle). */
+#define GT_DESTROY_MAP(X) X(cublasDestroy_v2)
 
 /* Functions of libcublas that say what a handle is set to: X(field, symbol, parameters).  Older
  * versions of cuBLAS lack the last one. */

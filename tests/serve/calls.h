@@ -136,6 +136,7 @@ void test_arrays(void);
 /* calls_around.c: what is around a product. */
 void test_streams(void);
 void test_workspaces(void);
+void test_many_handles(void);
 void test_atomics(void);
 void test_contexts(void);
 void test_reset(void);
