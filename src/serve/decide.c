@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/err.h"
 #include "cuda/cache.h"
 #include "cuda/compile.h"
 #include "cuda/cublaslt.h"
@@ -89,14 +90,17 @@ static int open_tables(const struct gt_policy *policy, struct gt **gt, bool comp
 {
     struct gt_options options = {GT_OPTIONS_INIT, .allow_nvrtc = compile,
                                  .allow_cublaslt = policy->cublaslt};
-    char *cubins = NULL;
+    char *cubins = NULL, *db = *policy->db ? gt_policy_path(policy, policy->db) : NULL;
     int rc;
 
+    if (*policy->db && !db)
+        return gt_err_nomem(err);
     gt_cache_dir(&cubins, NULL); /* a deployed file needs no cache */
-    options.user_db = *policy->db ? policy->db : NULL;
+    options.user_db = db;
     options.cubin_dir = cubins;
     rc = gt_open(gt, &options, err);
     free(cubins);
+    free(db);
     return rc;
 }
 

@@ -114,6 +114,7 @@ void test_own_signal(void);
 void test_local(void);
 void test_handles(void);
 void test_signal(void);
+void test_other_folder(void);
 void test_dlsym(void);
 
 /* calls_devices.c: several devices, the checking of results beside other threads. */

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/place.h"
 #include "base/strbuf.h"
+#include "serve/policy.h"
 
 #define LIBRARY "libgemmtune_cublas.so"
 
@@ -52,7 +53,7 @@ int gt_preload(const char *library, struct gt_err *err)
 {
     const char *before = getenv("LD_PRELOAD");
     struct gt_strbuf value = GT_STRBUF_INIT;
-    char *found = NULL, *path = NULL;
+    char *found = NULL, *path = NULL, *folder;
     int rc = library ? GT_OK : find_library(&found, err);
 
     if (rc)
@@ -70,6 +71,9 @@ int gt_preload(const char *library, struct gt_err *err)
         rc = gt_strbuf_check(&value, err);
     }
     GT_STEP(rc, gt_preload_set("LD_PRELOAD", value.text, err));
+    folder = getcwd(NULL, 0); /* without it, paths are those of where each program begins */
+    GT_STEP(rc, gt_preload_set(GT_POLICY_FOLDER, folder, err));
+    free(folder);
     gt_strbuf_release(&value);
     free(found);
     free(path);
