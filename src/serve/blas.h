@@ -69,6 +69,12 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
 #define GT_NAMES_EX \
     (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, compute, algo)
 
+/* Types of its own, but scalars and sums in FP32. */
+#define GT_PARAMETERS_SUMS_32F(I)                                                                  \
+    (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, int at, I lda, \
+     const void *b, int bt, I ldb, const void *beta, void *c, int ct, I ldc)
+#define GT_NAMES_SUMS_32F (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc)
+
 #define GT_PARAMETERS_BATCHED_EX(I)                                                                \
     (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, int at, I lda, \
      long long sa, const void *b, int bt, I ldb, long long sb, const void *beta, void *c, int ct,  \
@@ -89,6 +95,8 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasHgemmStridedBatched_64, BATCHED, int64_t, GT_CUDA_R_16F, GT_COMPUTE_16F) \
     X(cublasGemmEx, EX, int, 0, 0)                                                   \
     X(cublasGemmEx_64, EX, int64_t, 0, 0)                                            \
+    X(cublasSgemmEx, SUMS_32F, int, 0, GT_COMPUTE_32F)                               \
+    X(cublasSgemmEx_64, SUMS_32F, int64_t, 0, GT_COMPUTE_32F)                        \
     X(cublasGemmStridedBatchedEx, BATCHED_EX, int, 0, 0)                             \
     X(cublasGemmStridedBatchedEx_64, BATCHED_EX, int64_t, 0, 0)
 

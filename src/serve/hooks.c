@@ -45,6 +45,12 @@
         .tb = tb, .at = at, .bt = bt, .ct = ct, .compute = compute, .alpha = alpha, .beta = beta, \
         .a = a, .b = b, .c = c, .d = c                                                            \
     }
+#define GEMM_OF_SUMS_32F(type, sums)                                                           \
+    {                                                                                          \
+        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = 1, .ta = ta,      \
+        .tb = tb, .at = at, .bt = bt, .ct = ct, .compute = sums, .alpha = alpha, .beta = beta, \
+        .a = a, .b = b, .c = c, .d = c                                                         \
+    }
 #define GEMM_OF_BATCHED_EX(type, sums)                                                            \
     {                                                                                             \
         .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = batch, .sa = sa,     \

@@ -45,6 +45,8 @@ enum way {
     SGEMM_BATCHED_64,
     EX,
     EX_64,
+    SGEMM_EX,
+    SGEMM_EX_64,
     BATCHED_EX,
     BATCHED_EX_64,
     MATMUL,
@@ -105,6 +107,7 @@ void test_nested(void);
 void test_capture(void);
 void test_check(void);
 void test_untuned_problem(void);
+void test_sgemm_ex(void);
 
 /* calls_program.c: what a program may do beside its products. */
 void test_background(void);

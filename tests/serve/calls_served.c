@@ -17,6 +17,8 @@ static struct product random_product(void)
     const int *type = types[draw(6)];
     struct product p = plain((enum way)draw(WAYS), 1 + draw(40), 1 + draw(40), 1 + draw(40));
 
+    if (p.way == SGEMM_EX || p.way == SGEMM_EX_64)
+        type = types[draw(5)]; /* sums are in FP32 */
     if (p.way >= EX) {
         p.at = type[0];
         p.ct = type[1];
@@ -158,4 +160,27 @@ void test_untuned_problem(void)
     EXPECT(run(handle, &tuned));
     EXPECT(!run(handle, &near));
     EXPECT(run(handle, &tuned));
+}
+
+/* The older function for mixed types: its sums are in FP32, and so are its scalars. */
+void test_sgemm_ex(void)
+{
+    static const int types[][2] = {{GT_CUDA_R_32F, GT_CUDA_R_32F},   {GT_CUDA_R_16F, GT_CUDA_R_16F},
+                                   {GT_CUDA_R_16BF, GT_CUDA_R_16BF}, {GT_CUDA_R_16F, GT_CUDA_R_32F},
+                                   {GT_CUDA_R_16BF, GT_CUDA_R_32F},  {GT_CUDA_R_8I, GT_CUDA_R_32F}};
+    struct product p = plain(SGEMM_EX, 64, 48, 32);
+    void *handle = new_handle();
+
+    p.alpha = 2;
+    for (int i = 0; i < 6; i++) {
+        p.at = types[i][0];
+        p.ct = types[i][1];
+        p.way = SGEMM_EX;
+        EXPECT(run(handle, &p) == (p.at != GT_CUDA_R_8I));
+        p.way = SGEMM_EX_64;
+        EXPECT(run(handle, &p) == (p.at != GT_CUDA_R_8I));
+    }
+    cublasSetMathMode(handle, GT_MATH_TF32);
+    p.at = p.ct = GT_CUDA_R_32F;
+    EXPECT(run(handle, &p));
 }
