@@ -51,7 +51,7 @@ int gt_gpu_fail(struct gt_gpu *gpu, int result, const char *call, struct gt_err 
     gpu->cu.GetErrorName(result, &name);
     gpu->cu.GetErrorString(result, &text);
     if (is_sticky(result) || is_lost(result))
-        gpu->poisoned = true;
+        atomic_store_explicit(&gpu->poisoned, true, memory_order_relaxed);
     if (is_lost(result))
         code = GT_ELOST;
     else if (result == 2)
@@ -271,7 +271,7 @@ const struct gt_device *gt_gpu_device(const struct gt_gpu *gpu)
 
 bool gt_gpu_poisoned(const struct gt_gpu *gpu)
 {
-    return gpu->poisoned;
+    return atomic_load_explicit(&gpu->poisoned, memory_order_relaxed);
 }
 
 bool gt_gpu_alive(const struct gt_gpu *gpu)

@@ -2,6 +2,8 @@
 #ifndef GT_GPU_INTERNAL_H
 #define GT_GPU_INTERNAL_H
 
+#include <stdatomic.h>
+
 #include "cuda/cuda_api.h"
 #include "cuda/gpu.h"
 
@@ -12,7 +14,7 @@ struct gt_gpu {
     void *context, *stream;
     uint64_t context_id; /* 0: the driver does not tell */
     bool guest, retained, current;
-    bool poisoned;
+    _Atomic bool poisoned; /* by any thread that runs a plan */
 };
 
 /* The sentence for a failed driver call; notes sticky and lost devices. */

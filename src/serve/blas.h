@@ -69,6 +69,12 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
 #define GT_NAMES_EX \
     (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, compute, algo)
 
+/* Types of its own, but scalars and sums in FP32. */
+#define GT_PARAMETERS_SUMS_32F(I)                                                                  \
+    (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, int at, I lda, \
+     const void *b, int bt, I ldb, const void *beta, void *c, int ct, I ldc)
+#define GT_NAMES_SUMS_32F (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc)
+
 #define GT_PARAMETERS_BATCHED_EX(I)                                                                \
     (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, int at, I lda, \
      long long sa, const void *b, int bt, I ldb, long long sb, const void *beta, void *c, int ct,  \
@@ -89,6 +95,8 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasHgemmStridedBatched_64, BATCHED, int64_t, GT_CUDA_R_16F, GT_COMPUTE_16F) \
     X(cublasGemmEx, EX, int, 0, 0)                                                   \
     X(cublasGemmEx_64, EX, int64_t, 0, 0)                                            \
+    X(cublasSgemmEx, SUMS_32F, int, 0, GT_COMPUTE_32F)                               \
+    X(cublasSgemmEx_64, SUMS_32F, int64_t, 0, GT_COMPUTE_32F)                        \
     X(cublasGemmStridedBatchedEx, BATCHED_EX, int, 0, 0)                             \
     X(cublasGemmStridedBatchedEx_64, BATCHED_EX, int64_t, 0, 0)
 
@@ -151,13 +159,15 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasSetPointerMode_v2, (void *handle, int value), (handle, value))  \
     X(cublasSetMathMode, (void *handle, int value), (handle, value))        \
     X(cublasSetAtomicsMode, (void *handle, int value), (handle, value))     \
-    X(cublasSetSmCountTarget, (void *handle, int value), (handle, value))   \
-    X(cublasDestroy_v2, (void *handle), (handle))
+    X(cublasSetSmCountTarget, (void *handle, int value), (handle, value))
 
 /* Functions that make a handle: X(symbol), for (void **handle).  They are only observed: a device
  * that was reset needs new handles. */
 #define GT_CREATE_MAP(X)    X(cublasCreate_v2)
 #define GT_LT_CREATE_MAP(X) X(cublasLtCreate)
+
+/* The function that destroys a handle: X(symbol), for (void *handle). */
+#define GT_DESTROY_MAP(X) X(cublasDestroy_v2)
 
 /* Functions of libcublas that say what a handle is set to: X(field, symbol, parameters).  Older
  * versions of cuBLAS lack the last one. */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/err.h"
 #include "cuda/cache.h"
 #include "cuda/compile.h"
 #include "cuda/cublaslt.h"
@@ -89,14 +90,17 @@ static int open_tables(const struct gt_policy *policy, struct gt **gt, bool comp
 {
     struct gt_options options = {GT_OPTIONS_INIT, .allow_nvrtc = compile,
                                  .allow_cublaslt = policy->cublaslt};
-    char *cubins = NULL;
+    char *cubins = NULL, *db = *policy->db ? gt_policy_path(policy, policy->db) : NULL;
     int rc;
 
+    if (*policy->db && !db)
+        return gt_err_nomem(err);
     gt_cache_dir(&cubins, NULL); /* a deployed file needs no cache */
-    options.user_db = *policy->db ? policy->db : NULL;
+    options.user_db = db;
     options.cubin_dir = cubins;
     rc = gt_open(gt, &options, err);
     free(cubins);
+    free(db);
     return rc;
 }
 
@@ -173,20 +177,10 @@ static bool has_vendor(const struct gt_policy *policy, const struct gt_answer *a
     return gain > 0 && gain >= policy->margin;
 }
 
-/* Whether the answer is certainly faster than cuBLAS. */
-static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answer *answer,
-                            const struct device *device, const struct gt_entry *entry)
+/* What is to be known of a winner before it is certainly faster than cuBLAS. */
+static enum gt_reason find_doubt(const struct gt_policy *policy, const struct gt_answer *answer,
+                                 const struct device *device)
 {
-    const bool varies_forbidden = !entry->key.kind[10];
-
-    if (answer->tier == GT_TIER_NONE)
-        return GT_PASS_UNTUNED;
-    if (has_vendor(policy, answer, device))
-        return GT_SERVED;
-    if (answer->varies && varies_forbidden)
-        return GT_PASS_VARIES;
-    if (policy->serve == GT_SERVE_ANY)
-        return GT_SERVED;
     if (!was_measured(answer, device))
         return GT_PASS_UNTUNED;
     if (!answer->contested)
@@ -194,6 +188,24 @@ static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answ
     if (!(answer->baseline_us >= policy->margin * answer->us))
         return answer->baseline_us > 0 ? GT_PASS_MARGIN : GT_PASS_UNCOMPARED;
     return GT_SERVED;
+}
+
+/* Whether the answer is served; in any case the entry notes what keeps it from being certainly
+ * faster than cuBLAS. */
+static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answer *answer,
+                            const struct device *device, struct gt_entry *entry)
+{
+    const bool varies_forbidden = !entry->key.kind[10];
+
+    entry->doubt = GT_SERVED;
+    if (answer->tier == GT_TIER_NONE)
+        return GT_PASS_UNTUNED;
+    if (has_vendor(policy, answer, device))
+        return GT_SERVED;
+    if (answer->varies && varies_forbidden)
+        return GT_PASS_VARIES;
+    entry->doubt = find_doubt(policy, answer, device);
+    return policy->serve == GT_SERVE_ANY ? GT_SERVED : entry->doubt;
 }
 
 static enum gt_reason load(struct decider *decider, struct gt_entry *entry,

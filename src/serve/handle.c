@@ -1,7 +1,9 @@
-/* handle.c - see handle.h.
+/* handle.c - remembers what handles are set to; see handle.h.
  *
- * cuBLAS allows only one thread at a time to use a handle, so the fields of its slot need no memory
- * order among them. */
+ * cuBLAS allows only one thread at a time to change or destroy a handle, so the fields of its slot
+ * need no memory order among them.  A slot is empty until the first handle takes it, and free when
+ * that handle is gone.  A search ends at an empty slot and goes on behind a free one, because other
+ * handles may have passed it when it was taken. */
 #include "serve/handle.h"
 
 #define FIRST_CALLS 64   /* first calls of a handle, which ask the getters */
@@ -11,20 +13,39 @@
 #define GET(field)        atomic_load_explicit(&slot->field, memory_order_relaxed)
 #define PUT(field, value) atomic_store_explicit(&slot->field, value, memory_order_relaxed)
 
-struct gt_handle *gt_handle_find(struct gt_handles *all, void *handle)
+static char freed;
+#define FREE ((void *)&freed) /* the handle of a slot that is free again */
+
+static struct gt_handle *probe(struct gt_handles *all, const void *handle, size_t i)
 {
     const size_t first = (size_t)(((uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u) >> 32);
 
-    for (size_t i = 0; i < PROBES; i++) {
-        struct gt_handle *slot = &all->slot[(first + i) & (GT_HANDLES - 1)];
-        void *there = GET(handle);
+    return &all->slot[(first + i) & (GT_HANDLES - 1)];
+}
 
-        if (!there)
-            atomic_compare_exchange_strong(&slot->handle, &there, handle);
-        if (!there || there == handle)
-            return slot;
-    }
-    return NULL;
+struct gt_handle *gt_handle_find(struct gt_handles *all, void *handle)
+{
+    void *there, *before;
+    struct gt_handle *room;
+
+    if (!handle)
+        return NULL;
+    do { /* again if another thread takes the room */
+        room = NULL;
+        before = there = handle;
+        for (size_t i = 0; i < PROBES && there; i++) {
+            struct gt_handle *slot = probe(all, handle, i);
+
+            there = atomic_load_explicit(&slot->handle, memory_order_acquire);
+            if (there == handle)
+                return slot;
+            if (!room && (!there || there == FREE)) {
+                room = slot;
+                before = there;
+            }
+        }
+    } while (room && !atomic_compare_exchange_strong(&room->handle, &before, handle));
+    return room;
 }
 
 static bool ask(const struct gt_real *real, void *handle, struct gt_settings *to)
@@ -83,10 +104,21 @@ void gt_handle_set_workspace(struct gt_handle *slot, void *workspace, size_t byt
     PUT(workspace_bytes, workspace ? bytes : 0);
 }
 
-void gt_handle_forget(struct gt_handle *slot)
+void gt_handle_free(struct gt_handles *all, void *handle)
 {
-    gt_handle_set_workspace(slot, NULL, 0);
-    PUT(known, false);
-    PUT(ask, false);
-    PUT(calls, 0);
+    void *there = handle;
+
+    /* Two threads that used a handle for the first time may have taken a slot each. */
+    for (size_t i = 0; i < PROBES && there; i++) {
+        struct gt_handle *slot = probe(all, handle, i);
+
+        there = atomic_load_explicit(&slot->handle, memory_order_acquire);
+        if (there != handle || !handle)
+            continue;
+        gt_handle_set_workspace(slot, NULL, 0);
+        PUT(known, false);
+        PUT(ask, false);
+        PUT(calls, 0);
+        atomic_store_explicit(&slot->handle, FREE, memory_order_release);
+    }
 }

@@ -34,7 +34,7 @@ struct gt_handles {
     struct gt_handle slot[GT_HANDLES];
 };
 
-/* The handle's slot, made if there is none; NULL: no room. */
+/* The handle's slot, made if there is none; NULL: no room.  It holds no lock. */
 struct gt_handle *gt_handle_find(struct gt_handles *all, void *handle);
 
 /* Its settings; slot may be NULL.  false: cuBLAS does not tell. */
@@ -45,7 +45,8 @@ bool gt_handle_settings(struct gt_handle *slot, const struct gt_real *real, void
 void gt_handle_set_stream(struct gt_handle *slot, void *stream);
 void gt_handle_set_workspace(struct gt_handle *slot, void *workspace, size_t bytes);
 
-/* The handle is destroyed; another may get its address. */
-void gt_handle_forget(struct gt_handle *slot);
+/* The handle is destroyed after this, or was just made: what is remembered of one at its address is
+ * forgotten, and the slot is another handle's from now on. */
+void gt_handle_free(struct gt_handles *all, void *handle);
 
 #endif

@@ -45,6 +45,12 @@
         .tb = tb, .at = at, .bt = bt, .ct = ct, .compute = compute, .alpha = alpha, .beta = beta, \
         .a = a, .b = b, .c = c, .d = c                                                            \
     }
+#define GEMM_OF_SUMS_32F(type, sums)                                                           \
+    {                                                                                          \
+        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = 1, .ta = ta,      \
+        .tb = tb, .at = at, .bt = bt, .ct = ct, .compute = sums, .alpha = alpha, .beta = beta, \
+        .a = a, .b = b, .c = c, .d = c                                                         \
+    }
 #define GEMM_OF_BATCHED_EX(type, sums)                                                            \
     {                                                                                             \
         .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = batch, .sa = sa,     \
@@ -137,7 +143,6 @@
 #define BEGIN_cublasSetMathMode       false
 #define BEGIN_cublasSetAtomicsMode    false
 #define BEGIN_cublasSetSmCountTarget  false
-#define BEGIN_cublasDestroy_v2        false
 
 #define OBSERVE_cublasSetWorkspace_v2 gt_handle_set_workspace(slot, workspace, bytes)
 #define OBSERVE_cublasSetStream_v2    gt_handle_set_stream(slot, stream)
@@ -148,7 +153,6 @@
     atomic_store_explicit(&slot->atomics, value, memory_order_relaxed)
 #define OBSERVE_cublasSetSmCountTarget \
     atomic_store_explicit(&slot->sms, value, memory_order_relaxed)
-#define OBSERVE_cublasDestroy_v2 gt_handle_forget(slot)
 
 /* Defines calls that make a handle.  `what`: gt_real or gt_real_lt. */
 #define DEFINE_CREATE(v, symbol, what, version)              \
@@ -165,6 +169,21 @@
         if (rc == GT_BLAS_OK)                                \
             gt_serve_created(*handle);                       \
         return rc;                                           \
+    }
+
+/* Defines the call that destroys a handle.  It is forgotten first: afterwards another thread may
+ * have got a handle at its address. */
+#define DEFINE_DESTROY(v, symbol)                                  \
+    GT_VISIBLE int gt_hook_##v##_##symbol(void *handle);           \
+    NAME_HOOK(v, symbol, SYMVER_##v)                               \
+    int gt_hook_##v##_##symbol(void *handle)                       \
+    {                                                              \
+        const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER); \
+                                                                   \
+        if (!real || !real->symbol)                                \
+            return GT_BLAS_NOT_INITIALIZED;                        \
+        gt_serve_destroyed(handle);                                \
+        return real->symbol(handle);                               \
     }
 
 #define DEFINE_13(symbol, kind, I, type, sums) DEFINE_GEMM(13, symbol, kind, I, type, sums)
@@ -187,11 +206,16 @@
 #define CREATE_LT_12(symbol) DEFINE_CREATE(12, symbol, gt_real_lt, SYMVER_LT_12)
 #define CREATE_LT_11(symbol) DEFINE_CREATE(11, symbol, gt_real_lt, SYMVER_LT_11)
 
+#define DESTROY_13(symbol) DEFINE_DESTROY(13, symbol)
+#define DESTROY_12(symbol) DEFINE_DESTROY(12, symbol)
+#define DESTROY_11(symbol) DEFINE_DESTROY(11, symbol)
+
 #define DEFINE_VERSION(v)           \
     GT_GEMM_MAP(DEFINE_##v)         \
     GT_ARRAYS_MAP(COUNTED_##v)      \
     GT_OBSERVED_MAP(OBSERVED_##v)   \
     GT_CREATE_MAP(CREATE_##v)       \
+    GT_DESTROY_MAP(DESTROY_##v)     \
     GT_LT_CREATE_MAP(CREATE_LT_##v) \
     DEFINE_MATMUL(v)
 GT_BLAS_VERSIONS(DEFINE_VERSION)
@@ -214,7 +238,7 @@ struct hook {
 #define ARRAYS_ROW(symbol, kind, I)             ROW(symbol)
 #define OBSERVED_ROW(symbol, parameters, names) ROW(symbol)
 static const struct hook hooks[] = {GT_GEMM_MAP(GEMM_ROW) GT_ARRAYS_MAP(ARRAYS_ROW) GT_OBSERVED_MAP(
-    OBSERVED_ROW) GT_CREATE_MAP(ROW) GT_LT_CREATE_MAP(ROW) ROW(cublasLtMatmul)};
+    OBSERVED_ROW) GT_CREATE_MAP(ROW) GT_DESTROY_MAP(ROW) GT_LT_CREATE_MAP(ROW) ROW(cublasLtMatmul)};
 
 static const struct hook *find_hook(const char *name)
 {

@@ -188,17 +188,40 @@ int gt_policy_parse(struct gt_policy *policy, const char *path, const char *text
     return rc;
 }
 
-static int read_file(struct gt_policy *policy, const char *path, struct gt_err *err)
+char *gt_policy_path(const struct gt_policy *policy, const char *path)
+{
+    const size_t length = strlen(policy->folder);
+    char *whole;
+
+    /* A server's address (SCHEME://) is no path. */
+    if (*path == '/' || strstr(path, "://") || !length || length + 1 + strlen(path) >= PATH_MAX)
+        return strdup(path);
+    return asprintf(&whole, "%s/%s", policy->folder, path) < 0 ? NULL : whole;
+}
+
+static int read_file(struct gt_policy *policy, const char *name, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc = gt_strbuf_add_file(&text, path, err);
+    char *path = gt_policy_path(policy, name);
+    int rc = path ? gt_strbuf_add_file(&text, path, err) : gt_err_nomem(err);
 
-    GT_STEP(rc, gt_policy_parse(policy, path, text.text, err));
+    GT_STEP(rc, gt_policy_parse(policy, name, text.text, err));
     gt_strbuf_release(&text);
+    free(path);
     return rc;
 }
 
-int gt_policy_read(struct gt_policy *policy, struct gt_err *err)
+static void take_folder(struct gt_policy *policy, const char *folder)
+{
+    const char *named = secure_getenv(GT_POLICY_FOLDER);
+
+    if (named && *named == '/')
+        folder = named;
+    if (folder && strlen(folder) < sizeof(policy->folder))
+        memcpy(policy->folder, folder, strlen(folder) + 1);
+}
+
+int gt_policy_read(struct gt_policy *policy, const char *folder, struct gt_err *err)
 {
     const char *path = secure_getenv(GT_POLICY_FILE);
     const char *tf32 = secure_getenv("NVIDIA_TF32_OVERRIDE");
@@ -206,6 +229,7 @@ int gt_policy_read(struct gt_policy *policy, struct gt_err *err)
     int rc = GT_OK;
 
     *policy = (struct gt_policy){.serve = GT_SERVE_RECORD, .margin = 1.03};
+    take_folder(policy, folder);
     policy->no_tf32 = tf32 && strcmp(tf32, "0") == 0;
     if (path && *path)
         rc = read_file(policy, path, &inner);

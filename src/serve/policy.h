@@ -7,6 +7,7 @@
 #ifndef GT_POLICY_H
 #define GT_POLICY_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,6 +30,9 @@
 /* The variable that names the file. */
 #define GT_POLICY_FILE "GEMMTUNE_POLICY"
 
+/* The variable that names the folder of relative paths; tune sets it to the one it runs in. */
+#define GT_POLICY_FOLDER "GEMMTUNE_FOLDER"
+
 enum gt_policy_serve {
     GT_SERVE_OFF,    /* decide, but leave everything to cuBLAS */
     GT_SERVE_TUNED,  /* serve what was measured to be faster */
@@ -48,11 +52,16 @@ struct gt_policy {
     int64_t check;                /* every n-th served call is compared; 0: none */
     char report[GT_POLICY_TEXT];  /* "": none; %p: the process's number */
     char capture[GT_POLICY_TEXT]; /* likewise */
+    char folder[PATH_MAX];        /* of relative paths; "": the current one */
 };
 
-/* The policy of this process: defaults, then the file, then the environment.  A sentence in err: a
- * key or value is wrong; the policy is complete, and nothing should be served. */
-int gt_policy_read(struct gt_policy *policy, struct gt_err *err);
+/* The policy of this process: defaults, then the file, then the environment.  folder: the one in
+ * which the process began; NULL: the current one.  A sentence in err: a key or value is wrong; the
+ * policy is complete, and nothing should be served. */
+int gt_policy_read(struct gt_policy *policy, const char *folder, struct gt_err *err);
+
+/* The path as seen from any folder; the caller frees it.  NULL: no memory. */
+char *gt_policy_path(const struct gt_policy *policy, const char *path);
 
 /* One setting.  GT_ENOTFOUND: no such key; GT_ERANGE: no such value. */
 int gt_policy_set(struct gt_policy *policy, const char *key, const char *value, struct gt_err *err);

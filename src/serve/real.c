@@ -227,6 +227,7 @@ static void fill_cublas(struct gt_real *real, const struct reading *from)
     GT_ARRAYS_MAP(FILL_ARRAYS)
     GT_OBSERVED_MAP(FILL_OBSERVED)
     GT_CREATE_MAP(FILL)
+    GT_DESTROY_MAP(FILL)
     GT_GETTER_MAP(FILL_GETTER)
 }
 

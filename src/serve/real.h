@@ -27,15 +27,18 @@ struct gt_real {
 #define GT_REAL_ARRAYS(symbol, kind, I)              int(*symbol) GT_PARAMETERS_##kind(I);
 #define GT_REAL_OBSERVED(symbol, parameters, names)  int(*symbol) parameters;
 #define GT_REAL_CREATE(symbol)                       int (*symbol)(void **handle);
+#define GT_REAL_DESTROY(symbol)                      int (*symbol)(void *handle);
 #define GT_REAL_GETTER(field, symbol, parameters)    int(*field) parameters;
     GT_GEMM_MAP(GT_REAL_GEMM)
     GT_ARRAYS_MAP(GT_REAL_ARRAYS)
     GT_OBSERVED_MAP(GT_REAL_OBSERVED)
     GT_CREATE_MAP(GT_REAL_CREATE)
+    GT_DESTROY_MAP(GT_REAL_DESTROY)
     GT_GETTER_MAP(GT_REAL_GETTER)
 #undef GT_REAL_GEMM
 #undef GT_REAL_ARRAYS
 #undef GT_REAL_OBSERVED
+#undef GT_REAL_DESTROY
 };
 
 struct gt_real_lt {

@@ -129,7 +129,23 @@ static void add_line(struct gt_strbuf *text, const struct line *line, double us)
     }
     if (reason)
         gt_strbuf_addf(text, "; %s", gt_reason_text(reason));
+    if (line->served && entry->doubt)
+        gt_strbuf_addf(text, "; served by serve=any alone: %s", gt_reason_text(entry->doubt));
     gt_strbuf_add_char(text, '\n');
+}
+
+/* Adds how many calls were served though nobody knows that they are faster than cuBLAS's. */
+static void add_doubts(struct gt_strbuf *text, const struct line *lines, size_t count)
+{
+    uint64_t doubtful[GT_REASON_COUNT] = {0};
+
+    for (size_t i = 0; lines && i < count; i++)
+        doubtful[lines[i].entry->doubt] += lines[i].served;
+    for (int doubt = GT_SERVED + 1; doubt < GT_REASON_COUNT; doubt++)
+        if (doubtful[doubt])
+            gt_strbuf_addf(
+                text, "%9" PRIu64 " served by serve=any alone, perhaps slower than cuBLAS: %s\n",
+                doubtful[doubt], gt_reason_text((enum gt_reason)doubt));
 }
 
 /* Sets the name of the running program. */
@@ -172,6 +188,7 @@ void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
         if (total[reason])
             gt_strbuf_addf(text, "%9" PRIu64 " left: %s\n", total[reason],
                            gt_reason_text((enum gt_reason)reason));
+    add_doubts(text, lines, count);
     if (lines && count)
         gt_strbuf_add(text, "  time     calls    served  ratio  problem\n");
     for (size_t i = 0; lines && i < count; i++)
@@ -251,26 +268,43 @@ static bool write_special(const char *path, const struct gt_strbuf *text)
 
 /* Writes to a new file beside the path and renames it.  A device or a pipe with a reader
  * (/dev/stderr) is written to directly, because it must not be replaced. */
-static void replace(const char *what, const char *pattern, const struct gt_strbuf *text)
+static bool replace(const char *path, const struct gt_strbuf *text)
 {
-    char path[GT_POLICY_TEXT + 64], beside[GT_POLICY_TEXT + 128];
+    char *beside = NULL;
+    bool good;
+    int saved;
+
+    if (gt_is_special(path))
+        return write_special(path, text);
+    if (asprintf(&beside, "%s.%ld.new", path, (long)getpid()) < 0) {
+        errno = ENOMEM;
+        return false;
+    }
+    good = write_all(open_new(beside), text->text, text->length) && rename(beside, path) == 0;
+    saved = errno;
+    if (!good)
+        unlink(beside);
+    free(beside);
+    errno = saved;
+    return good;
+}
+
+static void write_text(const struct gt_policy *policy, const char *what, const char *pattern,
+                       const struct gt_strbuf *text)
+{
+    char name[GT_POLICY_TEXT + 64], *path;
     struct gt_err err;
 
     if (gt_strbuf_check(text, &err)) {
         gt_say_once(GT_SAID_WRITE, "the %s is not written: %.200s", what, err.msg);
         return;
     }
-    expand(path, pattern);
-    snprintf(beside, sizeof(beside), "%s.%ld.new", path, (long)getpid());
-    if (gt_is_special(path)) {
-        *beside = '\0';
-        if (write_special(path, text))
-            return;
-    } else if (write_all(open_new(beside), text->text, text->length) && rename(beside, path) == 0) {
-        return;
-    }
-    gt_say_once(GT_SAID_WRITE, "%.900s: the %s is not written: %s", path, what, strerror(errno));
-    unlink(beside);
+    expand(name, pattern);
+    path = gt_policy_path(policy, name);
+    if (!path || !replace(path, text))
+        gt_say_once(GT_SAID_WRITE, "%.900s: the %s is not written: %s", name, what,
+                    strerror(errno));
+    free(path);
 }
 
 void gt_report_write(struct gt_session *session)
@@ -279,12 +313,12 @@ void gt_report_write(struct gt_session *session)
 
     if (*session->policy.report) {
         gt_report_text(&text, session);
-        replace("report", session->policy.report, &text);
+        write_text(&session->policy, "report", session->policy.report, &text);
         gt_strbuf_reset(&text);
     }
     if (*session->policy.capture) {
         gt_capture_text(&text, session);
-        replace("file of captured problems", session->policy.capture, &text);
+        write_text(&session->policy, "file of captured problems", session->policy.capture, &text);
     }
     gt_strbuf_release(&text);
 }

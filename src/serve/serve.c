@@ -264,15 +264,12 @@ void gt_serve_arrays(void)
 void gt_serve_created(void *handle)
 {
     struct gt_session *session = gt_session_begun();
-    struct gt_handle *slot;
     void *context = NULL;
     uint64_t id;
 
     if (!session || !session->usable)
         return;
-    slot = gt_handle_find(&session->handles, handle);
-    if (slot)
-        gt_handle_forget(slot);
+    gt_handle_free(&session->handles, handle);
     if (session->driver.CtxGetCurrent(&context) || !context)
         return;
     id = gt_serve_context_id(&session->driver, context);
@@ -280,6 +277,14 @@ void gt_serve_created(void *handle)
         if (atomic_load(&session->context[i].context) == context &&
             atomic_load(&session->context[i].id) != id)
             atomic_store(&session->reset, true);
+}
+
+void gt_serve_destroyed(void *handle)
+{
+    struct gt_session *session = gt_session_begun();
+
+    if (session)
+        gt_handle_free(&session->handles, handle);
 }
 
 struct gt_handle *gt_serve_handle(void *handle, bool begin)

@@ -57,6 +57,9 @@ bool gt_serve_pass(struct gt_session *session, enum gt_reason reason);
  * device was reset since a context's first product, nothing is served from now on. */
 void gt_serve_created(void *handle);
 
+/* A handle is about to be destroyed. */
+void gt_serve_destroyed(void *handle);
+
 /* Where a setter's value is noted; NULL: nowhere.  begin: the session begins for it, as a getter
  * will not tell later. */
 struct gt_handle *gt_serve_handle(void *handle, bool begin);

@@ -22,6 +22,15 @@ static _Atomic(struct gt_session *) current;
 static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool said[GT_SAID_COUNT];
 
+static char began_in[PATH_MAX]; /* the process's first folder; "": not known */
+
+/* A program may change its folder before its first product, for which everything else waits. */
+__attribute__((constructor)) static void note_folder(void)
+{
+    if (!getcwd(began_in, sizeof(began_in)) || *began_in != '/')
+        *began_in = '\0';
+}
+
 void gt_say_once(enum gt_said kind, const char *format, ...)
 {
     char line[1300] = "gemmtune: ";
@@ -140,7 +149,7 @@ static struct gt_session *begin(void)
         return NULL;
     }
     session->usable = true;
-    if (gt_policy_read(&session->policy, &err)) {
+    if (gt_policy_read(&session->policy, began_in, &err)) {
         gt_say_once(GT_SAID_POLICY, "%.1000s; every product is left to cuBLAS", err.msg);
         session->usable = false;
     }

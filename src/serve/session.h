@@ -3,8 +3,8 @@
  *
  * It is the only global state of the project: a hook is called with cuBLAS's arguments alone, so
  * there is no handle of ours to keep it in.  Before the first product nothing is read, opened,
- * started or printed, so that the library may be preloaded into programs that never multiply.  A
- * child of fork() begins a session of its own. */
+ * started or printed, and only the process's folder is noted, so that the library may be preloaded
+ * into programs that never multiply.  A child of fork() begins a session of its own. */
 #ifndef GT_SESSION_H
 #define GT_SESSION_H
 

@@ -5,6 +5,7 @@
 # checks that they exist.  console: a transcript.  c NAME, cmake NAME, python NAME: a file for the commands of that page.
 case $BUILD in */build) ;; *) skip "sanitizer builds are not installed, which documents do" ;; esac
 need_nvrtc
+need_preload
 export PATH=$BUILD:$PATH
 languages='sh|sh gpu|sh slow|sh cmake|sh python|cmake CMakeLists\.txt|python [a-z]+\.py|console|text|json|csv|cuda|c|c [a-z]+\.c'
 

@@ -1,6 +1,7 @@
 # A command that fails with --json: standard error ends with one object, whatever went wrong; standard output has a
 # whole document or nothing; the exit code is that of the same command without --json.
 command -v python3 > /dev/null || skip "python3, which reads the objects, is not installed"
+need_preload
 fails() { # fails WORD...: runs it with and without --json, and keeps what was said in numbered files
     local words=() seen=
     ((runs += 1))

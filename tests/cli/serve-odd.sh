@@ -56,6 +56,13 @@ ls -A folder 'a%pb c'
 echo "-- an environment that captures does not keep tune serve from serving"
 t --shapes shapes.txt --kernels simt_thread1d --budget 20 --db mine.db -q > /dev/null
 GEMMTUNE_CAPTURE=captured.txt t serve --db mine.db --wait --margin 0.001 -- $client
+echo "-- paths are those of the folder in which tune was started, also for programs that are started elsewhere"
+echo "db = mine.db" >mine.policy
+GEMMTUNE_POLICY=mine.policy t serve --report moved.txt --wait --margin 0.001 -- bash -c "cd folder && $client"
+t serve --db mine.db --report moved.%p.txt --wait --margin 0.001 -- bash -c "cd folder && $client"
+t doctor --program --db mine.db -- bash -c "cd folder && $client" | grep -o "[0-9]* products, .*"
+cat moved.txt moved.*.txt | grep -c ' served, 0 left'
+ls -A folder
 echo "-- programs of odd names"
 cp "$BUILD/tests/serve/calls" $'odd \e[31mname'
 t serve --report odd.txt -- ./$'odd \e[31mname' --client

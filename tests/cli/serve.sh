@@ -45,6 +45,10 @@ for major in -12 ""; do
     head -n 2 report.txt | sed 's/process [0-9]*/process N/'
 done
 unset STUB_CUBLASLT_MAJOR STUB_CUBLASLT_US STUB_CUBLASLT_FIRST_US
+echo "-- a path with a blank cannot be preloaded, a link to it can"
+mkdir "a blank" && cp "$BUILD/libgemmtune_cublas.so" "a blank" && ln -s "a blank/libgemmtune_cublas.so" link.so
+t serve --library "a blank/libgemmtune_cublas.so" -- $client
+t serve --db mine.db --wait --margin 0.001 --library link.so -- $client
 echo "-- by hand, with a file"
 printf 'db = mine.db # tuned here\nmargin=0.001\n\nwait = 1\n' >policy.txt
 LD_PRELOAD=$BUILD/libgemmtune_cublas.so GEMMTUNE_POLICY=policy.txt $client

@@ -45,6 +45,8 @@ enum way {
     SGEMM_BATCHED_64,
     EX,
     EX_64,
+    SGEMM_EX,
+    SGEMM_EX_64,
     BATCHED_EX,
     BATCHED_EX_64,
     MATMUL,
@@ -96,6 +98,17 @@ struct product plain(enum way way, int m, int n, int k);
 void *new_handle(void);
 void begin_context(void);
 
+/* calls_served.c: products that are served. */
+void test_random(void);
+void test_thin_path(void);
+void test_math(void);
+void test_half(void);
+void test_nested(void);
+void test_capture(void);
+void test_check(void);
+void test_untuned_problem(void);
+void test_sgemm_ex(void);
+
 /* calls_program.c: what a program may do beside its products. */
 void test_background(void);
 void test_threads(void);
@@ -104,6 +117,7 @@ void test_own_signal(void);
 void test_local(void);
 void test_handles(void);
 void test_signal(void);
+void test_other_folder(void);
 void test_dlsym(void);
 
 /* calls_devices.c: several devices, the checking of results beside other threads. */
@@ -126,6 +140,7 @@ void test_arrays(void);
 /* calls_around.c: what is around a product. */
 void test_streams(void);
 void test_workspaces(void);
+void test_many_handles(void);
 void test_atomics(void);
 void test_contexts(void);
 void test_reset(void);

@@ -75,6 +75,28 @@ void test_workspaces(void)
     EXPECT(run(handle, &p));
 }
 
+/* A program may make any number of handles, one after the other at an address of its own: what the
+ * last one is set to is noted as for the first. */
+void test_many_handles(void)
+{
+    enum { HANDLES = 10000 };
+    static void *between[HANDLES]; /* so that no address comes twice */
+    void *workspace = device_bytes(16 << 20, 0), *handle = new_handle();
+    const struct product p = find_workspace(handle);
+
+    for (int i = 0; i < HANDLES; i++) {
+        cublasSetWorkspace_v2(handle, workspace, 8 << 20);
+        EXPECT(cublasDestroy_v2(handle) == 0);
+        between[i] = malloc(32);
+        handle = new_handle();
+    }
+    EXPECT(!run(handle, &p)); /* it has none */
+    cublasSetWorkspace_v2(handle, workspace, 8 << 20);
+    EXPECT(run(handle, &p));
+    for (int i = 0; i < HANDLES; i++)
+        free(between[i]);
+}
+
 /* A winner that sums with atomics is served where the program has allowed them. */
 void test_atomics(void)
 {

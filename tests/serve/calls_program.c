@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "calls.h"
@@ -128,6 +129,18 @@ void test_handles(void)
     cublasDestroy_v2(handle);
     handle = new_handle();
     EXPECT(run(handle, &p));
+}
+
+/* A program may change its folder before its first product; paths are those of where it began. */
+void test_other_folder(void)
+{
+    const struct product p = plain(EX, 64, 48, 32);
+    FILE *policy = fopen("elsewhere.policy", "w");
+
+    EXPECT(policy && fputs("margin = 0\ndb = vendor.db\n", policy) >= 0 && fclose(policy) == 0);
+    mkdir("elsewhere%p", 0755);
+    EXPECT(chdir("elsewhere%p") == 0);
+    EXPECT(run(new_handle(), &p));
 }
 
 void test_signal(void)

@@ -159,6 +159,12 @@ int call(void *handle, const struct product *p, const struct memory *memory)
     case EX_64:
         return cublasGemmEx_64(handle, p->ta, p->tb, p->m, p->n, p->k, alpha, a, p->at, p->lda, b,
                                p->at, p->ldb, beta, c, p->ct, p->ldc, p->compute, -1);
+    case SGEMM_EX:
+        return cublasSgemmEx(handle, p->ta, p->tb, p->m, p->n, p->k, alpha, a, p->at, p->lda, b,
+                             p->at, p->ldb, beta, c, p->ct, p->ldc);
+    case SGEMM_EX_64:
+        return cublasSgemmEx_64(handle, p->ta, p->tb, p->m, p->n, p->k, alpha, a, p->at, p->lda, b,
+                                p->at, p->ldb, beta, c, p->ct, p->ldc);
     case BATCHED_EX:
         return cublasGemmStridedBatchedEx(handle, p->ta, p->tb, p->m, p->n, p->k, alpha, a, p->at,
                                           p->lda, p->sa, b, p->at, p->ldb, p->sb, beta, c, p->ct,

@@ -83,18 +83,22 @@ int cublasSetWorkspace_v2(void *handle, void *workspace, size_t bytes)
 #define BATCH_GEMM                   1
 #define BATCH_BATCHED                batch
 #define BATCH_EX                     1
+#define BATCH_SUMS_32F               1
 #define BATCH_BATCHED_EX             batch
 #define STRIDES_GEMM                 0, 0, 0
 #define STRIDES_BATCHED              sa, sb, sc
 #define STRIDES_EX                   0, 0, 0
+#define STRIDES_SUMS_32F             0, 0, 0
 #define STRIDES_BATCHED_EX           sa, sb, sc
 #define TYPES_GEMM(type, sums)       type, type, type, sums
 #define TYPES_BATCHED(type, sums)    type, type, type, sums
 #define TYPES_EX(type, sums)         at, bt, ct, compute
+#define TYPES_SUMS_32F(type, sums)   at, bt, ct, sums
 #define TYPES_BATCHED_EX(type, sums) at, bt, ct, compute
 #define ALGO_GEMM
 #define ALGO_BATCHED
-#define ALGO_EX         (void)algo;
+#define ALGO_EX (void)algo;
+#define ALGO_SUMS_32F
 #define ALGO_BATCHED_EX (void)algo;
 
 /* The same product through the other layer. */

@@ -35,6 +35,7 @@ int cublasLtStubProducts(void);
 
 /* The settings that tests change, and the rest of what they call. */
 int cublasCreate_v2(void **handle);
+int cublasDestroy_v2(void *handle);
 int cublasSetPointerMode_v2(void *handle, int mode);
 int cublasSetMathMode(void *handle, int mode);
 int cublasSetAtomicsMode(void *handle, int mode);

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/place.h"
 #include "base/strbuf.h"
+#include "serve/policy.h"
 
 #define LIBRARY "libgemmtune_cublas.so"
 
@@ -48,19 +49,27 @@ static int find_library(char **path, struct gt_err *err)
                       LIBRARY, folder);
 }
 
+/* The file that the user names, as seen from any folder.  A link stays a link, because the path of
+ * what it leads to may have a blank. */
+static int name_library(char **path, const char *library, const char *folder, struct gt_err *err)
+{
+    if (access(library, R_OK))
+        return gt_err_set(err, GT_ENOTFOUND, "%s: %s", library, strerror(errno));
+    if (*library == '/' || !folder)
+        *path = strdup(library);
+    else if (asprintf(path, "%s/%s", folder, library) < 0)
+        *path = NULL;
+    return *path ? GT_OK : gt_err_nomem(err);
+}
+
 int gt_preload(const char *library, struct gt_err *err)
 {
     const char *before = getenv("LD_PRELOAD");
     struct gt_strbuf value = GT_STRBUF_INIT;
-    char *found = NULL, *path = NULL;
-    int rc = library ? GT_OK : find_library(&found, err);
+    char *path = NULL, *folder = getcwd(NULL, 0);
+    int rc = library ? name_library(&path, library, folder, err) : find_library(&path, err);
 
-    if (rc)
-        return rc;
-    path = realpath(library ? library : found, NULL);
-    if (!path)
-        rc = gt_err_set(err, GT_ENOTFOUND, "%s: %s", library ? library : found, strerror(errno));
-    else if (strpbrk(path, " :"))
+    if (!rc && strpbrk(path, " :"))
         rc = gt_err_set(err, GT_ERANGE,
                         "%s: LD_PRELOAD takes no path with a blank or a colon; --library names a "
                         "copy or a link elsewhere",
@@ -70,8 +79,10 @@ int gt_preload(const char *library, struct gt_err *err)
         rc = gt_strbuf_check(&value, err);
     }
     GT_STEP(rc, gt_preload_set("LD_PRELOAD", value.text, err));
+    /* Without a folder, paths are those of where each program begins. */
+    GT_STEP(rc, gt_preload_set(GT_POLICY_FOLDER, folder, err));
     gt_strbuf_release(&value);
-    free(found);
+    free(folder);
     free(path);
     return rc;
 }

@@ -6,7 +6,8 @@
 #include "console/problemset.h"
 #include "console/scratch.h"
 
-/* Puts the library into LD_PRELOAD of this process, before what stands there.  library: its file;
+/* Puts the library into LD_PRELOAD of this process, before what stands there, and this folder into
+ * GEMMTUNE_FOLDER, so that programs that begin elsewhere mean the same paths.  library: its file;
  * NULL: beside this program, or in the lib folder beside its own. */
 int gt_preload(const char *library, struct gt_err *err);
 

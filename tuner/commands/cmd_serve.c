@@ -75,7 +75,7 @@ static int set_policy(const struct options *options, struct gt_err *err)
 static int check_policy(const struct options *options, struct gt_err *err)
 {
     struct gt_policy policy;
-    int rc = gt_policy_read(&policy, err);
+    int rc = gt_policy_read(&policy, NULL, err);
 
     if (!rc && options->db && access(policy.db, R_OK))
         rc = gt_err_set(err, GT_ENOTFOUND, "%.1000s: cannot read the database: %s", policy.db,

@@ -124,12 +124,12 @@ static int submit(struct gt_race *race, struct gt_arm *arm, struct gt_retry what
     flight->candidate.problem = race->problem;
     flight->candidate.device = &race->evaluator->device;
     gt_space_point(&arm->space, what.point, &flight->candidate.point);
-    race->flights++;
-    arm->flying++;
     rc = race->evaluator->ops->submit(race->evaluator, flight->id, &flight->candidate, err);
     if (rc)
-        race->flights--;
-    return rc;
+        return rc;
+    race->flights++;
+    arm->flying++;
+    return GT_OK;
 }
 
 static bool has_urgent(const struct gt_arm *arm)

@@ -132,6 +132,32 @@ static void test_refused_launches(void **state)
     gt_gpu_close(gpu);
 }
 
+static void *fail_often(void *gpu)
+{
+    struct gt_err err;
+
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(gt_gpu_fail(gpu, 700, "call", &err), GT_ECUDA);
+    return NULL;
+}
+
+/* Threads run plans on one device, any of which may find it poisoned (the sanitizer of threads sees
+ * what is not atomic). */
+static void test_poisoned_by_threads(void **state)
+{
+    struct gt_gpu *gpu = open_gpu(true);
+    pthread_t thread[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, fail_often, gpu), 0);
+    while (!gt_gpu_poisoned(gpu))
+        ;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    gt_gpu_close(gpu);
+}
+
 /* Several launches, one of them empty, one in clusters and early. */
 static void test_launches(void **state)
 {
@@ -397,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_device_facts),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_refused_launches),
+        cmocka_unit_test(test_poisoned_by_threads),
         cmocka_unit_test(test_launches),
         cmocka_unit_test(test_events),
         cmocka_unit_test(test_absent_devices),

@@ -220,20 +220,106 @@ static void test_handles(void **state)
     asked = 0;
     assert_true(gt_handle_settings(slot, &real, &one, &settings));
     assert_int_equal(asked, 1); /* from now on always */
-    gt_handle_forget(slot);
+    gt_handle_free(&all, &one);
+    slot = gt_handle_find(&all, &one);
     assert_true(gt_handle_settings(slot, &real, &one, &settings));
     assert_int_equal(settings.pointers, 1);
     assert_true(gt_handle_settings(NULL, &real, &one, &settings));
     assert_false(gt_handle_settings(NULL, &(struct gt_real){.GetStream = NULL}, &one, &settings));
 }
 
+#define MADE 20000 /* handles of a thread, one after the other; some live on */
+#define LIVE 100
+
+struct making {
+    struct gt_handles *all;
+    char *address; /* MADE of them, which no other thread has */
+    struct gt_handle *shared;
+    int number, wrong;
+};
+
+static void *make_handles(void *argument)
+{
+    struct making *making = argument;
+
+    for (int i = 0; i < MADE; i++) {
+        struct gt_handle *slot = gt_handle_find(making->all, making->address + i);
+
+        if (!slot || atomic_load(&slot->workspace) || atomic_load(&slot->known)) {
+            making->wrong++;
+            continue;
+        }
+        gt_handle_set_workspace(slot, making->address + i, (size_t)i + 1);
+        if (i < LIVE)
+            continue;
+        slot = gt_handle_find(making->all, making->address + i % LIVE);
+        making->wrong += atomic_load(&slot->workspace) != making->address + i % LIVE;
+        slot = gt_handle_find(making->all, making->address + i);
+        making->wrong += atomic_load(&slot->workspace_bytes) != (size_t)i + 1;
+        gt_handle_free(making->all, making->address + i);
+    }
+    return NULL;
+}
+
+/* Any number of handles may be made, if only so many live at once; none has another's slot. */
+static void test_many_handles(void **state)
+{
+    static struct gt_handles all;
+    static char address[THREADS][MADE];
+    static struct making making[THREADS];
+    pthread_t thread[THREADS];
+
+    (void)state;
+    for (int i = 0; i < THREADS; i++) {
+        making[i] = (struct making){&all, address[i], NULL, i, 0};
+        assert_int_equal(pthread_create(&thread[i], NULL, make_handles, &making[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(making[i].wrong, 0);
+}
+
+/* Threads that share a handle find its slot, however many are taken and freed beside it. */
+static void *share_handle(void *argument)
+{
+    struct making *making = argument;
+
+    for (int i = 0; i < MADE; i++) {
+        gt_handle_find(making->all, making->address + making->number);
+        if (gt_handle_find(making->all, making->all) != making->shared)
+            making->wrong++;
+        gt_handle_free(making->all, making->address + making->number);
+    }
+    return NULL;
+}
+
+static void test_shared_handle(void **state)
+{
+    static struct gt_handles all;
+    static char address[THREADS];
+    static struct making making[THREADS];
+    struct gt_handle *const shared = gt_handle_find(&all, &all);
+    pthread_t thread[THREADS];
+
+    (void)state;
+    assert_null(gt_handle_find(&all, NULL));
+    for (int i = 0; i < THREADS; i++) {
+        making[i] = (struct making){&all, address, shared, i, 0};
+        assert_int_equal(pthread_create(&thread[i], NULL, share_handle, &making[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(making[i].wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_full),
-        cmocka_unit_test(test_workspaces),
-        cmocka_unit_test(test_handles),
+        cmocka_unit_test(test_threads),      cmocka_unit_test(test_full),
+        cmocka_unit_test(test_workspaces),   cmocka_unit_test(test_handles),
+        cmocka_unit_test(test_many_handles), cmocka_unit_test(test_shared_handle),
     };
 
     return cmocka_run_group_tests_name("book", tests, NULL, NULL);

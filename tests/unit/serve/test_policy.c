@@ -25,6 +25,7 @@ static int set_up(void **state)
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++)
         unsetenv(variables[i]);
     unsetenv(GT_POLICY_FILE);
+    unsetenv(GT_POLICY_FOLDER);
     return 0;
 }
 
@@ -33,7 +34,7 @@ static void test_defaults(void **state)
     struct gt_policy policy;
 
     (void)state;
-    assert_int_equal(gt_policy_read(&policy, NULL), GT_OK);
+    assert_int_equal(gt_policy_read(&policy, NULL, NULL), GT_OK);
     assert_int_equal(policy.serve, GT_SERVE_TUNED);
     assert_int_equal(policy.accuracy, GT_ACCURACY_STRICT);
     assert_true(policy.margin == 1.03 && !policy.compile && !policy.wait && !policy.check);
@@ -48,11 +49,11 @@ static void test_capturing(void **state)
 
     (void)state;
     setenv("GEMMTUNE_CAPTURE", "c-%p.txt", 1);
-    assert_int_equal(gt_policy_read(&policy, NULL), GT_OK);
+    assert_int_equal(gt_policy_read(&policy, NULL, NULL), GT_OK);
     assert_int_equal(policy.serve, GT_SERVE_RECORD);
     assert_string_equal(policy.capture, "c-%p.txt");
     setenv("GEMMTUNE_SERVE", "1", 1);
-    assert_int_equal(gt_policy_read(&policy, NULL), GT_OK);
+    assert_int_equal(gt_policy_read(&policy, NULL, NULL), GT_OK);
     assert_int_equal(policy.serve, GT_SERVE_TUNED);
 }
 
@@ -64,7 +65,7 @@ static void test_file(void **state)
     struct gt_err err;
 
     (void)state;
-    assert_int_equal(gt_policy_read(&policy, NULL), GT_OK);
+    assert_int_equal(gt_policy_read(&policy, NULL, NULL), GT_OK);
     assert_int_equal(gt_policy_parse(&policy, "p", text, &err), GT_OK);
     assert_string_equal(policy.db, "/a b/c.db");
     assert_int_equal(policy.accuracy, GT_ACCURACY_TF32);
@@ -86,10 +87,10 @@ static void test_order(void **state)
     close(fd);
     setenv(GT_POLICY_FILE, path, 1);
     setenv("GEMMTUNE_MARGIN", "3", 1);
-    assert_int_equal(gt_policy_read(&policy, &err), GT_OK);
+    assert_int_equal(gt_policy_read(&policy, NULL, &err), GT_OK);
     assert_true(policy.margin == 3 && policy.wait);
     unlink(path);
-    assert_int_equal(gt_policy_read(&policy, &err), GT_EIO);
+    assert_int_equal(gt_policy_read(&policy, NULL, &err), GT_EIO);
     assert_non_null(strstr(err.msg, path));
 }
 
@@ -127,8 +128,47 @@ static void test_wrong(void **state)
     assert_int_equal(gt_policy_set(&policy, "db", path, &err), GT_OK);
     free(path);
     setenv("GEMMTUNE_CHECK", "often", 1);
-    assert_int_equal(gt_policy_read(&policy, &err), GT_ERANGE);
+    assert_int_equal(gt_policy_read(&policy, NULL, &err), GT_ERANGE);
     assert_non_null(strstr(err.msg, "GEMMTUNE_CHECK: check is 'often'"));
+}
+
+static void check_path(const struct gt_policy *policy, const char *path, const char *whole)
+{
+    char *found = gt_policy_path(policy, path);
+
+    assert_string_equal(found, whole);
+    free(found);
+}
+
+/* Relative paths are those of the folder in which the process began, or of the one that is named.
+ */
+static void test_folder(void **state)
+{
+    char parent[] = "/tmp/gt_policy_XXXXXX", path[64];
+    struct gt_policy policy;
+    FILE *file;
+
+    (void)state;
+    assert_non_null(mkdtemp(parent));
+    snprintf(path, sizeof(path), "%s/p", parent);
+    file = fopen(path, "w");
+    assert_true(file && fputs("report = r%p\n", file) >= 0 && fclose(file) == 0);
+    setenv(GT_POLICY_FILE, "p", 1);
+    assert_int_equal(gt_policy_read(&policy, NULL, NULL), GT_EIO);
+    check_path(&policy, "r", "r");
+    assert_int_equal(gt_policy_read(&policy, parent, NULL), GT_OK);
+    assert_string_equal(policy.report, "r%p");
+    check_path(&policy, "p", path);
+    check_path(&policy, "/p", "/p");
+    check_path(&policy, "postgresql://h/d", "postgresql://h/d");
+    setenv(GT_POLICY_FOLDER, parent, 1);
+    assert_int_equal(gt_policy_read(&policy, "/tmp", NULL), GT_OK);
+    check_path(&policy, "p", path);
+    setenv(GT_POLICY_FOLDER, "relative", 1);
+    assert_int_equal(gt_policy_read(&policy, parent, NULL), GT_OK);
+    check_path(&policy, "p", path);
+    unlink(path);
+    rmdir(parent);
 }
 
 /* Each setting has a row of the page: key, variable and values. */
@@ -156,6 +196,7 @@ int main(void)
         cmocka_unit_test_setup(test_file, set_up),
         cmocka_unit_test_setup(test_order, set_up),
         cmocka_unit_test_setup(test_wrong, set_up),
+        cmocka_unit_test_setup(test_folder, set_up),
         cmocka_unit_test_setup(test_page, set_up),
     };
 

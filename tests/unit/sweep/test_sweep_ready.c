@@ -1,5 +1,5 @@
 /* test_sweep_ready.c - tests what is set aside when a race closes: points whose cubins are there,
- * the fastest first, and never the incumbent while it is due. */
+ * the fastest first, and never the incumbent while it is due; and a candidate that is refused. */
 #include "sweep/sweep_parts.h"
 #include "sweep_fixture.h"
 
@@ -95,12 +95,51 @@ static void test_the_incumbent_is_left_to_the_race(void **state)
     gt_kernel_free(kernel);
 }
 
+static size_t room(struct gt_evaluator *evaluator)
+{
+    (void)evaluator;
+    return 1;
+}
+
+static int refuse(struct gt_evaluator *evaluator, uint64_t id, const struct gt_candidate *candidate,
+                  struct gt_err *err)
+{
+    (void)evaluator, (void)id, (void)candidate;
+    return gt_err_set(err, GT_EIO, "refused");
+}
+
+/* A candidate that the evaluator refuses is not in flight: neither the race nor its arm counts it.
+ */
+static void test_refused(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = grid_kernel(s, "grid");
+    struct gt_sweep_options options = {.problems = 1};
+    struct gt_run run = {.options = &options};
+    uint64_t id = 0;
+    struct closing c;
+
+    open_closing(&c, s, kernel, 1);
+    c.ops.room = room;
+    c.ops.submit = refuse;
+    c.race.options = &options;
+    c.race.run = &run;
+    c.race.next_id = &id;
+    assert_int_equal(gt_sweep_race(&c.race, &s->err), GT_EIO);
+    assert_int_equal(c.race.flights, 0);
+    assert_int_equal(c.arm.flying, 0);
+    free(c.race.flight);
+    close_closing(&c);
+    gt_kernel_free(kernel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_there, search_setup, search_teardown),
         cmocka_unit_test_setup_teardown(test_the_incumbent_is_left_to_the_race, search_setup,
                                         search_teardown),
+        cmocka_unit_test_setup_teardown(test_refused, search_setup, search_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
