@@ -97,7 +97,7 @@ bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_ge
     double tiles, outputs = (double)p->m * (double)p->n * (double)p->batch;
 
     if (!geometry->launches || gt_candidate_slots(candidate, slots, NULL) ||
-        gt_predict_explain(candidate, geometry, 0, 0, &was, NULL) || !isfinite(was.us) ||
+        gt_predict_slots(candidate, geometry, slots, 0, 0, &was, NULL) || !isfinite(was.us) ||
         was.us <= 0)
         return false;
     last = &geometry->launch[geometry->launches - 1];

@@ -13,21 +13,35 @@
  * points lose (db/measured/h200-untuned.csv, 97 problems). */
 #define UNMEASURED 1.4
 
-/* The losses of every kind that has problems. */
+/* What is said of a kind: of one without problems here, what the base says. */
+static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_ranking_loss *said,
+                     struct gt_err *err)
+{
+    struct gt_learn_loss loss;
+    const int rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
+
+    *said = learning->base ? learning->base->loss[kind] : (struct gt_ranking_loss){.problems = 0};
+    if (!rc && loss.problems)
+        *said = (struct gt_ranking_loss){UNMEASURED * loss.mean, UNMEASURED * loss.p90,
+                                         loss.problems};
+    return rc;
+}
+
+/* The losses of every kind of which something is known. */
 static int write_losses(const struct gt_learning *learning, struct gt_strbuf *text,
                         struct gt_err *err)
 {
     int rc = GT_OK;
 
     for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
-        struct gt_learn_loss loss;
+        struct gt_ranking_loss loss;
         char name[32];
 
-        rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
+        rc = find_loss(learning, kind, &loss, err);
         gt_ranking_kind_name(kind, name);
         if (!rc && loss.problems)
-            gt_strbuf_addf(text, "loss %s %.4f %.4f %zu\n", name, UNMEASURED * loss.mean,
-                           UNMEASURED * loss.p90, loss.problems);
+            gt_strbuf_addf(text, "loss %s %.4f %.4f %zu\n", name, loss.mean, loss.p90,
+                           loss.problems);
     }
     return rc;
 }
