@@ -845,6 +845,10 @@ $(BUILD)/tools/page-trials: tools/page_trials.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
+$(BUILD)/tools/left-out-answers: tools/left_out_answers.c $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+
 $(BUILD)/tools/residues: tools/residues.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< -o $@ $(LDFLAGS) -lm
@@ -870,7 +874,7 @@ check-emu: $(EMU_TEST)
 .PHONY: build-tests
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
 	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost $(BUILD)/tools/predicted-arms \
-	$(BUILD)/tools/residues $(BUILD)/tools/page-trials $(BUILD)/tests/cluster/growth
+	$(BUILD)/tools/residues $(BUILD)/tools/page-trials $(BUILD)/tools/left-out-answers $(BUILD)/tests/cluster/growth
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check

@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+#define SHAPE        3    /* effort of the model's view of a candidate that may be invalid */
+#define PARTS_MOST   500  /* of the effort, at most, for other numbers of parts */
+#define PARTS_BROKEN 2    /* broken constraints of a candidate with another number of parts */
 #define VARYING      900  /* of the effort, reserved for the surroundings of the best */
 #define ENOUGH       10   /* valid candidates; with fewer, others are repaired */
 #define ENOUGH_EACH  2    /* of each kernel */
@@ -178,6 +181,67 @@ static bool take(struct gt_choosing *choosing, const struct gt_near_rows *near,
            gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL);
 }
 
+/* How many parts of k fill the GPU once with the tiles that the candidate has here; 0: it does not
+ * divide k.  Whether it is valid as it is does not matter. */
+static double filling_parts(struct gt_choosing *choosing)
+{
+    const struct gt_candidate *candidate = &choosing->candidate;
+    struct gt_geometry geometry;
+    struct gt_prediction shape;
+
+    if (gt_candidate_geometry(candidate, &geometry, NULL) ||
+        gt_predict_explain(candidate, &geometry, 0, 0, &shape, NULL) || !(shape.waves > 0))
+        return 0;
+    return shape.splits > 1 ? shape.splits / shape.waves : 0;
+}
+
+/* A winner that divides k has as many parts as fill the GPU with the tiles of its own problem.  It
+ * is judged with as many as fill it here, too: of few tiles and an enormous k these are many more,
+ * and a winner of many parts breaks what is required of more tiles. */
+static void judge_parts(struct gt_choosing *choosing, const struct gt_table_row *row)
+{
+    struct gt_candidate *candidate = &choosing->candidate;
+    const struct gt_kernel *kernel = candidate->kernel;
+    const struct gt_point start = candidate->point;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        const struct gt_param *param = &kernel->param[i];
+        double most;
+        int broken;
+
+        if (start.value[i] < 2 || !gt_expr_uses(kernel->model.splits, kernel->first_param + i))
+            continue;
+        choosing->effort -= SHAPE;
+        most = filling_parts(choosing);
+        for (size_t v = 0; v < param->count && choosing->effort > 0; v++) {
+            const double parts = (double)param->value[v];
+
+            if (param->value[v] == start.value[i] || parts > most || 2 * parts <= most)
+                continue;
+            candidate->point.value[i] = param->value[v];
+            choosing->effort--;
+            broken = gt_lookup_broken(candidate, PARTS_BROKEN + 1);
+            if (!broken || (broken <= PARTS_BROKEN && repair(choosing)))
+                gt_choosing_judge(choosing, row, true);
+            candidate->point = start;
+        }
+    }
+}
+
+/* Tries other numbers of parts of all that divide k. */
+static void judge_all_parts(struct gt_choosing *choosing, const struct gt_near_rows *near,
+                            size_t count)
+{
+    const int kept = choosing->effort > PARTS_MOST ? choosing->effort - PARTS_MOST : 0;
+    const struct gt_table_row *row;
+
+    choosing->effort -= kept;
+    for (size_t i = 0; i < count && choosing->effort > 0; i++)
+        if (take(choosing, near, choosing->kernels, i, &row))
+            judge_parts(choosing, row);
+    choosing->effort += kept;
+}
+
 /* Repairs candidates until enough are valid, of every kernel and in all, beginning with those that
  * break the fewest constraints.  A kernel must not become the answer only because no point of a
  * better kernel happens to be valid as it is: few rows that are stored along m, for example, break
@@ -217,6 +281,7 @@ bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem 
             gt_choosing_judge(&choosing, row, false);
     }
     repair_some(&choosing, near, broken, count);
+    judge_all_parts(&choosing, near, count);
     choosing.effort += VARYING;
     gt_choosing_vary(&choosing);
     choices->effort = GT_EFFORT_MOST - choosing.effort;

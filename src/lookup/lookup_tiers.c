@@ -104,6 +104,8 @@ bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_tabl
 {
     struct gt_problem_key key, tuned;
 
+    if (asked->m != row->problem.m || asked->n != row->problem.n || asked->k != row->problem.k)
+        return false; /* as nearly always, and found at once */
     gt_problem_key(&key, asked);
     gt_problem_key(&tuned, &row->problem);
     return memcmp(&key, &tuned, sizeof(key)) == 0;

@@ -350,16 +350,27 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
                        int registers, int spill_bytes, struct gt_prediction *prediction,
                        struct gt_err *err)
 {
+    int64_t slots[GT_MAX_SLOTS];
+    const int rc = gt_candidate_slots(candidate, slots, err);
+
+    *prediction = (struct gt_prediction){0};
+    return rc ? rc
+              : gt_predict_slots(candidate, geometry, slots, registers, spill_bytes, prediction,
+                                 err);
+}
+
+int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                     const int64_t *slots, int registers, int spill_bytes,
+                     struct gt_prediction *prediction, struct gt_err *err)
+{
     const struct gt_problem *problem = candidate->problem;
     const struct gt_device *device = candidate->device;
-    int64_t slots[GT_MAX_SLOTS];
     struct shape shape;
     double output, l2_bytes, merged;
     int rc;
 
     *prediction = (struct gt_prediction){0};
-    rc = gt_candidate_slots(candidate, slots, err);
-    GT_STEP(rc, read_model(&shape, candidate, geometry, slots, err));
+    rc = read_model(&shape, candidate, geometry, slots, err);
     if (rc)
         return rc;
     if (registers)

@@ -33,6 +33,11 @@ int gt_predict_explain(const struct gt_candidate *candidate, const struct gt_geo
                        int registers, int spill_bytes, struct gt_prediction *prediction,
                        struct gt_err *err);
 
+/* The same with the candidate's slots, which the caller has (gt_candidate_slots). */
+int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                     const int64_t *slots, int registers, int spill_bytes,
+                     struct gt_prediction *prediction, struct gt_err *err);
+
 /* The estimate alone. */
 int gt_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
                int registers, int spill_bytes, double *us, struct gt_err *err);

@@ -97,7 +97,7 @@ bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_ge
     double tiles, outputs = (double)p->m * (double)p->n * (double)p->batch;
 
     if (!geometry->launches || gt_candidate_slots(candidate, slots, NULL) ||
-        gt_predict_explain(candidate, geometry, 0, 0, &was, NULL) || !isfinite(was.us) ||
+        gt_predict_slots(candidate, geometry, slots, 0, 0, &was, NULL) || !isfinite(was.us) ||
         was.us <= 0)
         return false;
     last = &geometry->launch[geometry->launches - 1];
@@ -140,11 +140,46 @@ void gt_ranking_kind_name(size_t kind, char name[32])
              gt_accuracy_name((enum gt_accuracy)(kind % 4)));
 }
 
+#define AT_ONCE 8
+
+/* The values of the trees from the first to before the second, together.  Each step down a tree
+ * waits for the one before it; those down different trees do not, so AT_ONCE trees are walked
+ * together. asked[0] is asked by leaves, which stay where they are, and column c is asked[1 + c].
+ */
+static double sum_of(const struct gt_ranking_model *model, size_t from, size_t to,
+                     const float *asked)
+{
+    double sum = 0;
+
+    for (; from < to; from += AT_ONCE) {
+        const struct gt_ranking_node *at[AT_ONCE];
+        const size_t trees = to - from < AT_ONCE ? to - from : AT_ONCE;
+        unsigned walking;
+
+        for (size_t i = 0; i < AT_ONCE; i++)
+            at[i] = model->node + model->tree[from + (i < trees ? i : 0)];
+        do {
+            walking = 0;
+            for (size_t i = 0; i < AT_ONCE; i++) {
+                const struct gt_ranking_node *node = at[i];
+                const unsigned inner = node->column >= 0;
+                const unsigned right = !(asked[1 + node->column] < node->value);
+
+                at[i] = node + inner * (1 + right * (node->right - 1u));
+                walking |= inner;
+            }
+        } while (walking);
+        for (size_t i = 0; i < trees; i++)
+            sum += (double)at[i]->value;
+    }
+    return sum;
+}
+
 double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
                      const struct gt_geometry *geometry, double most,
                      struct gt_prediction *prediction)
 {
-    float column[GT_RANKING_COLUMNS], asked[GT_RANKING_COLUMNS];
+    float column[GT_RANKING_COLUMNS], asked[1 + GT_RANKING_COLUMNS];
 
     if (!gt_ranking_columns(candidate, geometry, column, prediction))
         return 0;
@@ -156,11 +191,12 @@ double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate
 
         if (model->kernel != candidate->kernel)
             continue;
+        asked[0] = 0;
         for (size_t c = 0; c < model->columns; c++)
-            asked[c] = model->source[c] < 0 ? 0 : column[model->source[c]];
-        sum = gt_ranking_sum(model->node, model->half, asked);
+            asked[1 + c] = model->source[c] < 0 ? 0 : column[model->source[c]];
+        sum = sum_of(model, 0, model->trees / 2, asked);
         if (prediction->us * exp(sum) < most)
-            sum += gt_ranking_sum(model->node + model->half, model->nodes - model->half, asked);
+            sum += sum_of(model, model->trees / 2, model->trees, asked);
         return prediction->us * exp(sum);
     }
     return prediction->us;

@@ -12,7 +12,8 @@ struct gt_ranking_model {
     size_t columns;
     struct gt_ranking_node *node;
     size_t nodes, capacity;
-    size_t half; /* nodes of the first half of the trees */
+    unsigned short *tree; /* the first node of each */
+    size_t trees, tree_capacity;
 };
 
 #endif

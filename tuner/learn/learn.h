@@ -67,6 +67,8 @@ struct gt_learning {
     size_t problems, problem_capacity;
     struct gt_learn_point *point;
     size_t points, point_capacity;
+    size_t *place; /* of the points by their hash: an index plus 1, 0 is free */
+    size_t places; /* a power of two */
     struct gt_learn_row *row;
     size_t rows, row_capacity;
     float *column;
@@ -82,8 +84,9 @@ int gt_learn_onto(struct gt_learning *learning, const struct gt_ranking *base, s
 /* Takes a trial of the candidate, whose device is the learning's; one that the model has no answer
  * for is left out.  clock: the share of its clock that the device had, 1 if that is not known.
  * Trials of a race run on a cool GPU, finals at what a power cap leaves, a quarter slower: what is
- * learned is the time at the full clock.  us 0: the candidate was compiled and not timed, since its
- * registers spill; it counts as clearly slower than it seems, and never as a problem's best. */
+ * learned is about the time at the full clock.  us 0: the candidate was compiled and not timed,
+ * since its registers spill; it counts as clearly slower than it seems, and never as a problem's
+ * best. */
 int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candidate, double us,
                  double clock, struct gt_err *err);
 
@@ -124,6 +127,14 @@ void gt_learn_compare(const struct gt_learning *learning, const struct gt_learn_
 
 /* Appends the ranking that all rows give, as a file. */
 int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err);
+
+/* Puts problems into the parts that are left out together, as gt_learn_leave_out does. */
+void gt_learn_split(struct gt_learning *learning, enum gt_learn_split split);
+
+/* Appends the ranking of all rows but those of a part, of which it knows nothing: without losses.
+ */
+int gt_learn_write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
+                           struct gt_err *err);
 
 void gt_learn_release(struct gt_learning *learning); /* a zeroed one is accepted */
 

@@ -13,27 +13,42 @@
  * points lose (db/measured/h200-untuned.csv, 97 problems). */
 #define UNMEASURED 1.4
 
-/* The losses of every kind that has problems. */
+/* What is said of a kind: of one without problems here, what the base says. */
+static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_ranking_loss *said,
+                     struct gt_err *err)
+{
+    struct gt_learn_loss loss;
+    const int rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
+
+    *said = learning->base ? learning->base->loss[kind] : (struct gt_ranking_loss){.problems = 0};
+    if (!rc && loss.problems)
+        *said = (struct gt_ranking_loss){UNMEASURED * loss.mean, UNMEASURED * loss.p90,
+                                         loss.problems};
+    return rc;
+}
+
+/* The losses of every kind of which something is known. */
 static int write_losses(const struct gt_learning *learning, struct gt_strbuf *text,
                         struct gt_err *err)
 {
     int rc = GT_OK;
 
     for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
-        struct gt_learn_loss loss;
+        struct gt_ranking_loss loss;
         char name[32];
 
-        rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
+        rc = find_loss(learning, kind, &loss, err);
         gt_ranking_kind_name(kind, name);
         if (!rc && loss.problems)
-            gt_strbuf_addf(text, "loss %s %.4f %.4f %zu\n", name, UNMEASURED * loss.mean,
-                           UNMEASURED * loss.p90, loss.problems);
+            gt_strbuf_addf(text, "loss %s %.4f %.4f %zu\n", name, loss.mean, loss.p90,
+                           loss.problems);
     }
     return rc;
 }
 
 /* kinds[i]: bit k is set where point i is a prototype of kind k. */
-static int choose_kinds(const struct gt_learning *learning, unsigned *kinds, struct gt_err *err)
+static int choose_kinds(const struct gt_learning *learning, int fold, unsigned *kinds,
+                        struct gt_err *err)
 {
     bool *taken = malloc((learning->points + 1) * sizeof(*taken));
     int rc = taken ? GT_OK : gt_err_nomem(err);
@@ -42,7 +57,7 @@ static int choose_kinds(const struct gt_learning *learning, unsigned *kinds, str
         const bool any = gt_learn_any(learning, kind);
 
         if (any)
-            rc = gt_learn_prototypes(learning, kind, -1, taken, err);
+            rc = gt_learn_prototypes(learning, kind, fold, taken, err);
         for (size_t i = 0; i < learning->points && any && !rc; i++)
             kinds[i] |= taken[i] ? 1u << kind : 0;
     }
@@ -77,12 +92,12 @@ static void write_points(const struct gt_learning *learning, size_t kernel, cons
 }
 
 /* The base's trees of a kernel, and behind them those that are learned. */
-static int all_trees(const struct gt_learning *learning, size_t kernel, struct gt_boosted *boosted,
-                     struct gt_err *err)
+static int all_trees(const struct gt_learning *learning, size_t kernel, int fold,
+                     struct gt_boosted *boosted, struct gt_err *err)
 {
     const struct gt_kernel *described = learning->kernels->kernel[kernel];
     const size_t before = learning->base ? gt_ranking_trees(learning->base, described, NULL) : 0;
-    int rc = gt_learn_trees(learning, kernel, -1, boosted, err);
+    int rc = gt_learn_trees(learning, kernel, fold, boosted, err);
 
     if (rc || !before)
         return rc;
@@ -95,15 +110,15 @@ static int all_trees(const struct gt_learning *learning, size_t kernel, struct g
 }
 
 /* Only columns that a tree asks for are named. */
-static int write_trees(const struct gt_learning *learning, size_t kernel, struct gt_strbuf *text,
-                       struct gt_err *err)
+static int write_trees(const struct gt_learning *learning, size_t kernel, int fold,
+                       struct gt_strbuf *text, struct gt_err *err)
 {
     const struct gt_kernel *described = learning->kernels->kernel[kernel];
     short place[GT_RANKING_COLUMNS];
     struct gt_boosted boosted;
     size_t open = 0;
     short places = 0;
-    int rc = all_trees(learning, kernel, &boosted, err);
+    int rc = all_trees(learning, kernel, fold, &boosted, err);
 
     if (rc || !boosted.nodes) {
         gt_boosted_release(&boosted);
@@ -134,20 +149,21 @@ static int write_trees(const struct gt_learning *learning, size_t kernel, struct
     return GT_OK;
 }
 
-static int write_body(const struct gt_learning *learning, struct gt_strbuf *text,
+static int write_body(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
                       struct gt_err *err)
 {
     unsigned *kinds = calloc(learning->points + 1, sizeof(*kinds));
-    int rc = kinds ? choose_kinds(learning, kinds, err) : gt_err_nomem(err);
+    int rc = kinds ? choose_kinds(learning, fold, kinds, err) : gt_err_nomem(err);
 
     gt_strbuf_addf(text, "arch %d\n", learning->device.cc);
-    GT_STEP(rc, write_losses(learning, text, err));
+    if (fold < 0)
+        GT_STEP(rc, write_losses(learning, text, err));
     for (size_t kernel = 0; kernel < learning->kernels->count && !rc; kernel++) {
         const size_t before = text->length;
 
         gt_strbuf_addf(text, "kernel %s\n", learning->kernels->kernel[kernel]->name);
         write_points(learning, kernel, kinds, text);
-        rc = write_trees(learning, kernel, text, err);
+        rc = write_trees(learning, kernel, fold, text, err);
         if (text->length ==
             before + strlen("kernel \n") + strlen(learning->kernels->kernel[kernel]->name)) {
             text->length = before; /* nothing is known of it */
@@ -158,12 +174,13 @@ static int write_body(const struct gt_learning *learning, struct gt_strbuf *text
     return rc ? rc : gt_strbuf_check(text, err);
 }
 
-int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err)
+static int write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
+                         struct gt_err *err)
 {
     const locale_t before = gt_locale_enter();
     struct gt_strbuf body = GT_STRBUF_INIT;
     char digest[GT_DIGEST_HEX];
-    int rc = write_body(learning, &body, err);
+    int rc = write_body(learning, fold, &body, err);
 
     gt_locale_leave(before);
     if (!rc) {
@@ -174,4 +191,15 @@ int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, s
     }
     gt_strbuf_release(&body);
     return rc;
+}
+
+int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err)
+{
+    return write_without(learning, -1, text, err);
+}
+
+int gt_learn_write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
+                           struct gt_err *err)
+{
+    return write_without(learning, fold, text, err);
 }

@@ -125,6 +125,34 @@ static void test_rows_of_a_thin_product(void **state)
     gt_close(gt);
 }
 
+/* Few tiles and an enormous k, as a gradient with respect to a vocabulary has them: k is divided
+ * over as many blocks as there is work for, although winners of many parts are of smaller tiles or
+ * of more SMs than are asked for here, and so break what is required of their parts.  (Such a
+ * product of 197 rows once was computed without parts, in three and a half times the best time.) */
+static void test_few_tiles_of_an_enormous_k(void **state)
+{
+    static const char *const few[] = {"212x1024x140000:bf16:nn", "197x768x151936:bf16:nn",
+                                      "130x768x100000:bf16:nt", "256x1000x120000:f16:nn",
+                                      "180x600x120000:bf16:tn"};
+    struct gt *gt;
+    struct gt_err err;
+
+    (void)state;
+    OK(gt_open(&gt, &(struct gt_options){.data_dir = "."}, &err));
+    for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
+        const struct gt_answer *answer;
+        struct gt_problem problem;
+
+        OK(gt_problem_parse(&problem, few[i], &err));
+        OK(gt_lookup(gt, 90, NULL, &problem, &answer, &err));
+        print_message("%s: %s, %u blocks, %s\n", few[i], answer->kernel, answer->grid[0],
+                      answer->point);
+        assert_int_equal(answer->tier, GT_TIER_NEAR);
+        assert_in_range(value_of(answer->point, "SPLITS="), 4, 64);
+    }
+    gt_close(gt);
+}
+
 /* Small and odd products, like none that was tuned: a kernel that has valid points for one is found
  * with such a point. */
 static void test_odd_products(void **state)
@@ -164,6 +192,7 @@ int main(void)
         cmocka_unit_test(test_odd_products),
         cmocka_unit_test(test_untuned_shapes),
         cmocka_unit_test(test_rows_of_a_thin_product),
+        cmocka_unit_test(test_few_tiles_of_an_enormous_k),
     };
 
     return cmocka_run_group_tests_name("lookup_h200", tests, NULL, NULL);
