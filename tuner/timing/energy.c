@@ -252,7 +252,7 @@ static int take_count(struct run *run, struct stretch *best, struct gt_err *err)
     const double seconds = run->wish->seconds, begin = gt_clock_s();
     const double until = end_of(run, begin, PATIENCE * seconds);
     struct count count = {.marks = 0};
-    double joules, last, looked = begin;
+    double joules = 0, last = 0, looked = begin;
     bool stands = !gt_throttle_energy(run->bench->throttle, &last);
     int rc = GT_OK;
 
