@@ -172,8 +172,12 @@ static int measure_all(struct energies *self, const struct gt_problem *problem, 
 {
     const double reading_s = READING * self->options->seconds;
     const struct gt_energy_items *items = &self->items;
-    int rc = items->count ? measure(self, problem, &items->item[0], err) : GT_OK;
+    int rc = GT_OK;
 
+    if (items->count)
+        rc = measure(self, problem, &items->item[0], err);
+    else
+        tell(self, problem, "", "no candidate is stored or shipped for this GPU: tune it first");
     if (!rc && !self->given_up)
         rc = measure_vendor(self, problem, err);
     for (size_t i = 1; i < items->count && !rc && !self->given_up; i++)

@@ -10,10 +10,12 @@
 #include "timing/throttle.h"
 
 #define BATCH_US      1000.0
-#define BATCH_MOST    4096
+#define BATCH_MOST    (QUEUE_MOST / AHEAD_LEAST)
 #define QUEUE_US      60000.0 /* queued ahead, in batches: reading a meter takes milliseconds */
+#define QUEUE_MOST    480     /* launches, which may be of two kernels: the driver takes 1024 */
 #define AHEAD_LEAST   2
 #define AHEAD_MOST    GT_BENCH_BATCH
+#define FULL_TIMES    3   /* a host that was away once is late, too */
 #define HEAT          2.4 /* times the seconds to measure: how long the device is heated before */
 #define METER_S       1.2 /* of the same load before a power reading, a mean of a second, is of it */
 #define PATIENCE      4   /* times `seconds`: for a small bound; once more for two renewals */
@@ -32,8 +34,8 @@ struct run {
     struct gt_bench *bench;
     const struct gt_runner *runner;
     const struct gt_energy_wish *wish;
-    int batch, ahead;
-    int64_t queued, ended; /* batches */
+    int batch, ahead, full; /* full: how often one after another the queue seemed to be so */
+    int64_t queued, ended;  /* batches */
     double seconds;
     double gap_s; /* of them: at most so much was waiting for the host */
     int64_t launches;
@@ -101,9 +103,8 @@ static int end_batch(struct run *run, struct gt_err *err)
 /* Fills the queue and waits for its oldest batch, and for all that must have ended meanwhile: the
  * host may have been away for many batches.  begin[0] is the run's beginning.
  *
- * The driver takes about a thousand launches, and a further one waits until there is room: 64
- * batches of short products never fit.  The host is then behind all the time, even when what was
- * queued at first has ended twice: fewer batches are queued from then on. */
+ * Where a launch has to wait because the driver's queue is full, the host is behind all the time,
+ * even when what was queued at first has ended twice: after some times fewer batches are queued. */
 static int advance(struct run *run, struct gt_err *err)
 {
     const int most = 2 * run->ahead;
@@ -119,8 +120,11 @@ static int advance(struct run *run, struct gt_err *err)
         behind_s = gt_clock_s() - run->began_s - run->seconds;
         behind_s -= run->seconds - before_s;
     } while (!rc && behind_s > 0 && ++ended < most);
-    if (behind_s > 0)
-        run->ahead = run->ahead / 2 > AHEAD_LEAST ? run->ahead / 2 : AHEAD_LEAST;
+    run->full = behind_s > 0 ? run->full + 1 : 0;
+    if (run->full < FULL_TIMES)
+        return rc;
+    run->full = 0;
+    run->ahead = run->ahead / 2 > AHEAD_LEAST ? run->ahead / 2 : AHEAD_LEAST;
     return rc;
 }
 
@@ -136,10 +140,11 @@ static int start(struct run *run, struct gt_err *err)
         GT_STEP(rc, enqueue(run, err));
         GT_STEP(rc,
                 gt_event_us(bench->begin[0], bench->end[(run->queued - 1) % AHEAD_MOST], &us, err));
-        if (us > BATCH_US / 2 || run->batch >= BATCH_MOST)
+        if (us > BATCH_US / 2 || 2 * run->batch > BATCH_MOST)
             break;
     }
     run->ahead = us > 0 ? (int)fmin(fmax(QUEUE_US / us, AHEAD_LEAST), AHEAD_MOST) : AHEAD_MOST;
+    run->ahead = (int)fmin(run->ahead, QUEUE_MOST / run->batch);
     run->queued = 0;
     run->began_s = gt_clock_s(); /* the device is idle: it begins now, too */
     return rc ? rc : gt_event_record(bench->begin[0], err);
@@ -247,7 +252,7 @@ static int take_count(struct run *run, struct stretch *best, struct gt_err *err)
     const double seconds = run->wish->seconds, begin = gt_clock_s();
     const double until = end_of(run, begin, PATIENCE * seconds);
     struct count count = {.marks = 0};
-    double joules, last, looked = begin;
+    double joules = 0, last = 0, looked = begin;
     bool stands = !gt_throttle_energy(run->bench->throttle, &last);
     int rc = GT_OK;
 
