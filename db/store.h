@@ -33,12 +33,14 @@ enum gt_store_mode {
  * (GT_EDB), held by another writer (GT_EBUSY); each a sentence with the path and what to do. */
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
                   struct gt_err *err);
-void gt_store_close(struct gt_store *store); /* NULL accepted */
+/* NULL is accepted.  What is pending is written; who wants to know whether it is calls
+ * gt_store_settle before. */
+void gt_store_close(struct gt_store *store);
 
 /* Closes the file of a GT_STORE_WRITE store and keeps its lock: processes that are forked from now
  * on write it by GT_STORE_SHARED.  Nothing but gt_store_close may follow.  (SQLite's state of an
- * open file must not pass a fork.) */
-void gt_store_hand_over(struct gt_store *store);
+ * open file must not pass a fork.)  An error: what was pending is lost. */
+int gt_store_hand_over(struct gt_store *store, struct gt_err *err);
 
 /* GT_EDB for a path on a network file system, where SQLite's locks cannot be trusted and no
  * database is written. */

@@ -381,10 +381,12 @@ bool gt_store_lock_is_named(const struct gt_store *store, int lock)
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-static void close_file(struct gt_store *store)
+static int close_file(struct gt_store *store, struct gt_err *err)
 {
+    int code = GT_OK;
+
     if (store->db && !sqlite3_get_autocommit(store->db)) /* trials are pending */
-        sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL);
+        code = gt_store_finish(store, GT_OK, err);
     if (store->seal)
         store->seal(store);
     for (size_t i = 0; i < GT_STORE_STATEMENTS; i++) {
@@ -396,19 +398,20 @@ static void close_file(struct gt_store *store)
     store->seal = NULL;
     if (store->moved)
         drop_log(store);
+    return code;
 }
 
-void gt_store_hand_over(struct gt_store *store)
+int gt_store_hand_over(struct gt_store *store, struct gt_err *err)
 {
     store->seal = NULL; /* what the others write would not match its digest */
-    close_file(store);
+    return close_file(store, err);
 }
 
 void gt_store_close(struct gt_store *store)
 {
     if (!store)
         return;
-    close_file(store);
+    close_file(store, NULL);
     if (store->lock >= 0) {
         if (gt_store_lock_is_named(store, store->lock))
             unlink(store->lock_path);

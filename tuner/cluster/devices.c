@@ -429,8 +429,8 @@ int gt_devices_run(struct gt_cli *cli, const struct gt_devices_options *options,
     GT_STEP(rc, gt_devices_find_homes(devices, store, err));
     handed_over = !rc;
     if (handed_over) {
-        gt_store_hand_over(store);
-        rc = run_all(devices, err);
+        rc = gt_store_hand_over(store, err);
+        GT_STEP(rc, run_all(devices, err));
     }
     gt_store_close(store);
     if (handed_over) { /* opened and closed by its one writer, it gets its digest again */

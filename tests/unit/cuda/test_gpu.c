@@ -420,16 +420,11 @@ static void test_absent_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device_facts),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_refused_launches),
-        cmocka_unit_test(test_poisoned_by_threads),
-        cmocka_unit_test(test_launches),
-        cmocka_unit_test(test_events),
-        cmocka_unit_test(test_absent_devices),
-        cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_maps_round_tf32),
-        cmocka_unit_test(test_old_driver),
+        cmocka_unit_test(test_device_facts),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_refused_launches), cmocka_unit_test(test_poisoned_by_threads),
+        cmocka_unit_test(test_launches),         cmocka_unit_test(test_events),
+        cmocka_unit_test(test_absent_devices),   cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_maps_round_tf32),  cmocka_unit_test(test_old_driver),
         cmocka_unit_test(test_map_threads),
     };
 

@@ -210,12 +210,34 @@ static void test_killed_writer(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, fixture_setup, fixture_teardown)
 
+/* Trials that are pending when the file is closed for other processes, on a full disk: that is an
+ * error, and what was acknowledged before is there. */
+static void test_handing_over_on_a_full_disk(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(50, 1);
+
+    f->key.point = "BM=1";
+    OK(f, gt_store_attempt(f->store, &f->key, &f->err));
+    OK(f, gt_store_trial(f->store, &f->key, &trial, &f->err));
+    f->key.point = "BM=2";
+    OK(f, gt_store_attempt_later(f->store, &f->key, &f->err));
+    OK(f, gt_store_trial_later(f->store, &f->key, &trial, &f->err));
+    fault_plan(GT_FAULT_FULL, 1);
+    assert_int_equal(gt_store_hand_over(f->store, &f->err), GT_EDB);
+    fault_plan(GT_FAULT_NONE, 0);
+    assert_non_null(strstr(f->err.msg, "disk is full"));
+    fixture_close(f);
+    expect_kept(f, 1, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_io_error_at_every_operation),          TEST(test_io_error_while_opening),
         TEST(test_disk_full_from_every_operation_on),    TEST(test_power_cut_at_every_operation),
         TEST(test_power_cut_on_a_lying_disk_is_noticed), TEST(test_killed_writer),
+        TEST(test_handing_over_on_a_full_disk),
     };
 
     fault_register();

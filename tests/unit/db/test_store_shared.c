@@ -49,7 +49,7 @@ static void test_several_writers_lose_nothing(void **state)
     pid_t pid[WRITERS];
     int status, winners = 0;
 
-    gt_store_hand_over(f->store);
+    OK(f, gt_store_hand_over(f->store, &f->err));
     for (int i = 0; i < WRITERS; i++) {
         pid[i] = fork();
         if (pid[i] == 0)
