@@ -151,7 +151,8 @@ struct gt_plan; /* a kernel ready to run on one device */
 
 /* What gt_plan does for a problem that nobody tuned on the device. */
 enum gt_plan_mode {
-    GT_PLAN_ANSWER = 0,  /* takes what gt_lookup answers */
+    GT_PLAN_ANSWER = 0, /* takes what gt_lookup answers or, where that turns out to spill registers,
+                           the next candidate, for one more compilation */
     GT_PLAN_MEASURE = 1, /* times the first eight candidates once and takes the fastest; remembers
                             that until gt_close, and writes it nowhere.  See gt_plan */
 };

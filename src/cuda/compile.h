@@ -30,6 +30,9 @@ struct gt_compile_request {
     int max_registers; /* 0: no limit */
 };
 
+/* Registers that spill so many bytes cost little; what spills more is not tried. */
+#define GT_SPILL_LIMIT 64
+
 struct gt_binary {
     void *image; /* cubin or, for the driver to compile, NUL-terminated PTX; free with
                     gt_binary_release */

@@ -95,6 +95,7 @@ struct gt_pattern {
     X(splits)        /* blocks that share one tile of D along k */            \
     X(stages)        /* tiles in flight; 1: no overlap */                     \
     X(registers)     /* estimate per thread, before compiling */              \
+    X(lacking)       /* of them, more than the compiler may use; < 0: room */ \
     X(fma)           /* FMA per thread and k step */                          \
     X(issue)         /* other instructions per thread and k step, x 256 */    \
     X(group)         /* blocks of a swizzle group along m */                  \

@@ -65,6 +65,13 @@ static int *valid_of(struct gt_choosing *choosing)
     return &choosing->valid_each[i < GT_CHOOSING_KERNELS ? i : GT_CHOOSING_KERNELS - 1];
 }
 
+/* Whether it is compiled to the code of a near winner, whose registers did not spill. */
+static bool is_known_code(const struct gt_choice *choice)
+{
+    return choice->row && !choice->adapted &&
+           strcmp(choice->row->signature, choice->kernel->signature) == 0;
+}
+
 void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row, bool adapted)
 {
     struct gt_choice choice = {.kernel = choosing->candidate.kernel,
@@ -83,6 +90,8 @@ void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *
         gt_ranking_us(choosing->ranking, &choosing->candidate, &geometry, most, &choice.shape);
     if (!(choice.us > 0) || !isfinite(choice.us))
         return;
+    if (is_known_code(&choice))
+        choice.us /= choice.shape.risk;
     choosing->valid++;
     (*valid_of(choosing))++;
     choice.score = choice.us;

@@ -147,6 +147,8 @@ static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, s
                                   &plan->module, err);
     if (!binary->size)
         rc = gt_plan_binary(gt_lookup_options(gt), &plan->resolved, binary, NULL, err);
+    if (!rc)
+        gt_plan_avoid_spills(gt, &plan->resolved, binary);
     return rc ? rc
               : gt_module_load(&plan->module, plan->gpu, binary->image, binary->size,
                                &plan->resolved.geometry, err);

@@ -36,11 +36,13 @@
 #define DEFAULT_REGISTERS 64.0       /* of a thread, where a description has no estimate */
 #define REGISTERS_MOST    255.0      /* of a thread */
 #define REGISTER_STEP     8.0        /* registers are allocated in such steps */
+#define LACKING_ERROR     13.0       /* registers: width of the logistic curve of what spills */
+#define SPILL_COST        0.3 /* of the time, if registers spill; see db/measured/README.md */
 
 /* A candidate in the model's terms. */
 struct shape {
-    double tile_m, tile_n, tile_k, splits, stages, registers, fma, mma, mma_type, cluster_m,
-        cluster_n, issue, shared, group, even, prepare_read, prepare_write;
+    double tile_m, tile_n, tile_k, splits, stages, registers, lacking, fma, mma, mma_type,
+        cluster_m, cluster_n, issue, shared, group, even, prepare_read, prepare_write;
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
     double padded;  /* tiles of whole clusters, times the parts of the depth and the batch */
@@ -120,6 +122,13 @@ static void limit_registers(struct shape *shape, const struct gt_device *device,
     shape->registers = most;
 }
 
+/* How many times as long a candidate takes that may or may not spill, where it lacks so many
+ * registers by the description's estimate. */
+static double spill_risk(double lacking)
+{
+    return 1 + SPILL_COST / (1 + exp(-lacking / LACKING_ERROR));
+}
+
 /* Fills the shape from the geometry and the description's model. */
 static int read_model(struct shape *shape, const struct gt_candidate *candidate,
                       const struct gt_geometry *geometry, const int64_t *slots, struct gt_err *err)
@@ -138,6 +147,7 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
         {model->block_k, 1, 1, &shape->tile_k},
         {model->stages, 1, 1, &shape->stages},
         {model->registers, 1, 1, &shape->registers},
+        {model->lacking, 1, -HUGE_VAL, &shape->lacking},
         {model->fma, 1, 0, &shape->fma},
         {model->issue, 1 / 256.0, 0, &shape->issue},
         {model->shared_words, 1 / 256.0, 0, &shape->shared},
@@ -155,6 +165,7 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
     *shape = (struct shape){
         .tile_k = 1, .splits = 1, .stages = 1, .group = 1, .cluster_m = 1, .cluster_n = 1};
     shape->registers = DEFAULT_REGISTERS;
+    shape->lacking = -HUGE_VAL;
     shape->mma_type = problem->type;
     shape->blocks = at_least(product(launch->grid), 1);
     shape->threads = at_least(product(launch->block), 1);
@@ -409,9 +420,11 @@ int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geome
         reduction_us(&shape, problem, device,
                      at_least((double)geometry->workspace_bytes - shape.prepare_write, 0));
     prediction->launch_us = launches_us(device, geometry);
+    prediction->risk = registers ? 1 : spill_risk(shape.lacking);
     prediction->us =
-        soften4(prediction->compute_us, soften4(prediction->l2_us, prediction->memory_us)) +
-        prediction->prepare_us + prediction->reduction_us + prediction->launch_us;
+        prediction->risk *
+        (soften4(prediction->compute_us, soften4(prediction->l2_us, prediction->memory_us)) +
+         prediction->prepare_us + prediction->reduction_us + prediction->launch_us);
     name_bound(prediction);
     return GT_OK;
 }

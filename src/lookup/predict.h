@@ -10,7 +10,8 @@
 
 /* How an estimate came about; times in microseconds. */
 struct gt_prediction {
-    double us;           /* the estimate */
+    double us;           /* the estimate: what follows, times the risk */
+    double risk;         /* 1, or more where registers may spill: compiling has not shown it yet */
     int blocks_sm;       /* resident blocks of an SM */
     double waves;        /* blocks launched / blocks resident on the device */
     double compute_us;   /* issue, FMA pipe, shared memory, latency: what the SMs need */

@@ -1,6 +1,9 @@
 /* compile_pool.h - N worker processes that compile candidates into the cache, ahead of the stages
  * that prove, time or model them.
  *
+ * A candidate whose cubin spills more bytes than GT_SPILL_LIMIT gets the status `spills`, one whose
+ * wgmma instructions wait for each other `serialized`.
+ *
  * A compiler that does not end, crashes or runs out of memory is a status of the candidate.  An
  * error is a failure of the pool itself.  One thread calls a pool; a thread of the pool's own keeps
  * the workers at work while the caller does something else.  Notices are given in `collect`. */
@@ -14,10 +17,6 @@
 #include "workers/tokens.h"
 
 struct gt_compile_pool;
-
-/* A candidate whose cubin spills more bytes than this gets the status `spills`.  One whose wgmma
- * instructions wait for each other gets `serialized`. */
-#define GT_SPILL_LIMIT 64
 
 struct gt_compile_pool_options {
     const char *cache_dir;

@@ -265,6 +265,30 @@ static void test_registers_and_spills(void **state)
     gt_kernel_free(kernel);
 }
 
+/* What probably spills is expected to take longer, until it is compiled. */
+static void test_lacking_registers(void **state)
+{
+    static const char form[] = "\"params\": [" PARAM(
+        "LACKS", 0,
+        "-100, 0, 100") "], \"launches\": [{\"entry\": \"gemm\","
+                        " \"grid\": [\"cdiv(M, 32)\", \"cdiv(N, 32)\"], \"block\": [256]}],"
+                        "\"model\": {\"lacking\": \"LACKS\"}";
+    struct search *s = *state;
+    struct gt_kernel *kernel = search_kernel(s, "lacks", "+ LACKS", form);
+    struct gt_prediction room, even, lacks, compiled;
+
+    gt_problem_init(&s->problem, 512, 512, 512);
+    OK(&s->err, predict(s, kernel, "LACKS=-100", 0, 0, &room));
+    OK(&s->err, predict(s, kernel, "LACKS=0", 0, 0, &even));
+    OK(&s->err, predict(s, kernel, "LACKS=100", 0, 0, &lacks));
+    OK(&s->err, predict(s, kernel, "LACKS=100", 64, 0, &compiled));
+    assert_true(room.risk >= 1 && room.risk < 1.01);
+    assert_true(even.risk > 1.1 && even.risk < lacks.risk && lacks.risk < 1.5);
+    assert_true(fabs(lacks.us / lacks.risk - room.us / room.risk) < 1e-9 * room.us);
+    assert_true(compiled.risk == 1);
+    gt_kernel_free(kernel);
+}
+
 /* A kernel that says nothing of itself is still given a finite time. */
 static void test_without_a_model(void **state)
 {
@@ -329,6 +353,7 @@ int main(void)
         WITH_FOLDER(test_tensor_cores_of_an_h200),
         WITH_FOLDER(test_tensor_rates),
         WITH_FOLDER(test_registers_and_spills),
+        WITH_FOLDER(test_lacking_registers),
         WITH_FOLDER(test_without_a_model),
         WITH_FOLDER(test_prepared_operands),
     };

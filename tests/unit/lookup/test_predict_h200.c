@@ -209,6 +209,42 @@ static void test_registers_beyond_the_bound(void **state)
     assert_true(p.blocks_sm >= 1);
 }
 
+/* Points of which NVRTC 13 said that they spill, and near ones of which it did not. */
+static void test_what_spills(void **state)
+{
+    static const struct {
+        const char *problem, *kernel, *spills, *fits;
+    } pair[] = {
+        {"191x1899x7054:f32:nt", "simt",
+         "SPLIT_MODE=3,BM=96,BN=64,BK=16,VEC_B=1,VEC_C=1,EDGE=1,MIN_BLOCKS=4,SPLIT_K=8,GROUP_M=1",
+         "SPLIT_MODE=3,BM=96,BN=64,BK=16,VEC_B=1,VEC_C=1,EDGE=1,SPLIT_K=8,GROUP_M=1"},
+        {"1331x2870x72:f32:nn", "simt",
+         "BM=96,BN=320,BK=16,PATH_A=1,PATH_B=1,STAGES=2,VEC_A=4,VEC_B=2,VEC_C=2,EDGE=2,"
+         "REG_DOUBLE=0,FMA_ORDER=3,GROUP_M=1",
+         "PATH_A=1,PATH_B=1,VEC_A=4,VEC_B=2,VEC_C=2,EDGE=2,REG_DOUBLE=0,FMA_ORDER=3,GROUP_M=1"},
+        {"43x3883x54:f32:nt", "simt",
+         "BM=32,BN=64,WARPS_K=4,BK=16,STAGES=4,VEC_B=1,VEC_C=1,EDGE=2,REG_DOUBLE=0,MIN_BLOCKS=4,"
+         "GROUP_M=1",
+         "BM=32,BN=64,WARPS_K=4,BK=16,STAGES=4,VEC_B=1,VEC_C=1,EDGE=2,MIN_BLOCKS=3,GROUP_M=1"},
+        {"1491x9216x7168:tf32:nt", "hopper",
+         "STREAM=1,BM=256,BN=192,CLUSTER_N=2,STORE=0,VEC_C=2,MMA_PENDING=0,GROUP=1,ORDER=1",
+         "BM=256,BN=160,CLUSTER_N=2,STORE=0,VEC_C=2,MMA_PENDING=0,GROUP=1,ORDER=1"},
+    };
+    struct world *w = *state;
+
+    for (size_t i = 0; i < sizeof(pair) / sizeof(pair[0]); i++) {
+        struct gt_prediction spills, fits;
+        struct gt_problem problem;
+
+        OK(gt_problem_parse(&problem, pair[i].problem, &w->err));
+        predict(w, pair[i].kernel, pair[i].spills, &problem, &spills);
+        predict(w, pair[i].kernel, pair[i].fits, &problem, &fits);
+        print_message("%s: %.2f times as long, if what spills is not known; %.2f\n",
+                      pair[i].problem, spills.risk, fits.risk);
+        assert_true(spills.risk > 1.03 && fits.risk < 1.02);
+    }
+}
+
 /* What was measured on an H200, the faster point first.  Blocks that share what they load ask less
  * of the L2 cache, which bounds products of middle sizes; but clusters of eight that fill all 132
  * SMs but for a few need a second round, because 120 SMs are in such clusters. */
@@ -252,6 +288,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_winners, setup, teardown),
         cmocka_unit_test_setup_teardown(test_thin_product, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clusters, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_spills, setup, teardown),
         cmocka_unit_test_setup_teardown(test_registers_beyond_the_bound, setup, teardown),
     };
 
