@@ -22,8 +22,8 @@ static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_
 
     *said = learning->base ? learning->base->loss[kind] : (struct gt_ranking_loss){.problems = 0};
     if (!rc && loss.problems)
-        *said = (struct gt_ranking_loss){UNMEASURED * loss.mean, UNMEASURED * loss.p90,
-                                         loss.problems};
+        *said =
+            (struct gt_ranking_loss){UNMEASURED * loss.mean, UNMEASURED * loss.p90, loss.problems};
     return rc;
 }
 
