@@ -8,6 +8,11 @@ t bench --shape 96x96x96 --arch sm_86 -q
 t bench set.txt --dtype bf16 --arch sm_86 -q
 t bench set.txt --accuracy f32 --arch sm_86 -q
 t bench set.txt --dtype halve --arch sm_86 -q
+# A set and a problem: which of them is meant, or both, is for the user to say.
+t bench set.txt --shape 64x64x64 --list
+t bench set.txt --shapes other.txt --list
+t bench --shapes set.txt --shape 64x64x64 --list
+t bench 64x64x64 --shape 96x96x96 --list
 # Drawn problems: a list that --shapes takes; two shards are the whole, in the same order.
 t bench --random 4 --seed 2 --list
 "$TUNE" bench --random 60 --seed 2 --list > all.txt

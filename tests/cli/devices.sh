@@ -26,6 +26,9 @@ t --devices 3-1 --shape 64x64x64
 t --devices 64 --shape 64x64x64
 t --devices 0 --device cuda:0 --shape 64x64x64
 t --devices 9 --shape 64x64x64 2>&1 | grep -v '^! GPU 9'
+echo "== a budget that is small for the problems is told of at the start"
+"$TUNE" --devices 0-2 --shapes shapes.txt --kernels simt_thread1d --baseline none --jobs 2 --budget 2s --db small.db 2>&1 >/dev/null |
+    grep 'a turn takes'
 echo "== three GPUs"
 t --devices all "${sweep[@]}" --db all.db -q > table; grep -c '^rank' table
 held all.db

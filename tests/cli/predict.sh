@@ -10,3 +10,8 @@ t --device predict:rtx3060.json --shape 4096x4096x64 --kernels simt_naive --budg
 sed 's/"cc": 86/"cc": 85/' rtx3060.json > sm_85.json
 t --device predict:sm_85.json --shape 64x64x64
 t --device predict:none.json --shape 64x64x64
+echo "-- the names that --arch takes"
+t --device predict:h100 --shape 64x64x64 --kernels simt_naive --budget 1 -n 1 -q
+t --device "predict:RTX 4090" --arch ada --shape 64x64x64 --kernels simt_naive --budget 1 -n 1 -q
+t --device predict:gtx1080 --shape 64x64x64
+t --device predict:milk --shape 64x64x64

@@ -402,6 +402,7 @@ static int run_all(struct gt_devices *devices, struct gt_err *err)
     GT_STEP(rc, gt_devices_plan(devices, err));
     if (!rc) {
         devices->began = gt_clock_ms();
+        gt_devices_warn_of_budget(devices);
         run_tasks(devices);
         gt_devices_close_report(devices);
         rc = outcome(devices, err);

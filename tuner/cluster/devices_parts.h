@@ -123,6 +123,9 @@ bool gt_devices_left(const struct gt_devices *devices);
 
 /* devices_report.c */
 
+/* At the start: a sentence if the budget is small for the problems. */
+void gt_devices_warn_of_budget(const struct gt_devices *devices);
+
 /* Prints what a process found, and a line for the log. */
 void gt_devices_print(struct gt_devices *devices, const struct gt_device_process *gpu,
                       const struct gt_task_end *end);

@@ -15,6 +15,27 @@ void gt_devices_note(const struct gt_devices *devices, int ordinal, const char *
         fprintf(devices->cli->log, "GPU %d: %.*s\n", ordinal, length, sentence);
 }
 
+void gt_devices_warn_of_budget(const struct gt_devices *devices)
+{
+    const struct gt_budget *budget = &devices->options.budget;
+    char warning[GT_BUDGET_TEXT];
+    size_t least = 0; /* GPUs of a class */
+
+    for (size_t i = 0; i < devices->gpus; i++) {
+        size_t equal = 0;
+
+        for (size_t j = 0; j < devices->gpus && devices->gpu[i].class_of >= 0; j++)
+            equal += devices->gpu[j].class_of == devices->gpu[i].class_of;
+        if (equal && (!least || equal < least))
+            least = equal;
+    }
+    if (!devices->cli->quiet && least &&
+        gt_session_warn_of_budget(
+            warning, budget->seconds * (double)(budget->each ? devices->options.problems : least),
+            devices->options.problems))
+        fprintf(devices->cli->log, "%s\n", warning);
+}
+
 /* The documents of --json stand in one list. */
 static void print_text(struct gt_devices *devices, const char *text)
 {

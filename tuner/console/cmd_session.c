@@ -9,6 +9,7 @@
 #include "cuda/cache.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "console/gpu_names.h"
 #include "search/narrow.h"
 #include "sweep/progress.h"
 #include "exchange/recording.h"
@@ -127,17 +128,41 @@ static int open_arch(struct gt_session *session, const struct gt_session_options
     return open_device(session, options, profile, err);
 }
 
+/* The arch that "predict" or "predict:NAME" means becomes part of the word; NAME is whatever --arch
+ * takes, or a file. */
+static int complete_prediction(const char **device, char text[64], int cc, struct gt_err *err)
+{
+    const char *name = *device + strlen("predict"), *arch;
+    int rc;
+
+    if (!*name && cc) {
+        snprintf(text, 64, "predict:sm_%d", cc);
+        *device = text;
+    }
+    if (*name++ != ':' || strstr(name, ".json"))
+        return GT_OK;
+    arch = name;
+    rc = gt_gpu_arch(&arch, err);
+    if (rc)
+        return gt_err_prefix(err, rc, "--device");
+    if (arch != name) {
+        snprintf(text, 64, "predict:%s", arch);
+        *device = text;
+    }
+    return GT_OK;
+}
+
 static int open_evaluator(struct gt_session *session, const struct gt_session_options *options,
                           int cc, struct gt_err *err)
 {
     const char *device = options->device;
     char text[64];
-    int rc;
+    int rc = GT_OK;
 
-    if (device && strcmp(device, "predict") == 0 && cc) {
-        snprintf(text, sizeof(text), "predict:sm_%d", cc);
-        device = text;
-    }
+    if (device && strncmp(device, "predict", strlen("predict")) == 0)
+        rc = complete_prediction(&device, text, cc, err);
+    if (rc)
+        return rc;
     if (device || !cc || options->measure) {
         rc = open_device(session, options, device ? device : "cuda", err);
         if (rc && !device && !options->measure && (rc == GT_ENOGPU || rc == GT_ENOLIB))

@@ -101,6 +101,11 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
                      const struct gt_budget *budget, struct gt_sweep_result *result,
                      struct gt_err *err);
 
+/* Whether a GPU that has so many seconds for so many problems will not get to all of them; the
+ * sentence that says so at the start. */
+#define GT_BUDGET_TEXT 160
+bool gt_session_warn_of_budget(char text[GT_BUDGET_TEXT], double seconds, size_t problems);
+
 /* Compiles the `most` first candidates of such a sweep of one problem; see gt_sweep_compile. */
 int gt_session_compile(struct gt_session *session, const struct gt_problem *problem,
                        const struct gt_kernel *const *kernel, size_t kernels,

@@ -11,19 +11,17 @@
  * had none, and the others took 2.9 s. */
 #define TURN_S 3.0
 
-/* Warns at the start if the budget is too small for every problem to get a turn. */
-static void warn_of_budget(struct gt_session *session, const struct gt_sweep_options *options)
+bool gt_session_warn_of_budget(char text[GT_BUDGET_TEXT], double seconds, size_t problems)
 {
-    double each = options->budget.seconds / (double)options->problems;
-    char text[160];
+    const double each = seconds / (double)problems;
 
-    if (!session->measures || options->problems < 2 || !(each > 0) || each >= TURN_S)
-        return;
-    snprintf(text, sizeof(text),
+    if (problems < 2 || !(each > 0) || each >= TURN_S)
+        return false;
+    snprintf(text, GT_BUDGET_TEXT,
              "%.1f s a problem: a turn takes about %.0f s, so the problems of least "
              "weight may get no turn",
              each, TURN_S);
-    gt_progress_note(session->progress, text);
+    return true;
 }
 
 /* What the session knows goes into the options of a sweep; *fallback is malloc'ed. */
@@ -70,13 +68,16 @@ int gt_session_sweep(struct gt_session *session, const struct gt_problem *proble
                                        .kernels = kernels,
                                        .budget = *budget};
     const struct gt_kernel **fallback;
+    char warning[GT_BUDGET_TEXT];
     int rc = fill_sweep(session, &options, &fallback, err);
 
     if (rc)
         return rc;
     if (budget->each)
         options.budget.seconds *= (double)problems;
-    warn_of_budget(session, &options);
+    if (session->measures &&
+        gt_session_warn_of_budget(warning, options.budget.seconds, options.problems))
+        gt_progress_note(session->progress, warning);
     rc = gt_sweep_run(&options, result, err);
     free(fallback);
     return rc;
