@@ -108,7 +108,7 @@ static bool ragged(const struct gt_problem *problem)
     bool small = false, odd = false;
 
     for (size_t i = 0; i < 3; i++) {
-        small |= size[i] < 200;
+        small |= size[i] < 300;
         odd |= size[i] % 16 != 0;
     }
     return small && odd && !(problem->m <= 64 && problem->k >= 1000);
