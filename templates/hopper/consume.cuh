@@ -12,7 +12,8 @@ GT_DEVICE unsigned long long operand_of(const unsigned char *tile, int first)
     return gt_smem_descriptor(tile + first * 128, 16, 1024, 128);
 }
 
-/* The distance in units of 16 bytes, along k, between the parts of an operand that two wgmma in a row read. */
+/* The distance in units of 16 bytes, along k, between the parts of an operand that two wgmma in a
+ * row read. */
 template <int extent, int along_mn> GT_DEVICE constexpr unsigned k_distance()
 {
     return along_mn ? K_MMA * box_width(extent) * (int)sizeof(In) / 16 : 2;
@@ -68,20 +69,43 @@ GT_DEVICE void finish_stage(const Ring &ring, Position &position)
     position.advance();
 }
 
+/* Begins the products of a stage, which lies `at` units of 16 bytes behind the ring's first one,
+ * for the blocks of 64 rows from `first` to before `end`. Where `add` is 0 their sums start from
+ * these products. */
+template <int first, int end>
+GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsigned at, int add,
+                              Sum (*sum)[BN / 2])
+{
+    constexpr unsigned rows_64 = (A_ALONG_MN ? SLAB * 128 : 64 * 128) / 16;
+
+#pragma unroll
+    for (int k = 0; k < 4 * DEPTH; k++)
+#pragma unroll
+        for (int r = first; r < end; r++) {
+            const unsigned to = at + k / 4 * (SLAB_BYTES / 16);
+            gt_wgmma<GT_TYPE, BN, A_ALONG_MN, B_ALONG_MN>(
+                sum[r],
+                gt_smem_descriptor_advance(a,
+                                           to + r * rows_64 + k % 4 * k_distance<BM, A_ALONG_MN>()),
+                gt_smem_descriptor_advance(b, to + k % 4 * k_distance<B_COLUMNS, B_ALONG_MN>()),
+                add | k);
+        }
+}
+
 /* Adds up the consumer's rows of a tile over the tile's stages in the ring. Without MMA_PENDING the
  * last stage is still being multiplied at the end: the caller has time until it calls finish_stage.
  */
 GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, const Work &work,
-                        Sum (*sum)[BN / 2])
+                        int begun, int end, Sum (*sum)[BN / 2])
 {
     const int first = PINGPONG ? 0 : consumer * ROWS;
     const unsigned long long a = operand_of<BM, A_ALONG_MN>(ring.stages, first);
     const unsigned long long b = operand_of<B_COLUMNS, B_ALONG_MN>(ring.stages + A_BYTES, 0);
-    constexpr unsigned rows_64 = (A_ALONG_MN ? SLAB * 128 : 64 * 128) / 16;
     int before = 0;
 
-#pragma unroll 1 /* copies of the loop would take the compiler half as long again, and be fetched */
-    for (int i = 0; i < work.steps; i++) {
+    /* Copies of the loop would take the compiler half as long again, and be fetched. */
+#pragma unroll 1
+    for (int i = begun; i < end; i++) {
         if (MMA_PENDING == 0 && i > 0)
             finish_stage(ring, position);
         const unsigned at = position.stage * (STAGE_BYTES / 16); /* units of 16 bytes */
@@ -89,18 +113,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
         if (ROW_PHASES > 1 && i == 0 && work.shift > 0)
             zero_front(ring.stages + position.stage * STAGE_BYTES, consumer, work.shift);
         gt_wgmma_fence();
-#pragma unroll
-        for (int k = 0; k < 4 * DEPTH; k++)
-#pragma unroll
-            for (int r = 0; r < BLOCKS_64; r++) {
-                const unsigned to = at + k / 4 * (SLAB_BYTES / 16);
-                gt_wgmma<GT_TYPE, BN, A_ALONG_MN, B_ALONG_MN>(
-                    sum[r],
-                    gt_smem_descriptor_advance(a, to + r * rows_64 +
-                                                      k % 4 * k_distance<BM, A_ALONG_MN>()),
-                    gt_smem_descriptor_advance(b, to + k % 4 * k_distance<B_COLUMNS, B_ALONG_MN>()),
-                    i | k);
-            }
+        multiply_stage<0, BLOCKS_64>(a, b, at, i, sum);
         gt_wgmma_commit();
         if (MMA_PENDING == 0)
             continue;

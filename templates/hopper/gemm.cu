@@ -28,6 +28,9 @@
  *
  * SWAP_AB: D^T = B^T A^T is computed (swapped.cuh).
  *
+ * HALVES: a half of a tile's sums is stored while the other half, or the next tile, is multiplied
+ * (halves.cuh).
+ *
  * DEPENDENT: the launch begins while the one before it still runs, which may be another product's:
  * barriers and tensor maps are ready when that has ended (gt_pdl_wait in hopper/entry.cuh), and only
  * then is memory read or written.
@@ -72,6 +75,7 @@
 #include "hopper/store.cuh"
 #include "hopper/store_rows.cuh"
 #include "hopper/swapped.cuh"
+#include "hopper/halves.cuh"
 
 #if STREAM
 /* The description rounds the number of arrival counters up to whole blocks. */
@@ -82,6 +86,7 @@ GT_KERNEL_BOUNDS(reset, RESET_THREADS, 1)
 }
 #endif
 
+#if !HALVES
 /* All tiles of the block, by one of its consumers. Without MMA_PENDING, the next tile is
  * determined, and the buffers for this one's subtiles are waited for, while the last products of
  * this tile run. */
@@ -106,7 +111,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
         Sum sum[BLOCKS_64][BN / 2];
         if (PINGPONG)
             wait_for_turn(ring, number - 1);
-        multiply(ring, position, consumer, work, sum);
+        multiply(ring, position, consumer, work, 0, work.steps, sum);
         more = schedule.next(product, next);
         if (STORE > 0 && !STORE_ROWS)
             wait_for_subtiles(consumer);
@@ -123,5 +128,6 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
     }
     store_finish();
 }
+#endif
 
 #include "hopper/entry.cuh"

@@ -84,6 +84,7 @@ constexpr int SUBTILES = SUBTILES_ACROSS * (SUBTILE_ROWS < TILE_ROWS ? 2 : 1);
 constexpr int BUFFERS = STORE > 0 ? STORE : 1; /* for subtiles; used with STORE > 0 only */
 static_assert(STORE == 0 || TILE_ROW % 32 == 0 || (TILE_ROW % 16 == 0 && TILE_ROW > 32 && !READ_C),
               "subtiles are at least 32 bytes wide, and begin at multiples of 16 bytes");
+static_assert(STORE == 0 || SUBTILE_COLUMNS % 16 == 0, "sixteen columns are filled at a time");
 static_assert(STORE == 0 || !READ_C || TILE_ROWS % SUBTILE_ROWS == 0, "what is stored is not read");
 static_assert(B_COLUMNS % 16 == 0 || !B_ALONG_MN, "boxes of B along n are at least 16 elements wide");
 

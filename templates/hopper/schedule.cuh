@@ -21,6 +21,9 @@
 #ifndef SWAP_AB
 #define SWAP_AB 0
 #endif
+#ifndef HALVES
+#define HALVES 0
+#endif
 
 /* The product whose tiles are computed. */
 #if SWAP_AB
@@ -148,7 +151,7 @@ struct Schedule {
             work.steps = depth ? (depth + work.shift + BK - 1) / BK : 0;
         if (work.steps <= 0) { /* a box outside of its map is all zeros: TMA reads nothing */
             work.k = (int)parts_of((unsigned)(args.k + work.shift), BK) * BK;
-            work.steps = 1;
+            work.steps = 1 + HALVES;
         }
         work.stream = -1;
         return work;

@@ -58,15 +58,16 @@ template <> struct SubtilePlace<gt_bf16> : SubtilePlace16 {
 
 typedef SubtilePlace<Stored> Place;
 
-/* Finishes the consumer's sums of SUBTILE_COLUMNS columns from `column` on, and writes them to a
- * subtile. */
+/* Finishes the consumer's sums of SUBTILE_COLUMNS columns from `column` on, of the blocks of 64
+ * rows from `begin` to before `end`, and writes them to a subtile. */
+template <int begin, int end>
 GT_DEVICE void fill_subtile(unsigned char *subtile, int thread_place, const Target &target,
                             int column, Sum (*sum)[BN / 2])
 {
     const int lane = (int)threadIdx.x % 32, row = (int)threadIdx.x % 128 / 32 * 16 + lane / 4;
 
 #pragma unroll
-    for (int r = 0; r < BLOCKS_64; r++)
+    for (int r = begin; r < end; r++)
 #pragma unroll
         for (int c = 0; c < SUBTILE_COLUMNS; c += 16) {
             const int first = column + c + lane % 4 * 2;
@@ -105,6 +106,26 @@ GT_DEVICE void wait_for_subtiles(int consumer)
     gt_named_barrier_sync(1 + consumer, 128);
 }
 
+GT_DEVICE unsigned char *subtiles_of(const Ring &ring, int consumer)
+{
+    return ring.stages + SUBTILES_AT + consumer * STORE * SUBTILE_BYTES;
+}
+
+/* Stores what all buffers have been filled with, subtile number s and those after it. */
+GT_DEVICE void store_filled(const gt_map *map, const unsigned char *subtiles, int consumer,
+                            int left, int row, int z, int s)
+{
+    gt_tma_fence();
+    gt_named_barrier_sync(1 + consumer, 128);
+    if (threadIdx.x % 128 == 0) {
+#pragma unroll
+        for (int i = 0; i < BUFFERS; i++)
+            gt_tma_store(map, subtiles + i * SUBTILE_BYTES, left + subtile_column(s + i),
+                         row + subtile_row(s + i), z);
+        gt_tma_store_commit();
+    }
+}
+
 /* Stores the consumer's tile, whose corner in D is (row, left), through its buffers, which are
  * free. fill(subtile, s) writes subtile number s to a buffer. All buffers are filled before TMA
  * stores them, because a fence and a barrier take longer than filling a buffer. */
@@ -112,7 +133,7 @@ template <class Fill>
 GT_DEVICE void store_subtiles(const gt_map *map, const Ring &ring, int consumer, int left, int row,
                               int z, Fill fill)
 {
-    unsigned char *const subtiles = ring.stages + SUBTILES_AT + consumer * STORE * SUBTILE_BYTES;
+    unsigned char *const subtiles = subtiles_of(ring, consumer);
 
 #pragma unroll
     for (int s = 0; s < SUBTILES; s += BUFFERS) {
@@ -121,15 +142,7 @@ GT_DEVICE void store_subtiles(const gt_map *map, const Ring &ring, int consumer,
 #pragma unroll
         for (int i = 0; i < BUFFERS; i++)
             fill(subtiles + i * SUBTILE_BYTES, s + i);
-        gt_tma_fence();
-        gt_named_barrier_sync(1 + consumer, 128);
-        if (threadIdx.x % 128 == 0) {
-#pragma unroll
-            for (int i = 0; i < BUFFERS; i++)
-                gt_tma_store(map, subtiles + i * SUBTILE_BYTES, left + subtile_column(s + i),
-                             row + subtile_row(s + i), z);
-            gt_tma_store_commit();
-        }
+        store_filled(map, subtiles, consumer, left, row, z, s);
     }
 }
 
@@ -137,10 +150,10 @@ GT_DEVICE void store_by_tma(const gt_map *map, const Ring &ring, int consumer, c
                             int z, Sum (*sum)[BN / 2])
 {
     const int thread = (int)threadIdx.x % 128, thread_place = Place::of(thread / 32, thread % 32);
-    store_subtiles(map, ring, consumer, target.column, target.row, z,
-                   [&](unsigned char *subtile, int s) {
-                       fill_subtile(subtile, thread_place, target, subtile_column(s), sum);
-                   });
+    store_subtiles(
+        map, ring, consumer, target.column, target.row, z, [&](unsigned char *subtile, int s) {
+            fill_subtile<0, BLOCKS_64>(subtile, thread_place, target, subtile_column(s), sum);
+        });
 }
 
 /* The same where TMA cannot write D: see store_rows.cuh. */

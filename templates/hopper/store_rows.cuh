@@ -114,7 +114,7 @@ GT_DEVICE void store_by_rows(const Ring &ring, int consumer, const Target &targe
         __syncwarp(); /* the rows of the subtiles before have been read */
 #pragma unroll
         for (int s = 0; s < BUFFERS; s++)
-            fill_subtile(subtiles + s * SUBTILE_BYTES, thread_place, target,
+            fill_subtile<0, BLOCKS_64>(subtiles + s * SUBTILE_BYTES, thread_place, target,
                          subtile_column(first + s), sum);
         __syncwarp();
 #pragma unroll 1
