@@ -386,7 +386,9 @@ static int close_file(struct gt_store *store, struct gt_err *err)
     int code = GT_OK;
 
     if (store->db && !sqlite3_get_autocommit(store->db)) /* trials are pending */
-        code = gt_store_finish(store, GT_OK, err);
+        code = gt_store_exec(store, "COMMIT", err);
+    if (code && !sqlite3_get_autocommit(store->db))
+        gt_store_exec(store, "ROLLBACK", NULL);
     if (store->seal)
         store->seal(store);
     for (size_t i = 0; i < GT_STORE_STATEMENTS; i++) {
