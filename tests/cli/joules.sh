@@ -57,7 +57,7 @@ short=(--db stub.db --entries 1 --seconds 0.1 --slower 200 -q)
 STUB_QUEUED=100 timeout 60 "$TUNE" energy --shape 8x8x8:bf16 "${short[@]}" --budget 6s >lines 2>&1
 echo "[exit $?]" && grep -c 'did not answer' lines
 SECONDS=0
-STUB_METER_US=100000000 "$TUNE" energy --shape 8x8x8:bf16 --shape 8x8x8:f16 "${short[@]}" --budget 4s 2>&1 >lines | sed -E 's/in [0-9.]+ s/in N s/'
+STUB_METER_US=100000000 "$TUNE" energy --shape 8x8x8:bf16 --shape 8x8x8:f16 "${short[@]}" --budget 4s 2>&1 >lines | sed -E 's/in [0-9.]+ s/in N s/; s/energy of [a-z_0-9]+:/energy of KERNEL:/'
 ((SECONDS < 30)) || echo "it took $SECONDS s"
 tree/tools/energy 2>&1
 t energy --shape 8x8x8 --budget 500
