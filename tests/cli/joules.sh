@@ -25,7 +25,8 @@ sed -E 's/"[^"]*"//g' "$table" | awk -F, '
       if (off($at["watts"], 360, 600, error) || off($at["cublas_watts"], 600, 600, cublas_error) ||
           off($at["joules"], $at["watts"] * $at["us"] * 1e-6, $at["watts"] * $at["us"] * 1e-6, 0.001) ||
           off($at["cublas_us"], 600, 600, 0.01 + cublas_error) || $at["time"] + 0 < 0 || $at["energy"] + 0 > 0 ||
-          $at["saving_joules"] * (1 + $at["saving_error"]) > $at["joules"] * (1 - error) ||
+          ($at["saving_joules"] != "" &&
+              $at["saving_joules"] * (1 + $at["saving_error"]) > $at["joules"] * (1 - error)) ||
           $at["entries"] < 1 || $at["clock_mhz"] != 1000) print "wrong: " $0 }'
 # The same from the database, without a GPU.  What was not measured is named, and the others are in the table: of those
 # where a quarter of the energy is told apart from all of it, the saving.  It is not replaced where there is no GPU
