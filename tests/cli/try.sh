@@ -48,5 +48,6 @@ t try rows --on cpu
 t try simt_naive --problem 64x64x64
 need_stub
 t try simt_thread1d --problem 96x80x64
-t try simt_thread1d --problem 96x80x64 --device predict:sm_86
+t try simt_thread1d --problem 96x80x64 --device predict:h100
+t try rows --problem 256x512x512 --kernels-dir bet # as in the emulator: told of, and tried
 t try planted FAULT=3 --kernels-dir "$ROOT/tests/faults/kernels" --problem 96x80x64

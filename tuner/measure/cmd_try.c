@@ -194,21 +194,15 @@ static int find_device(struct gt_try *attempt, struct gt_err *err)
     return gt_device_profile(&attempt->device, attempt->cli->data_dir, cc, err);
 }
 
-/* The constraints are those of the problem as it was asked for, on that device: the emulator has a
- * few SMs, and runs smaller problems.  A point that is impossible there is refused; one that is
- * only thought slow is told of and tried. */
-static int check_point(const struct gt_try *attempt, struct gt_err *err)
+int gt_try_check_point(const struct gt_try *attempt, struct gt_device device, struct gt_err *err)
 {
-    struct gt_device device = attempt->device;
-    const struct gt_kernel *kernel = attempt->candidate.kernel;
     struct gt_candidate candidate = attempt->candidate;
+    const struct gt_kernel *kernel = candidate.kernel;
     const struct gt_constraint *constraint = kernel->constraint;
     int failed = -1, rc;
 
     candidate.device = &device;
-    device.chained = true; /* points for chains alone are tried, too */
-    if (!gt_kernel_serves(kernel, &attempt->problem, &device, NULL))
-        return GT_OK; /* the emulator says why */
+    device.chained = attempt->on_cpu; /* there, points for chains alone are tried, too */
     rc = gt_candidate_possible(&candidate, &failed, err);
     if (!rc && failed >= 0)
         return gt_err_set(err, GT_ERANGE,
@@ -220,6 +214,15 @@ static int check_point(const struct gt_try *attempt, struct gt_err *err)
                 "a sweep on sm_%d leaves this point out: \"%s\" does not hold: %s\n", device.cc,
                 gt_expr_text(constraint[failed].expr), constraint[failed].why);
     return rc;
+}
+
+/* The emulator has a few SMs and runs smaller problems; constraints are those of the problem as it
+ * was asked for.  What the kernel does not serve is for the emulator to say. */
+static int check_emulated(const struct gt_try *attempt, struct gt_err *err)
+{
+    if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device, NULL))
+        return GT_OK;
+    return gt_try_check_point(attempt, attempt->device, err);
 }
 
 static int open_candidate(struct gt_try *attempt, struct gt_err *err)
@@ -247,7 +250,7 @@ static int open_candidate(struct gt_try *attempt, struct gt_err *err)
     if (!rc && (attempt->on_cpu || options->arch))
         rc = find_device(attempt, err);
     if (!rc && attempt->on_cpu)
-        rc = check_point(attempt, err);
+        rc = check_emulated(attempt, err);
     return rc;
 }
 

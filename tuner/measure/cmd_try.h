@@ -34,6 +34,10 @@ struct gt_try {
     int runs, wrong, problems;
 };
 
+/* Holds the point to the constraints on that device: one that is impossible there is refused, one
+ * that a sweep leaves out because it is thought slow is told of and tried. */
+int gt_try_check_point(const struct gt_try *attempt, struct gt_device device, struct gt_err *err);
+
 /* Runs the candidate in the emulator, the program gemmtune-emulate that is installed with this one.
  * `folder`: where it writes source, object and log.  Fills the verdict; an error means that the
  * candidate could not be run. */

@@ -1,6 +1,7 @@
 /* cmd_try_measure.c - runs a candidate on a GPU: the evaluator proves it and times it, alone and
  * beside cuBLASLt. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "measure/cmd_try.h"
@@ -25,13 +26,14 @@ static int open_evaluator(struct gt_evaluator **evaluator, const struct gt_try *
         .signals = attempt->cli->signals,
     };
     const char *device = options->device ? options->device : "cuda";
-    int rc = gt_evaluator_open(evaluator, device, &wanted, err);
+    int rc;
 
+    if (strncmp(device, "cuda", strlen("cuda")) != 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--device %s: `tune try` measures; it takes cuda or cuda:N", device);
+    rc = gt_evaluator_open(evaluator, device, &wanted, err);
     if (rc == GT_ENOGPU || rc == GT_ENOLIB)
         return gt_err_prefix(err, rc, "--on cpu tries it without a GPU");
-    if (!rc && (*evaluator)->ops->provenance != GT_MEASURED)
-        rc = gt_err_set(err, GT_ESYNTAX,
-                        "--device %s: `tune try` measures; it takes cuda or cuda:N", device);
     return rc;
 }
 
@@ -72,7 +74,6 @@ int gt_try_measure(struct gt_try *attempt, struct gt_err *err)
     struct gt_evaluator *evaluator = NULL;
     const char *why = NULL;
     char *cache_dir = NULL;
-    int failed = -1;
     int rc = gt_cache_dir(&cache_dir, err);
 
     GT_STEP(rc, open_evaluator(&evaluator, attempt, cache_dir, err));
@@ -83,10 +84,7 @@ int gt_try_measure(struct gt_try *attempt, struct gt_err *err)
         rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
                         attempt->candidate.kernel->name, attempt->device.cc,
                         why ? why : "it is not in its description");
-    GT_STEP(rc, gt_candidate_valid(&attempt->candidate, &failed, err));
-    if (!rc && failed >= 0)
-        rc = gt_err_set(err, GT_ERANGE, "the point is not valid here: %s",
-                        attempt->candidate.kernel->constraint[failed].why);
+    GT_STEP(rc, gt_try_check_point(attempt, attempt->device, err));
     GT_STEP(rc, evaluator->ops->open_problem(evaluator, &attempt->problem, err));
     GT_STEP(rc, race(attempt, evaluator, err));
     if (!rc && attempt->trial.status == GT_STATUS_OK)
