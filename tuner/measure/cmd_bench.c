@@ -347,26 +347,6 @@ static int list(const struct gt_cli *cli, const struct gt_problem *problem, size
     return ferror(cli->out) ? gt_err_set(err, GT_EIO, "cannot write the list") : GT_OK;
 }
 
-/* Takes the argument.  Beside a set, a problem or another set may be meant to take its place, or to
- * be added. */
-static int take_argument(struct gt_problem_options *asked, char *text, struct gt_err *err)
-{
-    const struct gt_problem_options before = *asked;
-
-    gt_session_argument(asked, text);
-    if (asked->shapes == before.shapes)
-        return GT_OK;
-    if (before.shapes)
-        return gt_err_set(err, GT_ESYNTAX, "both %s and --shapes %s name a set; give one of them",
-                          text, before.shapes);
-    if (before.shape.count)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "%s names a set, and --shape %s a problem; give one of them, or "
-                          "--shapes %s to have both",
-                          text, before.shape.text[0], text);
-    return GT_OK;
-}
-
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -382,7 +362,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     bench.report.session = &bench.session;
     bench.report.timing = gt_session_timing(&options->session);
     if (cli->arguments)
-        rc = take_argument(&asked, cli->argument[0], err);
+        rc = gt_session_argument(&asked, cli->argument[0], err);
     asked.seed = options->session.seed;
     GT_STEP(rc, gt_session_problems(cli, NULL, &problem, &weight, &problems, &asked, err));
     if (options->list) {
