@@ -421,6 +421,7 @@ TESTS := \
 	tests/unit/serve/test_policy.c \
 	tests/unit/serve/test_call.c \
 	tests/unit/serve/test_book.c \
+	tests/unit/serve/test_workspace.c \
 	tests/unit/base/test_nomem.c \
 	tests/unit/base/test_near.c \
 	tests/unit/base/test_array.c \

@@ -1,35 +1,48 @@
-/* near.c - vocabulary: edit distance (Levenshtein, one row kept) over short words. */
+/* near.c - vocabulary: edit distance (optimal string alignment, two rows kept) over short words. */
 #include "base/near.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define NEAR_MAX 63
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
 size_t gt_near_distance(const char *word, size_t length, const char *known)
 {
-    size_t width = strnlen(known, NEAR_MAX);
-    size_t row[NEAR_MAX + 1];
+    const size_t width = strnlen(known, NEAR_MAX);
+    size_t row[NEAR_MAX + 1], above[NEAR_MAX + 1] = {0}; /* above: the row before the last */
 
     if (length > NEAR_MAX)
         length = NEAR_MAX;
     for (size_t j = 0; j <= width; j++)
         row[j] = j;
     for (size_t i = 1; i <= length; i++) {
-        size_t diagonal = row[0];
+        size_t diagonal = row[0], before = 0; /* before: above[j - 2] */
 
         row[0] = i;
         for (size_t j = 1; j <= width; j++) {
-            int same = tolower((unsigned char)word[i - 1]) == tolower((unsigned char)known[j - 1]);
-            size_t best = diagonal + (same ? 0 : 1);
+            size_t best = diagonal + !same(word[i - 1], known[j - 1]);
 
+            best = least(best, least(row[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && same(word[i - 1], known[j - 2]) &&
+                same(word[i - 2], known[j - 1]))
+                best = least(best, before + 1);
+            before = above[j - 1];
+            above[j - 1] = diagonal;
             diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
             row[j] = best;
         }
+        above[width] = diagonal;
     }
     return row[width];
 }

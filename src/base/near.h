@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Edits (insert, delete, replace one character, case ignored) between word[0..length) and known;
- * more than 63 characters of either are not looked at. */
+/* Edits (insert, delete, replace one character, swap two neighbours, case ignored) between
+ * word[0..length) and known; more than 63 characters of either are not looked at. */
 size_t gt_near_distance(const char *word, size_t length, const char *known);
 
 /* The word of known[0..count) nearest to word[0..length), or NULL if none is near enough to be a

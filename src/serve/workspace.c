@@ -47,16 +47,22 @@ void *gt_workspace_own(struct gt_workspaces *all, void *context, void *stream, s
     return NULL;
 }
 
-/* Makes a larger buffer.  The old one is kept, because enqueued kernels may still use it. */
-static void make_one(struct gt_own *slot, const struct gt_serve_driver *driver, size_t wanted)
+/* Makes a larger buffer.  The old one is kept, because enqueued kernels may still use it.  A
+ * stream's is kept, too: nothing tells that the program has destroyed the stream. */
+static void make_one(struct gt_workspaces *all, struct gt_own *slot,
+                     const struct gt_serve_driver *driver, size_t wanted)
 {
     size_t bytes = LEAST;
     uint64_t buffer = 0;
     void *popped;
     int result;
 
-    while (bytes < wanted)
+    while (bytes < wanted && bytes <= GT_OWN_BYTES)
         bytes *= 2;
+    if (bytes > GT_OWN_BYTES - all->held) {
+        atomic_store(&slot->refused, wanted);
+        return;
+    }
     if (driver->CtxPushCurrent(slot->context))
         return;
     result = driver->MemAlloc(&buffer, bytes);
@@ -65,6 +71,7 @@ static void make_one(struct gt_own *slot, const struct gt_serve_driver *driver, 
         atomic_store(&slot->refused, wanted);
         return;
     }
+    all->held += bytes;
     atomic_store_explicit(&slot->buffer, buffer, memory_order_relaxed);
     atomic_store_explicit(&slot->bytes, bytes, memory_order_release);
 }
@@ -79,6 +86,9 @@ void gt_workspace_make(struct gt_workspaces *all, const struct gt_serve_driver *
             continue;
         wanted = atomic_load(&slot->wanted);
         if (wanted > atomic_load(&slot->bytes) && !(refused && wanted >= refused))
-            make_one(slot, driver, wanted);
+            make_one(all, slot, driver, wanted);
+        /* What is refused is wanted no longer; something smaller may be asked for. */
+        if (wanted > atomic_load(&slot->bytes))
+            atomic_compare_exchange_strong(&slot->wanted, &wanted, atomic_load(&slot->bytes));
     }
 }

@@ -2,7 +2,8 @@
  *
  * The workspace that the program gave to cuBLAS (handle.h) is used where it is large enough.  Else
  * there is one buffer of ours for each pair of context and stream.  The background thread allocates
- * it, so calls are left to cuBLAS until then.  It is found without locks. */
+ * it, so calls are left to cuBLAS until then.  It is found without locks.  All of them together are
+ * bounded: the memory is the program's, which may make streams without end. */
 #ifndef GT_WORKSPACE_H
 #define GT_WORKSPACE_H
 
@@ -10,7 +11,8 @@
 
 #include "serve/driver.h"
 
-#define GT_OWN_SLOTS 256 /* pairs of context and stream; a power of two */
+#define GT_OWN_SLOTS 256               /* pairs of context and stream; a power of two */
+#define GT_OWN_BYTES ((size_t)2 << 30) /* of all buffers of ours in a process */
 
 struct gt_workspaces {
     struct gt_own {
@@ -18,8 +20,9 @@ struct gt_workspaces {
         void *context, *stream;
         _Atomic uint64_t buffer;
         _Atomic size_t bytes, wanted; /* there is one; a larger one is to be made */
-        _Atomic size_t refused;       /* the driver has no memory for so many; 0: not refused yet */
+        _Atomic size_t refused;       /* there is no memory for so many; 0: not refused yet */
     } own[GT_OWN_SLOTS];
+    size_t held; /* bytes of all buffers; the background thread's */
 };
 
 /* Our own of that size; NULL: there is none yet.  *ask is set if the background thread is to make

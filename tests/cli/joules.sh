@@ -13,7 +13,26 @@ sed -E '/"problem"/ { s/28672/32/; s/8192/24/g; s/1864/20/g; s/4096/16/g; s/2048
     "$ROOT/configs/problems/energy.json" > tree/configs/problems/energy.json
 grep -oE '"problem": "[^"]*"' tree/configs/problems/energy.json
 export GEMMTUNE_DATA=$PWD/tree TUNE
-SWEEP=6 METER=15s tree/tools/energy stub stub.db --seconds 0.1 --entries 3 --within 1000 --slower 200 > lines
+# The pace is real time.  What needs nothing of the table goes on meanwhile, each on a GPU of its own, and is read
+# further below: a worker that stalls, and sweeps by energy.
+aside() { # NAME COMMAND...
+    mkdir "gpu-$1"
+    GEMMTUNE_LOCKS=$PWD/gpu-$1 "${@:2}" >"$1.out" 2>"$1.err" &
+}
+stall() {
+    "$TUNE" --shape 8x8x8:bf16 --shape 8x8x8:f16 --kernels gemv --budget 2 --db stall.db -q >/dev/null
+    SECONDS=0
+    STUB_METER_US=100000000 "$TUNE" energy --shape 8x8x8:bf16 --shape 8x8x8:f16 --db stall.db "${short[@]}" --budget 4s >lines.stall
+    ((SECONDS < 30)) || echo "it took $SECONDS s"
+}
+short=(--entries 1 --seconds 0.1 --slower 200 -q)
+small=(--shape 8x8x8 --kernels simt_thread1d --strategy exhaustive --values BM=64,BK=4\|8,MIN_BLOCKS=1)
+one=(--kernels simt_naive --budget 2 --objective energy -q --json)
+aside stall stall
+aside by "$TUNE" "${small[@]}" --db by.db --objective edp -q
+aside one "$TUNE" --shape 8x8x8 "${one[@]}" --db one.db
+STUB_DEVICES=2 aside two "$TUNE" --devices all --shape 8x8x8 --shape 8x8x16 "${one[@]}" --db two.db
+SWEEP=6 METER=8s tree/tools/energy stub stub.db --seconds 0.05 --entries 3 --within 1000 --slower 200 > lines
 table=tree/db/measured/stub-energy.csv
 cut -d, -f1,2 "$table"
 # What is printed for each problem, and the figures: the device draws 360 to 600 W, cuBLASLt's answer 600.
@@ -48,18 +67,16 @@ END
 tree/tools/energy stub some.db --stored --slower 200 2>&1 >lines | sed 's/^/! /'
 sed -E 's/"[^"]*"//g' "$table" | awk -F, 'NR > 1 && ($13 != "") != ($3 > 1 && $2 ~ /f32/)'
 before=$(cat "$table")
-STUB_METER=none SWEEP=6 tree/tools/energy stub stub.db 2>&1 | tail -n 1
+STUB_PACED= STUB_METER=none SWEEP=6 tree/tools/energy stub stub.db 2>&1 | tail -n 1
 GEMMTUNE_LIBCUDA=$PWD/none tree/tools/energy stub stub.db 2>&1 | grep -c 'CUDA driver'
 [[ $before == "$(cat "$table")" ]] && echo "left alone"
 t energy --shape 24x24x24 --stored --db stub.db
 t energy --shape 24x24x24 --stored --db none.db
 # More launches are wanted than the driver takes; a worker that stalls costs its problem's share.
-short=(--db stub.db --entries 1 --seconds 0.1 --slower 200 -q)
-STUB_QUEUED=100 timeout 60 "$TUNE" energy --shape 8x8x8:bf16 "${short[@]}" --budget 6s >lines 2>&1
+STUB_QUEUED=100 timeout 60 "$TUNE" energy --shape 8x8x8:bf16 --db stub.db "${short[@]}" --budget 6s >lines 2>&1
 echo "[exit $?]" && grep -c 'did not answer' lines
-SECONDS=0
-STUB_METER_US=100000000 "$TUNE" energy --shape 8x8x8:bf16 --shape 8x8x8:f16 "${short[@]}" --budget 4s 2>&1 >lines | sed -E 's/in [0-9.]+ s/in N s/; s/energy of [a-z_0-9]+:/energy of KERNEL:/'
-((SECONDS < 30)) || echo "it took $SECONDS s"
+wait
+sed -E 's/in [0-9.]+ s/in N s/; s/energy of [a-z_0-9]+:/energy of KERNEL:/' stall.err && cat stall.out
 tree/tools/energy 2>&1
 t energy --shape 8x8x8 --budget 500
 t energy --shape 8x8x8 --budget 60s/problem
@@ -87,9 +104,8 @@ END
 "$TUNE" export --db stub.db --format energy --arch sm_80 -q | wc -l
 t export --db stub.db --objective energy
 # A sweep by energy: the energies follow its table, and what look-up hands out is the best by time as before.
-small=(--shape 8x8x8 --kernels simt_thread1d --strategy exhaustive --values BM=64,BK=4\|8,MIN_BLOCKS=1)
-"$TUNE" "${small[@]}" --db by.db --objective edp -q > lines
-grep -oE '^(  ours:|  best by edp:|8x8x8:f32:nn$|\* )' lines | sort | uniq -c | awk '{ print $1, $2, $3 }'
+cat by.err
+grep -oE '^(  ours:|  best by edp:|8x8x8:f32:nn$|\* )' by.out | sort | uniq -c | awk '{ print $1, $2, $3 }'
 chosen() { "$TUNE" lookup 8x8x8 --arch sm_90 --db by.db | sed -n '/kernel/p;/point/p'; }
 chosen > before
 python3 - << 'END'
@@ -127,12 +143,10 @@ base.commit()
 END
 "$TUNE" lookup 8x8x8 --arch sm_90 --db by.db --objective energy | figures | grep -E 'energy  |taken'
 # A sweep by energy as JSON, and on two GPUs: each measures what it has decided.
-one=(--kernels simt_naive --budget 2 --objective energy -q --json)
-"$TUNE" --shape 8x8x8 "${one[@]}" --db one.db > sweep.json
-STUB_DEVICES=2 "$TUNE" --devices all --shape 8x8x8 --shape 8x8x16 "${one[@]}" --db two.db > devices.json
+cat one.err two.err
 python3 - << 'END'
 import json, sqlite3
-sweep, devices = json.load(open("sweep.json")), json.load(open("devices.json"))
+sweep, devices = json.load(open("one.out")), json.load(open("two.out"))
 for d in [sweep] + sorted(devices["sweeps"], key=lambda s: s["problems"][0]["problem"]):
     print(d["objective"], sorted({(e["problem"], e["kernel"]) for e in d["energies"]}), len(d["costs"]), d["costs"][0]["entries"] > 0)
 print(sqlite3.connect("two.db").execute("SELECT count(DISTINCT device), count(DISTINCT problem), count(*) = count(DISTINCT device || ' ' || problem || kernel || point) FROM energy").fetchone())

@@ -4,6 +4,7 @@ all=$PWD/all-keys
 keys() { tee -a "$all" | grep -oE '"[a-z_0-9]+":|^!.*|^\[exit.*' | LC_ALL=C sort -u | paste -sd' ' | fold -sw 100 | sed 's/ *$//'; }
 t --shape 96x80x64 --kernels simt_thread1d --budget 2 --db one.db -q --json | keys
 t bench --shape 96x80x64 --shape 32x32x32 --rounds 5 --db one.db -q --json | keys
+"$TUNE" bench --shapes energy --shape 32x32x32 --list --json | tr -d '\n\t' | cut -c1-100
 mkdir -p few/configs/kernels # two rungs say as much as all of them
 cp -R "$ROOT/templates" few/ && cp -R "$ROOT"/configs/{devices,formulas} few/configs/
 cp "$ROOT"/configs/kernels/simt_{naive,thread1d}.json few/configs/kernels/

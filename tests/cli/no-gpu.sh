@@ -4,6 +4,7 @@ need_nvrtc
 t --device cuda --shape 64x64x64
 t --shape 64x64x64
 t --device cuda:3 --arch sm_86 --shape 64x64x64
+t --devices 0-3 --shape 64x64x64
 GEMMTUNE_LIBNVRTC=$PWD/none t --arch sm_86 --shape 64x64x64
 GEMMTUNE_LIBNVRTC=$PWD/none t show simt_naive | tail -n 2
 t bench --shape 64x64x64 --arch sm_86 --csv bench.csv

@@ -60,6 +60,8 @@ t recheck --help | grep -c predict:
 t bench
 t energy
 t energy llm
+t energy llm --shape 64x64x64
+t energy llm --shapes bench
 t energy --arch sm_86 64x64x64
 t bench 64x64x64 --arch sm_86 --kernels simt_naive -q | grep -c simt_naive
 t bench 64x64x128 64x64x64

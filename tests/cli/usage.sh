@@ -1,8 +1,10 @@
 # Words that mean nothing: one sentence that says so, a near word, exit code 2.
 t
 t sho
+t sohw
 t frobnicate
 t --shap0 64x64x64
+t --hlep
 t --layout up --shape 64x64x64
 t --jobs 0 --shape 64x64x64
 t --jobs

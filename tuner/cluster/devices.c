@@ -284,6 +284,17 @@ static void hand_out(struct gt_devices *devices, struct gt_device_process *gpu)
     gt_strbuf_release(&frame);
 }
 
+/* Whether no GPU was opened, each for the same reason. */
+static bool all_failed_alike(const struct gt_devices *devices)
+{
+    const struct gt_err *first = &devices->gpu[0].why;
+
+    for (size_t i = 0; i < devices->gpus; i++)
+        if (!devices->gpu[i].out || strcmp(devices->gpu[i].why.msg, first->msg) != 0)
+            return false;
+    return true;
+}
+
 /* Waits until every GPU is ready or out. */
 static int open_all(struct gt_devices *devices, struct gt_err *err)
 {
@@ -296,7 +307,7 @@ static int open_all(struct gt_devices *devices, struct gt_err *err)
     }
     for (size_t i = 0; i < devices->gpus; i++) {
         ready += devices->gpu[i].state == GT_PROCESS_IDLE;
-        if (devices->gpu[i].out)
+        if (devices->gpu[i].out && !all_failed_alike(devices))
             gt_devices_note(devices, devices->gpu[i].ordinal, devices->gpu[i].why.msg);
     }
     if (interrupted(devices))

@@ -1,5 +1,6 @@
 /* queue_link.h - what the workers of a queue share: a connection that outlives a server that is
- * away, waits that a signal ends, and names.  Only queue_worker.c and queue_compile.c use it. */
+ * away, waits that a signal ends, and names.  Only queue_worker.c, queue_outbox.c and
+ * queue_compile.c use it. */
 #ifndef GT_QUEUE_LINK_H
 #define GT_QUEUE_LINK_H
 

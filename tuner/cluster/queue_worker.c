@@ -1,41 +1,30 @@
-/* queue_worker.c - a tuner that works off the queue.
- *
- * A result waits in the outbox, a folder beside the worker's database, until the server has it: a
- * server that is away, or a worker that is killed, loses none.  What lies there when a worker
- * starts is uploaded first, under the name of the worker that made it.  A worker that is killed
- * while it tunes leaves a file that names the job: the next one on its database uploads the trials
- * that it had, without ending the job. */
+/* queue_worker.c - a tuner that works off the queue: takes a job, renews its lease while it tunes,
+ * and leaves the result in the outbox (queue_outbox.c), which is brought home before the next. */
 #include "cluster/queue_link.h"
+#include "cluster/queue_outbox.h"
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define LEASE_S    120
 #define RENEWALS   3   /* in the time of a lease */
 #define ANNOUNCE_S 600 /* between two words on which device this is */
-#define RESULT     ".result.db"
-#define PARTIAL    ".partial.db" /* of a worker that was killed: does not end the job */
-#define TAKEN      ".taken"      /* holds the problem of a job that is being tuned */
-#define PATH_SIZE  4096
 
 struct worker {
     struct gt_session *session;
     const struct gt_queue_options *options;
     const struct gt_kernel *const *kernel;
     size_t kernels;
-    const char *database;
-    char outbox[PATH_SIZE], name[GT_QUEUE_NAME], class_of[GT_QUEUE_CLASS];
+    char name[GT_QUEUE_NAME], class_of[GT_QUEUE_CLASS];
+    struct gt_queue_outbox outbox;
     int64_t lease_s;
     struct gt_queue_link link;
     double announced_s; /* by gt_clock_s; 0: not yet */
@@ -115,165 +104,6 @@ static void stop_heart(struct heart *heart)
     pthread_mutex_destroy(&heart->lock);
 }
 
-/* ---- the outbox ---- */
-
-/* Reads a whole file; *bytes is malloc'ed, and ends with NUL. */
-static int read_file(const char *path, char **bytes, size_t *size, struct gt_err *err)
-{
-    FILE *file = fopen(path, "rbe");
-    struct stat status;
-    int rc = GT_OK;
-
-    *bytes = NULL;
-    if (!file || fstat(fileno(file), &status) != 0) {
-        rc = gt_err_set(err, GT_EIO, "%s: cannot read it: %s", path, strerror(errno));
-    } else {
-        *size = (size_t)status.st_size;
-        *bytes = malloc(*size + 1);
-        if (!*bytes)
-            rc = gt_err_nomem(err);
-        else if (fread(*bytes, 1, *size, file) != *size)
-            rc = gt_err_set(err, GT_EIO, "%s: cannot read all of it", path);
-        if (*bytes)
-            (*bytes)[*size] = '\0';
-    }
-    if (file)
-        fclose(file);
-    return rc;
-}
-
-static bool has_tail(const char *file, const char *tail)
-{
-    const size_t length = strlen(file);
-
-    return length > strlen(tail) && strcmp(file + length - strlen(tail), tail) == 0;
-}
-
-/* JOB,TRIALS,WORKER<tail> -> its parts; false: another file. */
-static bool read_name(const char *file, const char *tail, char job[24], long long *trials,
-                      char *worker, size_t size)
-{
-    int at = 0;
-
-    if (!has_tail(file, tail) || sscanf(file, "%20[0-9],%lld,%n", job, trials, &at) != 2 || !at)
-        return false;
-    snprintf(worker, size, "%.*s", (int)(strlen(file) - strlen(tail)) - at, file + at);
-    return true;
-}
-
-/* Brings a result home.  One of a job that was cancelled, or whose queue was removed, has no place
- * there. */
-static int upload(struct worker *worker, const char *file, struct gt_err *err)
-{
-    const bool ends = has_tail(file, RESULT);
-    char job[24], name[96], path[2 * PATH_SIZE], *bytes;
-    bool known = true;
-    long long trials;
-    size_t size = 0;
-    int rc;
-
-    if (!read_name(file, ends ? RESULT : PARTIAL, job, &trials, name, sizeof(name)))
-        return GT_OK;
-    snprintf(path, sizeof(path), "%s/%s", worker->outbox, file);
-    rc = read_file(path, &bytes, &size, err);
-    GT_STEP(rc, gt_queue_put(worker->link.pq, job, name, trials, bytes, size, ends, &known, err));
-    free(bytes);
-    if (!rc && !known && !worker->link.cli->quiet)
-        fprintf(worker->link.cli->log,
-                "job %s is not in the queue any more; its trials stay in %s\n", job,
-                worker->database);
-    if (!rc)
-        unlink(path);
-    return rc;
-}
-
-/* Does something with each file of the outbox. */
-static int each_file(struct worker *worker,
-                     int (*what)(struct worker *worker, const char *file, struct gt_err *err),
-                     struct gt_err *err)
-{
-    DIR *folder = opendir(worker->outbox);
-    struct dirent *entry;
-    int rc = GT_OK;
-
-    while (folder && !rc && (entry = readdir(folder)))
-        rc = what(worker, entry->d_name, err);
-    if (folder)
-        closedir(folder);
-    return rc;
-}
-
-/* Writes what the worker's database knows of a job's problem into the outbox; it is there as a
- * whole or not at all. */
-static int put_result(struct worker *worker, const char *job, const char *problem, const char *name,
-                      const char *tail, struct gt_err *err)
-{
-    char made[PATH_SIZE + 64], named[PATH_SIZE + 256];
-    struct gt_store *store = NULL;
-    int64_t rows = 0;
-    int rc;
-
-    snprintf(made, sizeof(made), "%s/making", worker->outbox);
-    unlink(made);
-    rc = gt_store_open(&store, made, GT_STORE_WRITE, err);
-    GT_STEP(rc, gt_store_merge_problem(store, worker->database, problem, &rows, err));
-    gt_store_close(store);
-    snprintf(named, sizeof(named), "%s/%s,%lld,%s%s", worker->outbox, job, (long long)rows, name,
-             tail);
-    if (!rc && rename(made, named) != 0)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot be renamed: %s", made, strerror(errno));
-    return rc;
-}
-
-static void name_taken(const struct worker *worker, const char *job, char *path, size_t size)
-{
-    snprintf(path, size, "%s/%s,0,%s" TAKEN, worker->outbox, job, worker->name);
-}
-
-/* Notes that the job is being tuned. */
-static int note_taken(const struct worker *worker, const struct gt_queue_job *job,
-                      struct gt_err *err)
-{
-    char path[PATH_SIZE + 256];
-    FILE *file;
-    bool written;
-
-    name_taken(worker, job->id, path, sizeof(path));
-    file = fopen(path, "we");
-    written = file && fputs(job->problem, file) >= 0;
-    if (file && fclose(file))
-        written = false;
-    return written ? GT_OK
-                   : gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
-}
-
-static void drop_taken(const struct worker *worker, const struct gt_queue_job *job)
-{
-    char path[PATH_SIZE + 256];
-
-    name_taken(worker, job->id, path, sizeof(path));
-    unlink(path);
-}
-
-/* Puts into the outbox what a worker before this one had found when it was killed. */
-static int save_taken(struct worker *worker, const char *file, struct gt_err *err)
-{
-    char job[24], name[96], path[2 * PATH_SIZE], *problem;
-    long long none;
-    size_t size = 0;
-    int rc;
-
-    if (!read_name(file, TAKEN, job, &none, name, sizeof(name)))
-        return GT_OK;
-    snprintf(path, sizeof(path), "%s/%s", worker->outbox, file);
-    rc = read_file(path, &problem, &size, err);
-    GT_STEP(rc, put_result(worker, job, problem, name, PARTIAL, err));
-    free(problem);
-    if (!rc)
-        unlink(path);
-    return rc;
-}
-
 /* ---- the work ---- */
 
 /* Says for which device to compile ahead, once in a while.  A server that is away will be told when
@@ -300,7 +130,7 @@ static int announce(struct worker *worker, struct gt_err *err)
 static int bring_home(void *context, struct gt_err *err)
 {
     struct worker *worker = context;
-    int rc = each_file(worker, upload, err);
+    int rc = gt_queue_outbox_upload(&worker->outbox, &worker->link, err);
 
     return rc ? rc : announce(worker, err);
 }
@@ -365,11 +195,9 @@ static void leave(struct worker *worker, const struct gt_queue_job *job, int why
 {
     const bool told = why == GT_EINTERRUPTED;
 
-    if (told && !put_result(worker, job->id, job->problem, worker->name, PARTIAL, NULL)) {
-        drop_taken(worker, job);
-        if (gt_pq_is_open(worker->link.pq))
-            each_file(worker, upload, NULL);
-    }
+    if (told && !gt_queue_outbox_put(&worker->outbox, job, false, NULL) &&
+        gt_pq_is_open(worker->link.pq))
+        gt_queue_outbox_upload(&worker->outbox, &worker->link, NULL);
     if (gt_pq_is_open(worker->link.pq))
         gt_queue_give_back(worker->link.pq, job->id, worker->name, !told, NULL);
 }
@@ -388,27 +216,15 @@ static int work_once(struct worker *worker, bool *taken, int64_t *left, struct g
         return rc;
     if (gt_problem_parse(&problem, job.problem, &why) || gt_budget_parse(&budget, job.budget, &why))
         return refuse(worker, &job, &why, err);
-    rc = note_taken(worker, &job, err);
+    rc = gt_queue_outbox_take(&worker->outbox, &job, err);
     GT_STEP(rc, tune(worker, &job, &problem, &budget, err));
     if (rc) {
         leave(worker, &job, rc);
         return rc;
     }
-    rc = put_result(worker, job.id, job.problem, worker->name, RESULT, err);
-    if (!rc)
-        drop_taken(worker, &job);
+    rc = gt_queue_outbox_put(&worker->outbox, &job, true, err);
     worker->done += !rc;
     return rc;
-}
-
-static int name_worker(struct worker *worker, struct gt_err *err)
-{
-    gt_queue_name(worker->name);
-    gt_queue_class(worker->class_of, &worker->session->evaluator->device);
-    snprintf(worker->outbox, sizeof(worker->outbox), "%s.outbox", worker->database);
-    if (mkdir(worker->outbox, 0755) != 0 && errno != EEXIST)
-        return gt_err_set(err, GT_EIO, "%s: cannot be made: %s", worker->outbox, strerror(errno));
-    return GT_OK;
 }
 
 static int work(struct worker *worker, struct gt_err *err)
@@ -449,19 +265,19 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
                               .options = options,
                               .kernel = kernel,
                               .kernels = kernels,
-                              .database = database,
                               .link = {.cli = session->cli, .address = options->address},
                               .lease_s = options->lease_s ? options->lease_s : LEASE_S};
-    rc = name_worker(worker, err);
-    GT_STEP(rc, each_file(worker, save_taken, err));
+    gt_queue_name(worker->name);
+    gt_queue_class(worker->class_of, &session->evaluator->device);
+    rc = gt_queue_outbox_open(&worker->outbox, database, worker->name, err);
     GT_STEP(rc, work(worker, err));
     if (!session->cli->quiet)
         fprintf(session->cli->log, "%lld jobs done by %s; of %lld cubins %lld were found\n",
                 (long long)worker->done, worker->name,
                 (long long)(worker->compiled + worker->found), (long long)worker->found);
     gt_queue_leave(&worker->link);
-    if (rmdir(worker->outbox) && rc == GT_EINTERRUPTED) /* it is not empty */
-        gt_err_prefix(err, rc, "results wait in %s", worker->outbox);
+    if (gt_queue_outbox_close(&worker->outbox) && rc == GT_EINTERRUPTED)
+        gt_err_prefix(err, rc, "results wait in %s", worker->outbox.folder);
     free(worker);
     return rc;
 }

@@ -183,7 +183,7 @@ static int list_devices(struct gt_cli *cli, struct gt_err *err)
 
     rc = known_archs(cli->data_dir, cc, sizeof(cc) / sizeof(cc[0]), &count, err);
     if (!rc && !json)
-        fprintf(cli->out, "%-8s %-28s %5s %10s %12s\n", "arch", "profile", "SMs", "clock MHz",
+        fprintf(cli->out, "%-8s %-30s %5s %10s %12s\n", "arch", "profile", "SMs", "clock MHz",
                 "memory GB/s");
     for (size_t i = 0; i < count && !rc; i++) {
         struct gt_device device;
@@ -194,7 +194,7 @@ static int list_devices(struct gt_cli *cli, struct gt_err *err)
         if (json)
             cJSON_AddItemToArray(json, device_json(&device));
         else
-            fprintf(cli->out, "sm_%-5d %-28s %5d %10.0f %12.0f\n", cc[i], device.name, device.sms,
+            fprintf(cli->out, "sm_%-5d %-30s %5d %10.0f %12.0f\n", cc[i], device.name, device.sms,
                     device.clock_mhz, device.memory_gbps);
     }
     if (json && !rc)

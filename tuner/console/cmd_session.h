@@ -66,8 +66,10 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
 void gt_session_close(struct gt_session *session);
 
 /* Takes the argument of a command that takes a list: the name of a file or of a set or, where it
- * looks like one and there is no such file, a problem.  options keeps the pointer. */
-void gt_session_argument(struct gt_problem_options *options, char *text);
+ * looks like one and there is no such file, a problem.  options keeps the pointer.  GT_ESYNTAX if
+ * it names a set beside a problem or another set: it may be meant to take the other's place, or to
+ * be added. */
+int gt_session_argument(struct gt_problem_options *options, char *text, struct gt_err *err);
 
 /* The problems that --shape, --shapes and --random name, those of the --shard, or, where they name
  * none, the one of the recording that the session (NULL: none is open) answers from; *problem is

@@ -300,15 +300,25 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
     return rc;
 }
 
-void gt_session_argument(struct gt_problem_options *options, char *text)
+int gt_session_argument(struct gt_problem_options *options, char *text, struct gt_err *err)
 {
     const bool problem =
         isdigit((unsigned char)*text) && strpbrk(text, "xX*,") && !strchr(text, '.');
 
-    if (problem && access(text, F_OK) != 0 && options->shape.count < GT_MAX_TEXTS)
+    if (problem && access(text, F_OK) != 0 && options->shape.count < GT_MAX_TEXTS) {
         options->shape.text[options->shape.count++] = text;
-    else
-        options->shapes = text;
+        return GT_OK;
+    }
+    if (options->shapes)
+        return gt_err_set(err, GT_ESYNTAX, "both %s and --shapes %s name a set; give one of them",
+                          text, options->shapes);
+    if (options->shape.count)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "%s names a set, and --shape %s a problem; give one of them, or "
+                          "--shapes %s to have both",
+                          text, options->shape.text[0], text);
+    options->shapes = text;
+    return GT_OK;
 }
 
 int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,

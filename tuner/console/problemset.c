@@ -211,19 +211,21 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     cJSON *root = NULL;
+    size_t mark; /* bytes of the one that some editors put before UTF-8 */
     int rc;
 
     *set = (struct gt_problemset){0};
     rc = strcmp(path, "-") == 0 ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
-    if (!rc && text.text[strspn(text.text, " \t\r\n")] == '{') {
-        rc = gt_json_parse(&root, path, text.text, text.length, err);
+    mark = strncmp(text.text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    if (!rc && text.text[mark + strspn(text.text + mark, " \t\r\n")] == '{') {
+        rc = gt_json_parse(&root, path, text.text + mark, text.length - mark, err);
         GT_STEP(rc, read_json(set, root, path, err));
         cJSON_Delete(root);
     } else if (!rc && memchr(text.text, '\0', text.length)) {
         rc =
             gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no list of problems", path);
     } else if (!rc && text.length) { /* an empty buffer is shared and must not be written to */
-        rc = read_lines(set, text.text, path, err);
+        rc = read_lines(set, text.text + mark, path, err);
     }
     if (!rc && !set->count)
         rc = gt_err_set(err, GT_ECONFIG, "%s: no problem in it", path);

@@ -1,5 +1,6 @@
 /* cmd_bench.c - tune bench FILE: times the stored winner of each problem of a set side by side with
  * the untuned answer and cuBLAS; with --budget it tunes the problems first. */
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/stats.h"
 #include "base/strbuf.h"
 #include "measure/cmd_bench_report.h"
+#include "console/cmd_json.h"
 #include "console/commands.h"
 #include "lookup/snapshot.h"
 #include "sweep/progress.h"
@@ -334,37 +336,32 @@ static int measure_copy(struct bench *bench, struct gt_err *err)
     return rc;
 }
 
-/* Prints the set in the form that --shapes reads. */
-static int list(const struct gt_cli *cli, const struct gt_problem *problem, size_t problems,
-                struct gt_err *err)
+/* Prints the set in the form that --shapes reads, or as a list of problems with their weights. */
+static int list(const struct gt_cli *cli, const struct gt_problem *problem, const double *weight,
+                size_t problems, struct gt_err *err)
 {
     char text[GT_PROBLEM_TEXT_MAX];
+    cJSON *json = NULL;
 
+    if (cli->json) {
+        gt_cmd_json_watch();
+        json = cJSON_CreateArray();
+    }
     for (size_t i = 0; i < problems; i++) {
         gt_problem_format(&problem[i], text);
-        fprintf(cli->out, "%s\n", text);
+        if (cli->json) {
+            cJSON *one = cJSON_CreateObject();
+
+            cJSON_AddStringToObject(one, "problem", text);
+            cJSON_AddNumberToObject(one, "weight", weight[i]);
+            cJSON_AddItemToArray(json, one);
+        } else {
+            fprintf(cli->out, "%s\n", text);
+        }
     }
+    if (cli->json)
+        return gt_cmd_print_json(cli, json, err);
     return ferror(cli->out) ? gt_err_set(err, GT_EIO, "cannot write the list") : GT_OK;
-}
-
-/* Takes the argument.  Beside a set, a problem or another set may be meant to take its place, or to
- * be added. */
-static int take_argument(struct gt_problem_options *asked, char *text, struct gt_err *err)
-{
-    const struct gt_problem_options before = *asked;
-
-    gt_session_argument(asked, text);
-    if (asked->shapes == before.shapes)
-        return GT_OK;
-    if (before.shapes)
-        return gt_err_set(err, GT_ESYNTAX, "both %s and --shapes %s name a set; give one of them",
-                          text, before.shapes);
-    if (before.shape.count)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "%s names a set, and --shape %s a problem; give one of them, or "
-                          "--shapes %s to have both",
-                          text, before.shape.text[0], text);
-    return GT_OK;
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
@@ -382,11 +379,11 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     bench.report.session = &bench.session;
     bench.report.timing = gt_session_timing(&options->session);
     if (cli->arguments)
-        rc = take_argument(&asked, cli->argument[0], err);
+        rc = gt_session_argument(&asked, cli->argument[0], err);
     asked.seed = options->session.seed;
     GT_STEP(rc, gt_session_problems(cli, NULL, &problem, &weight, &problems, &asked, err));
     if (options->list) {
-        rc = rc ? rc : list(cli, problem, problems, err);
+        rc = rc ? rc : list(cli, problem, weight, problems, err);
         free(weight);
         free(problem);
         return rc;

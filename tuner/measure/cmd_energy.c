@@ -255,8 +255,8 @@ static int complete(struct options *options, const struct gt_cli *cli, double *s
 
     set_defaults(options);
     if (cli->arguments)
-        gt_session_argument(&options->problem, cli->argument[0]);
-    if (options->budget) {
+        rc = gt_session_argument(&options->problem, cli->argument[0], err);
+    if (!rc && options->budget) {
         rc = gt_budget_parse(&budget, options->budget, err);
         if (!rc && (!(budget.seconds > 0) || budget.each || budget.trials || budget.patience))
             rc = gt_err_set(err, GT_ESYNTAX, "--budget %s: a time is wanted, such as 60s",

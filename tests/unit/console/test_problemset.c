@@ -133,6 +133,23 @@ static void test_lines(void **state)
     gt_problemset_release(&set);
 }
 
+/* Some editors begin a file with the mark of UTF-8. */
+static void test_byte_order_mark(void **state)
+{
+    static const char *const text[] = {"\xef\xbb\xbf"
+                                       "1x2x3\r\n",
+                                       "\xef\xbb\xbf{\"problems\": [\"1x2x3\"]}"};
+    struct gt_problemset set;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(load_bytes(&set, text[i], strlen(text[i]), NULL), GT_OK);
+        assert_int_equal(set.count, 1);
+        assert_string_equal(set.entry[0].text, "1x2x3");
+        gt_problemset_release(&set);
+    }
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -211,9 +228,13 @@ static void test_bench(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_lines),   cmocka_unit_test(test_counts_and_weights),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_byte_order_mark),
+        cmocka_unit_test(test_counts_and_weights),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_bench),
     };
 
