@@ -27,6 +27,7 @@
 #define L2_TRANSFER       (1 / 32.0) /* cycles for a byte of a tile from L2 when all SMs load */
 #define CLUSTER_WAIT      1.05       /* blocks of a cluster wait for each other at every tile */
 #define CLUSTER_SUM_US    3.0        /* to pass sums through the shared memory of a cluster */
+#define GPC_SMS           16.0       /* of a GPC that clusters of more than two use */
 #define L2_PORT           64.0       /* bytes that an SM gets from L2 each cycle */
 #define EVEN_US           4.0        /* to pass sums through memory and counters to another block */
 #define LAUNCH_US         2.7        /* an empty kernel, where the device was not calibrated */
@@ -197,16 +198,26 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
     return GT_OK;
 }
 
-/* The SMs that whole clusters of this size fill: those of a cluster lie within a GPC, and of an
- * H200's 132 SMs 120 are in clusters of four or eight. */
+static double whole_clusters(const struct shape *shape, double sms)
+{
+    return floor(sms * shape->resident / shape->cluster) * shape->cluster / shape->resident;
+}
+
+/* The SMs that whole clusters of this size fill.  A cluster lies within a GPC, and of an H200's 132
+ * SMs 120 take part in clusters of more than two.  Taken as seven times 16 SMs and eight more, they
+ * hold 30 clusters of four and 15 of eight, as was seen, but 15 of six and 37 of three. */
 static double cluster_sms(const struct shape *shape, const struct gt_device *device)
 {
-    double sms = device->sms;
+    double sms = device->sms, filled;
 
-    if (shape->cluster > 2)
+    if (shape->cluster > 2) {
         sms -= floor(sms / 11);
-    return at_least(floor(sms * shape->resident / shape->cluster), 1) * shape->cluster /
-           shape->resident;
+        filled = floor(sms / GPC_SMS) * whole_clusters(shape, GPC_SMS) +
+                 whole_clusters(shape, fmod(sms, GPC_SMS));
+    } else {
+        filled = whole_clusters(shape, sms);
+    }
+    return at_least(filled, shape->cluster / shape->resident);
 }
 
 /* Cycles of the tensor pipe for one k step of a block's tile. */

@@ -33,6 +33,8 @@ t doctor --predictor -q
 "$TUNE" doctor --predictor --learn one.ranking --db own.db -q >/dev/null
 "$TUNE" doctor --predictor --learn two.ranking --from own-trials.gz -q >/dev/null
 diff <(grep ^point one.ranking) <(grep ^point two.ranking) && grep -q ^point one.ranking && echo "the same points"
+# Such a text, too, shows how well the model ranks what it holds.
+diff <("$TUNE" doctor --predictor --db own.db -q) <("$TUNE" doctor --predictor --recording own-trials.gz -q) && echo "the same table"
 gzip -dc own-trials.gz | sed '3s/6/7/' | gzip >bad-trials.gz
 t doctor --predictor --leave-out --from bad-trials.gz
 # A page of tune report holds the same trials; its times are rounded, and it has no clocks.

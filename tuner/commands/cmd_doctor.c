@@ -59,7 +59,8 @@ static const struct gt_option option_table[] = {
     GT_FLAG(options, predictor, "predictor", 0,
             "how well the model predicts what the database holds"),
     GT_TEXTS(options, recording, "recording", 0, "FILE",
-             "with --predictor: a recorded space instead of the database; may be repeated"),
+             "with --predictor: a recorded space, or trials (trials.gz), instead of the database; "
+             "may be repeated"),
     GT_TEXT(options, csv, "csv", 0, "FILE", "with --predictor: write the table there too"),
     GT_FLAG(options, leave_out, "leave-out", 0,
             "with --predictor: what choosing loses on problems left out"),

@@ -137,7 +137,7 @@ static int read_source(struct learning *learning, const char *path, struct gt_er
 {
     if (ends(path, ".csv"))
         return read_table(learning, path, err);
-    if (ends(path, GT_TRIALS_ENDING))
+    if (gt_trials_named(path))
         return gt_trials_read(path, take_trial, learning, err);
     return read_database(learning, path, err);
 }

@@ -20,6 +20,7 @@
 #include "console/cmd_session.h"
 #include "commands/quality.h"
 #include "exchange/recording.h"
+#include "exchange/trials.h"
 
 static const char csv_heading[] = "device,problem,kernel,tried,measured,correlation,first10,"
                                   "first50,first100,ratio,spread";
@@ -312,6 +313,15 @@ static int read_recording(struct predictor *predictor, const char *path, struct 
     return rc;
 }
 
+/* ---- trials that were kept as a text ---- */
+
+static int read_trials(struct predictor *predictor, const char *path, struct gt_err *err)
+{
+    int rc = gt_trials_read(path, take_trial, predictor, err);
+
+    return rc ? rc : end_group(predictor, err);
+}
+
 /* ---- the report ---- */
 
 static void print_means(const struct predictor *predictor)
@@ -363,8 +373,12 @@ int gt_cmd_predictor(struct gt_cli *cli, const struct gt_predictor_options *opti
 
     if (!rc && predictor.store)
         rc = read_database(&predictor, err);
-    for (size_t i = 0; i < options->recording.count && !rc; i++)
-        rc = read_recording(&predictor, options->recording.text[i], err);
+    for (size_t i = 0; i < options->recording.count && !rc; i++) {
+        const char *path = options->recording.text[i];
+
+        rc = gt_trials_named(path) ? read_trials(&predictor, path, err)
+                                   : read_recording(&predictor, path, err);
+    }
     if (!rc && !predictor.printed)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "there are no measured trials to compare with");
     if (!rc && !cli->json)

@@ -5,9 +5,9 @@
 #include "console/options.h"
 
 struct gt_predictor_options {
-    const char *db; /* a database, of which the measured trials are used; NULL: none */
-    struct gt_texts recording;
-    const char *csv; /* NULL: none */
+    const char *db;            /* a database, of which the measured trials are used; NULL: none */
+    struct gt_texts recording; /* recorded spaces, and trials.gz */
+    const char *csv;           /* NULL: none */
 };
 
 /* Prints a row of figures (quality.h) for each problem and kernel of the database and the

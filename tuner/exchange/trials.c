@@ -19,6 +19,13 @@ struct reading {
     void *context;
 };
 
+bool gt_trials_named(const char *path)
+{
+    const size_t length = strlen(path), size = strlen(GT_TRIALS_ENDING);
+
+    return length >= size && strcmp(path + length - size, GT_TRIALS_ENDING) == 0;
+}
+
 bool gt_trials_hold(const struct gt_named_trial *named)
 {
     const enum gt_status status = named->trial.status;

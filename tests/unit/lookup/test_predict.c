@@ -340,6 +340,38 @@ static void test_prepared_operands(void **state)
     gt_kernel_free(kernel);
 }
 
+/* Clusters lie within GPCs: one more of them than run at a time takes a second round. */
+static void test_rounds_of_clusters(void **state)
+{
+    static const struct {
+        int blocks, clusters; /* of a cluster; that an H200 runs at a time */
+    } seen[] = {{2, 66}, {3, 37}, {4, 30}, {6, 15}, {8, 15}};
+    struct search *s = *state;
+    struct gt_kernel *kernel = search_kernel(
+        s, "clusters", "+ SPLIT",
+        "\"params\": [" PARAM(
+            "SPLIT", 2,
+            "2, 3, 4, 6, 8") "],"
+                             "\"launches\": [{\"entry\": \"gemm\", \"grid\": [\"cdiv(N, 64)\", "
+                             "\"SPLIT\"], "
+                             "\"cluster\": [1, \"SPLIT\"], \"block\": [256], \"shared\": 200000}],"
+                             "\"model\": {\"block_m\": 64, \"block_n\": 64, \"block_k\": 16, "
+                             "\"splits\": \"SPLIT\"}");
+
+    for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+        struct gt_prediction one, two;
+        char point[16];
+
+        snprintf(point, sizeof(point), "SPLIT=%d", seen[i].blocks);
+        gt_problem_init(&s->problem, 64, 64LL * seen[i].clusters, 8192);
+        OK(&s->err, predict(s, kernel, point, 64, 0, &one));
+        gt_problem_init(&s->problem, 64, 64LL * (seen[i].clusters + 1), 8192);
+        OK(&s->err, predict(s, kernel, point, 64, 0, &two));
+        assert_true(fabs(two.compute_us / one.compute_us - 2) < 1e-6);
+    }
+    gt_kernel_free(kernel);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
 
 int main(void)
@@ -356,6 +388,7 @@ int main(void)
         WITH_FOLDER(test_lacking_registers),
         WITH_FOLDER(test_without_a_model),
         WITH_FOLDER(test_prepared_operands),
+        WITH_FOLDER(test_rounds_of_clusters),
     };
 
     return cmocka_run_group_tests_name("predict", tests, NULL, NULL);
