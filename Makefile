@@ -235,6 +235,7 @@ TUNE_SRC := \
 	tuner/sweep/record.c \
 	tuner/sweep/reuse.c \
 	tuner/sweep/scout.c \
+	tuner/sweep/shares.c \
 	tuner/sweep/seeds.c \
 	tuner/sweep/time_slices.c \
 	tuner/sweep/ahead.c \
@@ -852,6 +853,10 @@ $(BUILD)/tools/left-out-answers: tools/left_out_answers.c $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
+$(BUILD)/tools/race-replay: tools/race_replay.c tools/race_arms.c tools/race_arms.h $(BUILD)/libtuner.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) tools/race_replay.c tools/race_arms.c $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+
 $(BUILD)/tools/residues: tools/residues.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< -o $@ $(LDFLAGS) -lm
@@ -877,7 +882,8 @@ check-emu: $(EMU_TEST)
 .PHONY: build-tests
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
 	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost $(BUILD)/tools/predicted-arms \
-	$(BUILD)/tools/residues $(BUILD)/tools/page-trials $(BUILD)/tools/left-out-answers $(BUILD)/tests/cluster/growth
+	$(BUILD)/tools/residues $(BUILD)/tools/page-trials $(BUILD)/tools/left-out-answers $(BUILD)/tools/race-replay \
+	$(BUILD)/tests/cluster/growth
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check

@@ -1,18 +1,14 @@
 /* arms.c - the arms of a race: which kernels take part, and which arm tries a point next. */
 #include "base/err.h"
+#include "sweep/shares.h"
 #include "sweep/sweep_parts.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SEEDS        96   /* per problem, if the budget is not one of trials */
-#define SEED_SHARE   0.9  /* of a budget of trials */
-#define WEIGHT_LEAST 0.02 /* of a slow arm; the fastest has 1 */
-#define WEIGHT_POWER 6    /* of the ratio of best times: an arm 20 % behind gets a third */
-#define PROBE        6    /* candidates of an arm that count in full before it has a time */
-#define MISPREDICTED 1.4  /* times the least predicted time: so far the model may be wrong, */
-#define MISSED_POWER 12   /* and beyond it an arm's share falls so fast with the ratio */
+#define SEEDS      96  /* per problem, if the budget is not one of trials */
+#define SEED_SHARE 0.9 /* of a budget of trials */
 
 int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err)
 {
@@ -135,51 +131,36 @@ struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kerne
     return NULL;
 }
 
-/* The share of an arm that has no time yet, by the best that the model predicts of it.  Dozens of
- * candidates are drawn before a turn has its first time, and without this a kernel that never wins
- * gets as many of them as the one that does.  (Of 138 arms that were predicted at more than
- * MISPREDICTED times the least of their problem, one had the winner: db/measured/README.md.)  The
- * arm of look-up's answer is known to be good, whatever is predicted. */
-static double promised(const struct gt_race *race, const struct gt_arm *arm)
+/* The share of the candidates that an arm deserves.  The arm of look-up's answer is known to be
+ * good, whatever is predicted. */
+static double share_of(const struct gt_race *race, const struct gt_arm *arm, double least_predicted)
 {
-    double least = INFINITY;
+    const struct gt_arm_record record = {
+        .drawn = arm->tried + arm->flying - arm->backfilled,
+        .reached_us = arm->best_us > 0 ? arm->best_us : arm->reached_us,
+        .predicted_us = arm->predicted_us,
+        .trusted = arm == race->incumbent_arm,
+    };
 
-    if (!(arm->predicted_us > 0) || arm == race->incumbent_arm ||
-        arm->tried + arm->flying - arm->backfilled < PROBE)
-        return 1;
-    for (size_t i = 0; i < race->arms; i++)
-        if (race->arm[i].predicted_us > 0)
-            least = fmin(least, race->arm[i].predicted_us);
-    return fmax(WEIGHT_LEAST, fmin(1, pow(MISPREDICTED * least / arm->predicted_us, MISSED_POWER)));
-}
-
-/* The share of the candidates that an arm deserves, by how far behind it is.  What it reached
- * counts also when the candidate was given up as slow: an arm whose candidates are all slow would
- * keep the share of an untried one otherwise.  (Of 131 measured races with several kernels, the
- * winner's arm was within 15 % of the best after six candidates of each in 128.) */
-static double weight_of(const struct gt_race *race, const struct gt_arm *arm)
-{
-    double reached = arm->best_us > 0 ? arm->best_us : arm->reached_us;
-
-    if (!(reached > 0))
-        return promised(race, arm);
-    if (!(race->best_us > 0) || !(reached > race->best_us))
-        return 1;
-    return fmax(WEIGHT_LEAST, pow(race->best_us / reached, WEIGHT_POWER));
+    return gt_arm_share(&record, race->best_us, least_predicted, GT_SHARE_POWER);
 }
 
 struct gt_arm *gt_sweep_choose_arm(struct gt_race *race)
 {
     struct gt_arm *chosen = NULL;
-    double least = 0;
+    double least = 0, least_predicted = INFINITY;
 
+    for (size_t i = 0; i < race->arms; i++)
+        if (race->arm[i].predicted_us > 0)
+            least_predicted = fmin(least_predicted, race->arm[i].predicted_us);
     for (size_t i = 0; i < race->arms; i++) {
         struct gt_arm *arm = &race->arm[i];
         double weighted;
 
         if (arm->done || arm->waiting)
             continue;
-        weighted = (double)(arm->tried + arm->flying - arm->backfilled) / weight_of(race, arm);
+        weighted = (double)(arm->tried + arm->flying - arm->backfilled) /
+                   share_of(race, arm, least_predicted);
         if (!chosen || weighted < least) {
             chosen = arm;
             least = weighted;
