@@ -89,16 +89,27 @@ static const char *reason(const struct gt_sources *sources, const char *device_n
     return taken && row->us < taken->us ? "own times come first" : "the row taken is faster";
 }
 
-/* Mentions a ranking that could not be read, in answers that it might have improved. */
-static int explain_damage(const struct gt_sources *sources, struct gt_resolved *resolved,
-                          struct gt_err *err)
+/* Mentions a ranking that could not be read, in answers that it might have improved: not in those
+ * that the ranking of the very device has chosen. */
+static int explain_damage(const struct gt_sources *sources, const char *device_name,
+                          struct gt_resolved *resolved, struct gt_err *err)
 {
-    const char *damage = sources->ranking.damage;
+    const char *damage = sources->rankings.damage, *chosen_by = resolved->answer.ranking;
 
-    if (!damage || resolved->answer.tier == GT_TIER_EXACT)
+    if (!damage || resolved->answer.tier == GT_TIER_EXACT ||
+        (chosen_by && device_name && strcmp(chosen_by, device_name) == 0))
         return GT_OK;
     resolved->answer.passed_over = strdup(damage);
     return resolved->answer.passed_over ? GT_OK : gt_err_nomem(err);
+}
+
+/* Whether nobody expects the row: it was measured on another device than the answer, which was
+ * tuned for this very problem and device. */
+static bool is_elsewhere(const struct gt_table_row *row, const char *device_name,
+                         const struct gt_answer *answer)
+{
+    return answer->tier == GT_TIER_EXACT && !answer->predicted && !row->predicted && device_name &&
+           strcmp(row->device, device_name) != 0;
 }
 
 int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
@@ -112,10 +123,11 @@ int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
 
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
         if (row->cc == resolved->device.cc && row != taken && says_more(row, best) &&
+            !is_elsewhere(row, device_name, &resolved->answer) &&
             gt_lookup_same_problem(&resolved->problem, row) && !is_taken(row, taken))
             best = row;
     if (!best)
-        return explain_damage(sources, resolved, err);
+        return explain_damage(sources, device_name, resolved, err);
     why = reason(sources, device_name, best, taken, resolved);
     gt_strbuf_addf(&text, "kernel %s, %.2f us %s on %s (%s): %s", best->kernel, best->us,
                    best->predicted ? "predicted" : "measured", best->device,
