@@ -103,13 +103,24 @@ static int explain_damage(const struct gt_sources *sources, const char *device_n
     return resolved->answer.passed_over ? GT_OK : gt_err_nomem(err);
 }
 
-/* Whether nobody expects the row: it was measured on another device than the answer, which was
- * tuned for this very problem and device. */
+/* Whether the row was measured on another device than is asked about, or than the row taken. */
 static bool is_elsewhere(const struct gt_table_row *row, const char *device_name,
-                         const struct gt_answer *answer)
+                         const struct gt_table_row *taken)
 {
-    return answer->tier == GT_TIER_EXACT && !answer->predicted && !row->predicted && device_name &&
-           strcmp(row->device, device_name) != 0;
+    const char *device = device_name ? device_name : taken ? taken->device : row->device;
+
+    return !row->predicted && strcmp(row->device, device) != 0;
+}
+
+/* As says_more; nobody expects a row of another device, which comes last. */
+static bool is_told(const struct gt_table_row *row, const struct gt_table_row *best,
+                    const char *device_name, const struct gt_table_row *taken)
+{
+    const bool elsewhere = is_elsewhere(row, device_name, taken);
+
+    if (best && elsewhere != is_elsewhere(best, device_name, taken))
+        return !elsewhere;
+    return says_more(row, best);
 }
 
 int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
@@ -119,11 +130,13 @@ int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
     const struct gt_table *table = &sources->table;
     const struct gt_table_row *best = NULL;
     struct gt_strbuf text = GT_STRBUF_INIT;
+    const bool exact = resolved->answer.tier == GT_TIER_EXACT && !resolved->answer.predicted;
     const char *why;
 
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
-        if (row->cc == resolved->device.cc && row != taken && says_more(row, best) &&
-            !is_elsewhere(row, device_name, &resolved->answer) &&
+        if (row->cc == resolved->device.cc && row != taken &&
+            is_told(row, best, device_name, taken) &&
+            !(exact && is_elsewhere(row, device_name, taken)) &&
             gt_lookup_same_problem(&resolved->problem, row) && !is_taken(row, taken))
             best = row;
     if (!best)

@@ -191,6 +191,7 @@ static void test_rows_of_two_devices(void **state)
     assert_null(answer->passed_over);
     answer = ask(w, 90, NULL, "1024x1024x1024"); /* any of the arch: the fastest row */
     assert_string_equal(answer->device, H200);
+    assert_null(answer->passed_over);
     answer = ask(w, 90, "NVIDIA H20", "1024x1024x1024");
     assert_int_equal(answer->tier, GT_TIER_NEAR);
     assert_true(fabs(answer->expected_loss - 0.07) < 1e-9); /* near, of another device */
