@@ -110,6 +110,7 @@ LIB_SRC := \
 	src/lookup/predict.c \
 	src/lookup/ranking_ask.c \
 	src/lookup/ranking_read.c \
+	src/lookup/rankings.c \
 	src/lookup/snapshot.c \
 	src/lookup/table.c \
 
@@ -386,6 +387,7 @@ TESTS := \
 	tests/unit/db/test_store_nomem.c \
 	tests/unit/lookup/test_predict.c \
 	tests/unit/lookup/test_ranking.c \
+	tests/unit/lookup/test_rankings.c \
 	tests/unit/learn/test_learn.c \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
@@ -530,8 +532,8 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 # no run of a plan goes through it.
 SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base/strbuf base/trust base/array problem/device problem/measured \
              problem/problem cuda/assemble cuda/gpu cuda/libraries cuda/module kernel/data_dir kernel/default_database kernel/expr_parse \
-             kernel/kernel lookup/lookup_open lookup/lookup_explain lookup/plan_measure lookup/plan_spills lookup/plan_time \
-             lookup/ranking_read lookup/snapshot lookup/lookup_fork lookup/table problem/problem_text lookup/predict) \
+             kernel/kernel lookup/lookup_open lookup/lookup_explain lookup/lookup_tiers lookup/plan_measure lookup/plan_spills lookup/plan_time \
+             lookup/ranking_read lookup/rankings lookup/snapshot lookup/lookup_fork lookup/table problem/problem_text lookup/predict) \
          $(basename $(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% $(BUILD)/src/cuda/c%, \
              $(filter-out %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o %/kernel_maps.o,$(LIB_OBJ))))
 $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
@@ -748,7 +750,7 @@ flips: all $(FLIPS_TEST)
 # Tests in which the N-th allocation fails (tests/unit/failmalloc.h).
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
-               search/test_search_nomem console/test_cmd_json lookup/test_ranking \
+               search/test_search_nomem console/test_cmd_json lookup/test_ranking lookup/test_rankings \
                learn/test_learn lookup/test_deployed)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o

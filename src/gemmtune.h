@@ -225,6 +225,8 @@ struct gt_answer {
                              is of what the plan runs, of other answers the kernel's */
     int measured; /* of gt_plan_answer with GT_PLAN_MEASURE: candidates that were timed, of which
                      this is the fastest, in expected_us microseconds; 0: none */
+    const char *ranking; /* tier NEAR, where a ranking chose: the device that it was learned on, ""
+                            if it does not say; NULL: no ranking chose */
 };
 
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured

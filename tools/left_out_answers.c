@@ -9,6 +9,8 @@
  *     --from FILE     trials (*trials.gz) that are learned from and by which answers are judged
  *     --table FILE    winners that look-ups know
  *     --winners FILE  likewise, but for those of the problems that are left out
+ *     --device NAME   trials of this device are judged, and look-ups are for it; standard: NVIDIA
+ * H200
  *     --data FOLDER   with templates, configs and the arch's profile; standard: .
  *
  * An answer that a trial has measured has that time.  Others are estimated, and say so in the last
@@ -34,11 +36,12 @@
 #define FOLDS   10
 
 struct judging {
-    const char *data;
+    const char *data, *device;
     struct gt_kernels kernels;
     struct gt_learning learning;
     struct gt_ranking base, fixed, judge; /* judge: of all trials */
     struct gt_table table, winners;
+    struct gt_device on; /* that the last trial ran on */
 };
 
 /* A problem's answer. */
@@ -49,18 +52,32 @@ struct judged {
     bool measured;
 };
 
+/* Sets a device's facts, under its own name. */
+static int find_device(struct gt_device *device, const char *data, const char *name,
+                       struct gt_err *err)
+{
+    const int rc = gt_device_profile_of(device, data, 90, name, err);
+
+    snprintf(device->name, sizeof(device->name), "%s", name);
+    device->profile = false;
+    return rc;
+}
+
 static int take(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct judging *judging = context;
     struct gt_learning *learning = &judging->learning;
     const double clock = named->trial.clock_mhz / learning->device.clock_mhz;
     struct gt_problem problem;
-    struct gt_candidate candidate = {.problem = &problem, .device = &learning->device};
+    struct gt_candidate candidate = {.problem = &problem, .device = &judging->on};
     int failed;
 
     if (named->cc != learning->device.cc || !gt_trials_hold(named) ||
         gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
+    if (strcmp(judging->on.name, named->device) != 0 &&
+        find_device(&judging->on, judging->data, named->device, err))
+        return err->code;
     candidate.kernel = gt_kernels_find(&judging->kernels, named->kernel, NULL);
     if (!candidate.kernel || !candidate.kernel->production ||
         gt_cmd_known_point(&candidate.point, candidate.kernel, named->point, NULL) ||
@@ -168,7 +185,7 @@ static int answer(const struct judging *judging, const struct gt_sources *source
 
     judged.resolved.problem = of->problem;
     judged.resolved.device = judging->learning.device;
-    rc = gt_lookup_resolve(sources, NULL, &judged.resolved, err);
+    rc = gt_lookup_resolve(sources, judging->learning.device.name, &judged.resolved, err);
     if (!rc && judged.resolved.kernel) {
         while (judging->kernels.kernel[judged.kernel] != judged.resolved.kernel)
             judged.kernel++;
@@ -228,9 +245,11 @@ static int learn(const struct judging *judging, int fold, struct gt_ranking *ran
 /* Answers for those of the problems that are in a part. */
 static int answer_part(const struct judging *judging, int fold, FILE *problems, struct gt_err *err)
 {
-    struct gt_sources sources = {.kernels = judging->kernels, .ranking = judging->fixed};
+    struct gt_ranking ranking = judging->fixed;
+    struct gt_sources sources = {.kernels = judging->kernels,
+                                 .rankings = {.ranking = &ranking, .count = 1}};
     char line[GT_PROBLEM_TEXT_MAX + 2];
-    int rc = judging->fixed.cc ? GT_OK : learn(judging, fold, &sources.ranking, err);
+    int rc = judging->fixed.cc ? GT_OK : learn(judging, fold, &ranking, err);
 
     GT_STEP(rc, find_rows(judging, fold, &sources.table, err));
     rewind(problems);
@@ -238,19 +257,20 @@ static int answer_part(const struct judging *judging, int fold, FILE *problems, 
         line[strcspn(line, "\n")] = '\0';
         for (size_t i = 0; i < judging->learning.problems && !rc; i++)
             if (judging->learning.problem[i].fold == fold &&
+                strcmp(judging->learning.problem[i].device, judging->device) == 0 &&
                 strcmp(judging->learning.problem[i].text, line) == 0)
                 rc = answer(judging, &sources, i, err);
     }
     free(sources.table.row);
     if (!judging->fixed.cc)
-        gt_ranking_release(&sources.ranking);
+        gt_ranking_release(&ranking);
     return rc;
 }
 
 static int read_option(struct judging *judging, const char *name, const char *value,
                        struct gt_err *err)
 {
-    if (strcmp(name, "--data") == 0)
+    if (strcmp(name, "--data") == 0 || strcmp(name, "--device") == 0)
         return GT_OK; /* was read before */
     if (strcmp(name, "--ranking") == 0)
         return gt_ranking_load(&judging->fixed, &judging->kernels, value, err);
@@ -273,12 +293,15 @@ static int read_all(struct judging *judging, int argc, char **argv, struct gt_er
     int rc;
 
     judging->data = ".";
+    judging->device = "NVIDIA H200";
     for (int i = 1; i + 1 < argc; i += 2)
         if (strcmp(argv[i], "--data") == 0)
             judging->data = argv[i + 1];
+        else if (strcmp(argv[i], "--device") == 0)
+            judging->device = argv[i + 1];
     rc = gt_kernels_load(&judging->kernels, judging->data, NULL, NULL, err);
     judging->learning.kernels = &judging->kernels;
-    GT_STEP(rc, gt_device_profile(&judging->learning.device, judging->data, 90, err));
+    GT_STEP(rc, find_device(&judging->learning.device, judging->data, judging->device, err));
     for (int i = 1; i + 1 < argc && !rc; i += 2)
         rc = read_option(judging, argv[i], argv[i + 1], err);
     return rc;

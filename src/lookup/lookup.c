@@ -64,7 +64,7 @@ static int resolve(struct gt *gt, int arch, const struct gt_device *device, cons
     else if (gt->deployed)
         resolved->device.cc = arch;
     else
-        code = gt_device_profile(&resolved->device, gt->data_dir, arch, err);
+        code = gt_device_profile_of(&resolved->device, gt->data_dir, arch, device_name, err);
     if (code)
         return code;
     return gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)

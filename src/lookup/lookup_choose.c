@@ -267,22 +267,22 @@ static void repair_some(struct gt_choosing *choosing, const struct gt_near_rows 
                 gt_choosing_judge(choosing, row, true);
 }
 
-bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem *problem,
-                      const struct gt_device *device, const struct gt_near_rows *near,
-                      struct gt_choices *choices)
+bool gt_lookup_choose(const struct gt_kernels *kernels, const struct gt_ranking *ranking,
+                      const struct gt_problem *problem, const struct gt_device *device,
+                      const struct gt_near_rows *near, struct gt_choices *choices)
 {
-    struct gt_choosing choosing = {.ranking = &sources->ranking,
-                                   .kernels = &sources->kernels,
+    struct gt_choosing choosing = {.ranking = ranking,
+                                   .kernels = kernels,
                                    .choices = choices,
                                    .candidate = {.problem = problem, .device = device},
                                    .effort = GT_EFFORT_MOST - VARYING};
     unsigned char broken[GT_NEAR_MOST + GT_RANKING_PROTOTYPES] = {0};
-    const size_t count = near->count + sources->ranking.prototypes;
+    const size_t count = near->count + ranking->prototypes;
     const struct gt_table_row *row;
 
     *choices = (struct gt_choices){.count = 0};
     for (size_t i = 0; i < count && choosing.effort > 0; i++) {
-        if (!take(&choosing, near, &sources->kernels, i, &row))
+        if (!take(&choosing, near, kernels, i, &row))
             continue;
         choosing.effort--;
         broken[i] = (unsigned char)gt_lookup_broken(&choosing.candidate, REPAIR_MOST + 1);

@@ -89,16 +89,38 @@ static const char *reason(const struct gt_sources *sources, const char *device_n
     return taken && row->us < taken->us ? "own times come first" : "the row taken is faster";
 }
 
-/* Mentions a ranking that could not be read, in answers that it might have improved. */
-static int explain_damage(const struct gt_sources *sources, struct gt_resolved *resolved,
-                          struct gt_err *err)
+/* Mentions a ranking that could not be read, in answers that it might have improved: not in those
+ * that the ranking of the very device has chosen. */
+static int explain_damage(const struct gt_sources *sources, const char *device_name,
+                          struct gt_resolved *resolved, struct gt_err *err)
 {
-    const char *damage = sources->ranking.damage;
+    const char *damage = sources->rankings.damage, *chosen_by = resolved->answer.ranking;
 
-    if (!damage || resolved->answer.tier == GT_TIER_EXACT)
+    if (!damage || resolved->answer.tier == GT_TIER_EXACT ||
+        (chosen_by && device_name && strcmp(chosen_by, device_name) == 0))
         return GT_OK;
     resolved->answer.passed_over = strdup(damage);
     return resolved->answer.passed_over ? GT_OK : gt_err_nomem(err);
+}
+
+/* Whether the row was measured on another device than is asked about, or than the row taken. */
+static bool is_elsewhere(const struct gt_table_row *row, const char *device_name,
+                         const struct gt_table_row *taken)
+{
+    const char *device = device_name ? device_name : taken ? taken->device : row->device;
+
+    return !row->predicted && strcmp(row->device, device) != 0;
+}
+
+/* As says_more; nobody expects a row of another device, which comes last. */
+static bool is_told(const struct gt_table_row *row, const struct gt_table_row *best,
+                    const char *device_name, const struct gt_table_row *taken)
+{
+    const bool elsewhere = is_elsewhere(row, device_name, taken);
+
+    if (best && elsewhere != is_elsewhere(best, device_name, taken))
+        return !elsewhere;
+    return says_more(row, best);
 }
 
 int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
@@ -108,14 +130,17 @@ int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
     const struct gt_table *table = &sources->table;
     const struct gt_table_row *best = NULL;
     struct gt_strbuf text = GT_STRBUF_INIT;
+    const bool exact = resolved->answer.tier == GT_TIER_EXACT && !resolved->answer.predicted;
     const char *why;
 
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
-        if (row->cc == resolved->device.cc && row != taken && says_more(row, best) &&
+        if (row->cc == resolved->device.cc && row != taken &&
+            is_told(row, best, device_name, taken) &&
+            !(exact && is_elsewhere(row, device_name, taken)) &&
             gt_lookup_same_problem(&resolved->problem, row) && !is_taken(row, taken))
             best = row;
     if (!best)
-        return explain_damage(sources, resolved, err);
+        return explain_damage(sources, device_name, resolved, err);
     why = reason(sources, device_name, best, taken, resolved);
     gt_strbuf_addf(&text, "kernel %s, %.2f us %s on %s (%s): %s", best->kernel, best->us,
                    best->predicted ? "predicted" : "measured", best->device,

@@ -16,11 +16,8 @@ struct gt_sources {
     struct gt_kernels kernels;
     struct gt_table table; /* the user's rows, then the system's */
     size_t user_rows;
-    struct gt_ranking ranking; /* arch 0: there is none */
+    struct gt_rankings rankings;
 };
-
-/* Loads the ranking that lies beside a table, if there is one that is sound. */
-int gt_lookup_load_ranking(struct gt_sources *sources, struct gt_err *err);
 
 /* What a winner is an exact answer for: everything of a problem but alpha, and of beta only whether
  * it is zero.  Bytes that mean nothing are zero. */
@@ -170,10 +167,10 @@ struct gt_choices {
 #define GT_EFFORT_MOST     2600
 #define GT_EFFORT_ESTIMATE 6
 
-/* Chooses by the sources' ranking, whose arch is the device's; false: nothing is valid. */
-bool gt_lookup_choose(const struct gt_sources *sources, const struct gt_problem *problem,
-                      const struct gt_device *device, const struct gt_near_rows *near,
-                      struct gt_choices *choices);
+/* Chooses by a ranking of the device's arch; false: nothing is valid. */
+bool gt_lookup_choose(const struct gt_kernels *kernels, const struct gt_ranking *ranking,
+                      const struct gt_problem *problem, const struct gt_device *device,
+                      const struct gt_near_rows *near, struct gt_choices *choices);
 
 /* The candidates that the ranking thinks of for a problem on a GPU that is there; none without a
  * ranking for it. */

@@ -20,6 +20,7 @@
 struct neighbour {
     const struct gt_table_row *row;
     double distance, loss;
+    bool kin; /* it was tuned on the device that the ranking was learned on */
 };
 
 static double octaves(int64_t x, int64_t y)
@@ -54,13 +55,14 @@ static bool same_kind(const struct gt_problem *asked, const struct gt_problem *t
 
 /* The time to expect here, or 0 if that cannot be told.  It is the model's estimate; for a row that
  * was timed cold, it is scaled by the model's error where that can be checked, which is the row's
- * own point on its own problem.  The farther that problem is, the less the error counts. */
-static double expect_us(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
-                        const struct gt_table_row *row)
+ * own point on its own problem.  The farther that problem is, the less the error counts.  A time of
+ * another device says what that device takes: beside rows of this one, the error is theirs. */
+static double expect_us(struct gt_search *search, const struct gt_candidate *candidate,
+                        const struct gt_geometry *geometry, const struct gt_table_row *row)
 {
     struct gt_candidate there = *candidate;
     struct gt_geometry unused;
-    double us = gt_lookup_predict(candidate, geometry), us_there = 0;
+    double us = gt_lookup_predict(candidate, geometry), us_there = 0, off;
 
     if (!row || row->predicted || row->timing || row->cc != candidate->device->cc || us == 0)
         return us;
@@ -70,7 +72,12 @@ static double expect_us(const struct gt_candidate *candidate, const struct gt_ge
         us_there = gt_lookup_predict(&there, &unused);
     if (us_there <= 0)
         return us;
-    return us * pow(row->us / us_there, exp2(-distance(candidate->problem, &row->problem)));
+    off = row->us / us_there;
+    if (!gt_lookup_same_device(search, row))
+        off = search->off > 0 ? search->off : off;
+    else if (!(search->off > 0))
+        search->off = off;
+    return us * pow(off, exp2(-distance(candidate->problem, &row->problem)));
 }
 
 /* Takes the candidate as the answer if it is the best so far. */
@@ -79,7 +86,7 @@ static void consider(struct gt_search *search, const struct gt_candidate *candid
                      double loss)
 {
     struct gt_resolved *resolved = search->resolved;
-    double us = expect_us(candidate, geometry, row), score = us * (1 + loss);
+    double us = expect_us(search, candidate, geometry, row), score = us * (1 + loss);
 
     /* Without an estimate the first candidate stays, which is the nearest. */
     if (search->found && (score == 0 || (search->score > 0 && score >= search->score)))
@@ -100,6 +107,8 @@ static int nearer(const void *x, const void *y)
 
     if (a->loss != b->loss)
         return a->loss < b->loss ? -1 : 1;
+    if (a->kin != b->kin)
+        return a->kin ? -1 : 1;
     return (a->row > b->row) - (a->row < b->row);
 }
 
@@ -138,6 +147,7 @@ static int list_neighbours(const struct gt_search *search, struct among among,
         to->loss = GT_LOSS_NEAR + GT_LOSS_OCTAVE * to->distance;
         if (!gt_lookup_same_device(search, row))
             to->loss += GT_LOSS_DEVICE;
+        to->kin = search->ranking && strcmp(row->device, search->ranking->device) == 0;
         if (row->predicted)
             to->loss += GT_LOSS_PREDICTED;
         if (!row->contested)
@@ -190,7 +200,7 @@ static void take_choice(struct gt_search *search, const struct gt_choice *choice
 {
     struct gt_resolved *resolved = search->resolved;
     const struct gt_ranking_loss *loss =
-        &search->sources->ranking.loss[gt_ranking_kind(&resolved->problem)];
+        &search->ranking->loss[gt_ranking_kind(&resolved->problem)];
 
     search->found = true;
     search->expected_us = choice->us;
@@ -198,6 +208,7 @@ static void take_choice(struct gt_search *search, const struct gt_choice *choice
     resolved->kernel = choice->kernel;
     resolved->point = choice->point;
     resolved->answer.expected_loss = loss->problems ? loss->mean : GT_LOSS_FAMILY;
+    resolved->answer.ranking = search->ranking->device;
 }
 
 int gt_lookup_choices(const struct gt_search *search, struct gt_choices *choices,
@@ -210,7 +221,7 @@ int gt_lookup_choices(const struct gt_search *search, struct gt_choices *choices
     int code;
 
     choices->count = 0;
-    if (search->sources->ranking.cc != resolved->device.cc)
+    if (!search->ranking)
         return GT_OK;
     code = list_neighbours(search, (struct among){.predicted = false}, &list, &count, err);
     if (code)
@@ -218,7 +229,8 @@ int gt_lookup_choices(const struct gt_search *search, struct gt_choices *choices
     for (size_t i = 0; i < count && near.count < GT_NEAR_MOST; i++)
         near.row[near.count++] = list[i].row;
     free(list);
-    gt_lookup_choose(search->sources, &resolved->problem, &resolved->device, &near, choices);
+    gt_lookup_choose(&search->sources->kernels, search->ranking, &resolved->problem,
+                     &resolved->device, &near, choices);
     return GT_OK;
 }
 

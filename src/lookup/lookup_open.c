@@ -66,13 +66,6 @@ static int load_tables(struct gt *gt, struct gt_err *err)
     return code;
 }
 
-int gt_lookup_load_ranking(struct gt_sources *sources, struct gt_err *err)
-{
-    const char *path = sources->table.ranking;
-
-    return path ? gt_ranking_try(&sources->ranking, &sources->kernels, path, err) : GT_OK;
-}
-
 /* The kernels of the data folder and of the program's own folders. */
 static int load_kernels(struct gt *gt, struct gt_err *err)
 {
@@ -178,11 +171,14 @@ static int open_log(struct gt *gt, struct gt_err *err)
 
 static int open_sources(struct gt *gt, struct gt_err *err)
 {
+    struct gt_sources *sources = &gt->sources;
     int code = load_kernels(gt, err);
 
     if (!code)
         code = load_tables(gt, err);
-    return code ? code : gt_lookup_load_ranking(&gt->sources, err);
+    return code ? code
+                : gt_rankings_add(&sources->rankings, &sources->kernels, sources->table.ranking,
+                                  sources->table.rankings, err);
 }
 
 int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err)
@@ -224,7 +220,7 @@ void gt_close(struct gt *gt)
     if (gt->log >= 0)
         close(gt->log);
     gt_table_release(&gt->sources.table);
-    gt_ranking_release(&gt->sources.ranking);
+    gt_rankings_release(&gt->sources.rankings);
     gt_kernels_release(&gt->sources.kernels);
     gt_deployed_close(gt->deployed);
     free(gt->data_dir);

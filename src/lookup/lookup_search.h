@@ -22,11 +22,13 @@
 /* What is being resolved, and the best answer so far. */
 struct gt_search {
     const struct gt_sources *sources;
-    const char *device_name; /* NULL: any of the arch */
+    const char *device_name;          /* NULL: any of the arch */
+    const struct gt_ranking *ranking; /* that answers for the device; NULL: there is none */
     struct gt_resolved *resolved;
     const struct gt_table_row *row; /* of the best so far; NULL: a default point */
     double score;                   /* of the best so far, in expected microseconds; 0: none */
     double expected_us;             /* of the best so far; 0: the model cannot tell */
+    double off;                     /* what the model is off by on the nearest row of the device */
     bool found;
     bool doubted; /* rows of this problem that won no final are left out */
 };
@@ -39,7 +41,7 @@ bool gt_lookup_take_row(const struct gt_search *search, const struct gt_table_ro
 /* Whether the row was tuned on the device that is asked for. */
 bool gt_lookup_same_device(const struct gt_search *search, const struct gt_table_row *row);
 
-/* The candidates that the arch's ranking thinks of, the best first; count 0: there is no ranking,
+/* The candidates that the search's ranking thinks of, the best first; count 0: there is no ranking,
  * or nothing is valid. */
 int gt_lookup_choices(const struct gt_search *search, struct gt_choices *choices,
                       struct gt_err *err);

@@ -282,7 +282,10 @@ int gt_lookup_alternatives(const struct gt_sources *sources, const struct gt_res
 {
     struct gt_resolved copy = *resolved;
     const struct gt_search search = {
-        .sources = sources, .device_name = resolved->device.name, .resolved = &copy};
+        .sources = sources,
+        .device_name = resolved->device.name,
+        .ranking = gt_rankings_for(&sources->rankings, &copy.device, copy.device.name),
+        .resolved = &copy};
 
     return gt_lookup_choices(&search, choices, err);
 }
@@ -301,7 +304,8 @@ int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *re
     taken.kernel = choice->kernel;
     taken.point = choice->point;
     taken.answer = (struct gt_answer){.expected_loss = before->expected_loss,
-                                      .passed_over = before->passed_over};
+                                      .passed_over = before->passed_over,
+                                      .ranking = before->ranking};
     if (!code)
         code = describe(&search, GT_TIER_NEAR, err);
     if (code)
@@ -321,6 +325,7 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
 
     resolved->answer.tier = GT_TIER_NONE;
     find_device(&search);
+    search.ranking = gt_rankings_for(&sources->rankings, &resolved->device, device_name);
     code = find_tier(&search, &tier, err);
     if (!code && search.found)
         code = describe(&search, tier, err);

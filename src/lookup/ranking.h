@@ -86,13 +86,15 @@ struct gt_ranking_loss {
 #define GT_RANKING_PROTOTYPES 1024 /* at most */
 
 struct gt_ranking {
-    int cc; /* 0: there is none */
+    int cc;             /* 0: there is none */
+    char device[96];    /* that it was learned on; "": a file of an earlier version, of the arch */
+    int sms;            /* of that device; 0: the file does not say */
+    double memory_gbps; /* likewise */
     struct gt_prototype *prototype;
     size_t prototypes, prototype_capacity;
     struct gt_ranking_model *model; /* of each kernel that has trees */
     size_t models, model_capacity;
     struct gt_ranking_loss loss[GT_RANKING_KINDS];
-    char *damage; /* why a file is not used; then there is none.  NULL: none was refused */
 };
 
 /* Reads a ranking into a zeroed one.  Points and kernels that there are not any more are left out,
@@ -102,11 +104,26 @@ int gt_ranking_parse(struct gt_ranking *ranking, const struct gt_kernels *kernel
 int gt_ranking_load(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
                     struct gt_err *err);
 
-/* The same for look-ups, which answer without a ranking, too: a file that cannot be read or is
- * damaged is GT_OK, and ranking->damage is the sentence.  Fails for want of memory only. */
-int gt_ranking_try(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
-                   struct gt_err *err);
 void gt_ranking_release(struct gt_ranking *ranking); /* a zeroed one is accepted */
+
+/* Those of several devices, in the order of their files. */
+struct gt_rankings {
+    struct gt_ranking *ranking;
+    size_t count, capacity;
+    char *damage; /* why the first file that is not used is not; NULL: all are */
+};
+
+/* Adds the rankings of files (rankings.c), for look-ups, which answer without a ranking, too: a
+ * file that cannot be read or is damaged is GT_OK, and left out.  Fails for want of memory only. */
+int gt_rankings_add(struct gt_rankings *rankings, const struct gt_kernels *kernels,
+                    char *const *path, size_t paths, struct gt_err *err);
+void gt_rankings_release(struct gt_rankings *rankings); /* a zeroed one is accepted */
+
+/* The one that answers for a device: the first of its arch that was learned on a device of that
+ * name (NULL: none is known) or names none; else that of the device most like it, by SMs and memory
+ * rate.  NULL: there is none of the arch. */
+const struct gt_ranking *gt_rankings_for(const struct gt_rankings *rankings,
+                                         const struct gt_device *device, const char *name);
 
 /* Copies the trees of a kernel, with columns as gt_ranking_columns has them, and returns the number
  * of their nodes.  What asks for a column that is gone is replaced by where 0 leads to.  node: room

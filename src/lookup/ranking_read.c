@@ -95,6 +95,34 @@ static int read_arch(struct reading *reading, char *rest, struct gt_err *err)
     return GT_OK;
 }
 
+/* "device NAME": the rest of the line. */
+static int read_device(struct reading *reading, char *rest, struct gt_err *err)
+{
+    struct gt_ranking *ranking = reading->ranking;
+    const size_t length = strlen(rest);
+
+    if (!length || length >= sizeof(ranking->device))
+        return fail(reading, "a device is a name of at most 95 bytes", err);
+    memcpy(ranking->device, rest, length + 1);
+    return GT_OK;
+}
+
+/* "facts SMS GBPS" */
+static int read_facts(struct reading *reading, char *rest, struct gt_err *err)
+{
+    double value[2];
+
+    for (int i = 0; i < 2; i++) {
+        const char *word = next_word(&rest);
+
+        if (!word || !read_number(word, &value[i]) || value[i] < 1 || value[i] > 1e7)
+            return fail(reading, "facts are a number of SMs and of GB/s", err);
+    }
+    reading->ranking->sms = (int)value[0];
+    reading->ranking->memory_gbps = value[1];
+    return GT_OK;
+}
+
 static bool parse_kind(const char *text, size_t *kind)
 {
     const char *slash = strchr(text, '/');
@@ -265,7 +293,8 @@ static int read_line(struct reading *reading, char *line, struct gt_err *err)
         bool of_kernel;
         int (*read)(struct reading *, char *, struct gt_err *);
     } kind[] = {
-        {"arch", false, read_arch},      {"loss", false, read_loss},
+        {"arch", false, read_arch},      {"device", false, read_device},
+        {"facts", false, read_facts},    {"loss", false, read_loss},
         {"kernel", false, read_kernel},  {"point", true, read_point},
         {"columns", true, read_columns}, {"tree", true, read_tree},
     };
@@ -276,7 +305,9 @@ static int read_line(struct reading *reading, char *line, struct gt_err *err)
             return kind[i].of_kernel && !reading->named
                        ? fail(reading, "no kernel is named before", err)
                        : kind[i].read(reading, line, err);
-    return fail(reading, "a line begins with arch, loss, kernel, point, columns or tree", err);
+    return fail(reading,
+                "a line begins with arch, device, facts, loss, kernel, point, columns or tree",
+                err);
 }
 
 static const struct gt_digested kind = {GT_RANKING_MAGIC, "is no gemmtune ranking of this version",
@@ -333,20 +364,8 @@ int gt_ranking_load(struct gt_ranking *ranking, const struct gt_kernels *kernels
     return code;
 }
 
-int gt_ranking_try(struct gt_ranking *ranking, const struct gt_kernels *kernels, const char *path,
-                   struct gt_err *err)
-{
-    int code = gt_ranking_load(ranking, kernels, path, err);
-
-    if (!code || code == GT_ENOMEM)
-        return code;
-    ranking->damage = strdup(err->msg);
-    return ranking->damage ? GT_OK : gt_err_nomem(err);
-}
-
 void gt_ranking_release(struct gt_ranking *ranking)
 {
-    free(ranking->damage);
     for (size_t i = 0; i < ranking->models; i++) {
         free(ranking->model[i].node);
         free(ranking->model[i].tree);

@@ -29,15 +29,16 @@ int gt_snapshot_take(struct gt_snapshot *snapshot, const struct gt_kernels *kern
     snapshot->user_rows = snapshot->table.rows;
     if (!code && shipped)
         code = add_rows(&snapshot->table, shipped, err);
-    if (!code && shipped && shipped->ranking)
-        code = gt_ranking_try(&snapshot->ranking, kernels, shipped->ranking, err);
+    if (!code && shipped)
+        code =
+            gt_rankings_add(&snapshot->rankings, kernels, shipped->ranking, shipped->rankings, err);
     return code;
 }
 
 void gt_snapshot_release(struct gt_snapshot *snapshot)
 {
     gt_table_release(&snapshot->table);
-    gt_ranking_release(&snapshot->ranking);
+    gt_rankings_release(&snapshot->rankings);
     memset(snapshot, 0, sizeof(*snapshot));
 }
 
@@ -46,7 +47,7 @@ int gt_snapshot_lookup(const struct gt_snapshot *snapshot, const struct gt_devic
                        struct gt_err *err)
 {
     const struct gt_sources sources = {*snapshot->kernels, snapshot->table, snapshot->user_rows,
-                                       snapshot->ranking};
+                                       snapshot->rankings};
     int code;
 
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};

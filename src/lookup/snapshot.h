@@ -15,7 +15,7 @@ struct gt_snapshot {
     const struct gt_kernels *kernels; /* not owned */
     struct gt_table table;            /* the user's rows, then the system's */
     size_t user_rows;
-    struct gt_ranking ranking;
+    struct gt_rankings rankings;
 };
 
 /* store: the user's database (NULL: as if there were none); shipped: the system's table (NULL:

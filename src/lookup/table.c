@@ -128,21 +128,34 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     return code;
 }
 
-/* Removes everything that was added since the table had `rows` rows and this chunk. */
-static void roll_back(struct gt_table *table, size_t rows, const struct gt_table_chunk *chunk)
+/* What a table had before something is added. */
+struct mark {
+    size_t rows, rankings;
+    const struct gt_table_chunk *chunk;
+};
+
+static struct mark mark_of(const struct gt_table *table)
 {
-    while (table->chunk != chunk) {
+    return (struct mark){table->rows, table->rankings, table->chunk};
+}
+
+/* Removes everything that was added since. */
+static void roll_back(struct gt_table *table, const struct mark *mark)
+{
+    while (table->chunk != mark->chunk) {
         struct gt_table_chunk *next = table->chunk->next;
 
         free(table->chunk);
         table->chunk = next;
     }
-    table->rows = rows;
+    table->rows = mark->rows;
+    while (table->rankings > mark->rankings)
+        free(table->ranking[--table->rankings]);
 }
 
 void gt_table_release(struct gt_table *table)
 {
-    roll_back(table, 0, NULL);
+    roll_back(table, &(struct mark){.rows = 0});
     free(table->row);
     free(table->ranking);
     memset(table, 0, sizeof(*table));
@@ -175,12 +188,11 @@ int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct g
 {
     const struct gt_row_filter winners = {.winners_only = true};
     struct loading loading = {table, "the database", 0};
-    const struct gt_table_chunk *chunk = table->chunk;
-    const size_t rows = table->rows;
+    const struct mark mark = mark_of(table);
     int code = gt_store_rows(store, &winners, add_store_row, &loading, err);
 
     if (code)
-        roll_back(table, rows, chunk);
+        roll_back(table, &mark);
     return code;
 }
 
@@ -309,8 +321,7 @@ int gt_table_parse(struct gt_table *table, const char *path, const char *text, s
                    struct gt_err *err)
 {
     struct loading loading = {table, path, 0};
-    const struct gt_table_chunk *chunk = table->chunk;
-    const size_t rows = table->rows;
+    const struct mark mark = mark_of(table);
     char *body = NULL;
     int code = gt_digest_body(&body, &kind, path, text, length, err);
 
@@ -319,7 +330,7 @@ int gt_table_parse(struct gt_table *table, const char *path, const char *text, s
     code = parse_body(&loading, body, err);
     free(body);
     if (code)
-        roll_back(table, rows, chunk);
+        roll_back(table, &mark);
     return code;
 }
 
@@ -327,8 +338,7 @@ static int load_file(struct gt_table *table, const char *path, struct gt_err *er
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     struct loading loading = {table, path, 0};
-    const struct gt_table_chunk *chunk = table->chunk;
-    const size_t rows = table->rows;
+    const struct mark mark = mark_of(table);
     char magic[16] = "";
     struct stat status;
     FILE *file;
@@ -345,7 +355,7 @@ static int load_file(struct gt_table *table, const char *path, struct gt_err *er
     if (memcmp(magic, "SQLite format 3", sizeof(magic)) == 0) {
         code = gt_store_winners(path, add_store_row, &loading, err);
         if (code)
-            roll_back(table, rows, chunk);
+            roll_back(table, &mark);
         return code;
     }
     code = gt_strbuf_add_file(&text, path, err);
@@ -371,22 +381,24 @@ static int is_of_use(const struct dirent *entry)
            (ends_with(name, ".csv") || ends_with(name, ".db") || ends_with(name, RANKING));
 }
 
-/* Loads one file of a folder.  Only the first ranking's path is kept, which becomes the table's. */
+/* Loads one file of a folder.  Of a ranking the path is kept, which becomes the table's. */
 static int load_entry(struct gt_table *table, char **path, struct gt_err *err)
 {
+    int code;
+
     if (!ends_with(*path, RANKING))
         return load_file(table, *path, err);
-    if (!table->ranking) {
-        table->ranking = *path;
+    code = GT_ARRAY_RESERVE(&table->ranking, table->rankings + 1, &table->ranking_capacity, err);
+    if (!code) {
+        table->ranking[table->rankings++] = *path;
         *path = NULL;
     }
-    return GT_OK;
+    return code;
 }
 
 static int load_folder(struct gt_table *table, const char *path, struct gt_err *err)
 {
-    const struct gt_table_chunk *chunk = table->chunk;
-    const size_t rows = table->rows;
+    const struct mark mark = mark_of(table);
     struct dirent **entry;
     int code = GT_OK, entries = scandir(path, &entry, is_of_use, alphasort);
 
@@ -405,7 +417,7 @@ static int load_folder(struct gt_table *table, const char *path, struct gt_err *
     }
     free(entry);
     if (code)
-        roll_back(table, rows, chunk);
+        roll_back(table, &mark);
     return code;
 }
 

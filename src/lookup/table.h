@@ -46,7 +46,8 @@ struct gt_table {
     struct gt_table_row *row;
     size_t rows, capacity;
     struct gt_table_chunk *chunk; /* the memory of the texts */
-    char *ranking; /* path of the first ranking (ranking.h) beside a table, or NULL */
+    char **ranking;               /* paths of the rankings (ranking.h) beside tables */
+    size_t rankings, ranking_capacity;
 };
 
 /* Adds the winners of a database or text table, or of every *.csv and *.db of a folder (in the

@@ -96,6 +96,37 @@ static int read_limits(struct gt_device *device, const cJSON *root, const char *
     return rc;
 }
 
+/* Whether a profile's name, "NVIDIA H100 80GB HBM3 (profile)", is the device's, or words of it are.
+ */
+static bool is_called(const char *profile, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (; profile; profile = strchr(profile, ' ')) {
+        profile += *profile == ' ';
+        if (strncasecmp(profile, name, length) == 0 && profile[length] == ' ')
+            return true;
+    }
+    return false;
+}
+
+/* Replaces members of the profile by those of the listed device that is named, if it is listed. */
+static void take_listed(cJSON *root, const char *name)
+{
+    cJSON *listed, *item, *was;
+
+    cJSON_ArrayForEach(listed, cJSON_GetObjectItemCaseSensitive(root, "devices"))
+    {
+        const char *profile =
+            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(listed, "device"));
+
+        while (is_called(profile, name) && (item = cJSON_DetachItemFromArray(listed, 0)))
+            if (!(was = cJSON_GetObjectItemCaseSensitive(root, item->string)) ||
+                !cJSON_ReplaceItemViaPointer(root, was, item))
+                cJSON_Delete(item);
+    }
+}
+
 static int read_profile(struct gt_device *device, const cJSON *root, const char *path, int cc,
                         struct gt_err *err)
 {
@@ -103,7 +134,7 @@ static int read_profile(struct gt_device *device, const cJSON *root, const char 
         "device cc doc source sms smem_block smem_sm regs_sm smem_reserved max_threads_sm "
         "max_blocks_sm "
         "l2_bytes clock_mhz memory_gbps memory_bytes l2_gbps fma_lanes tensor_tf32 tensor_f16 "
-        "tensor_f8 tensor_s8";
+        "tensor_f8 tensor_s8 devices";
     const char *name = NULL, *source, *doc;
     int64_t value = 0;
     int rc;
@@ -145,18 +176,32 @@ static int no_profile(const char *data_dir, int cc, struct gt_err *err)
     return rc;
 }
 
-int gt_device_read(struct gt_device *device, const char *path, int cc, struct gt_err *err)
+static int read_named(struct gt_device *device, const char *path, int cc, const char *name,
+                      struct gt_err *err)
 {
     cJSON *root = NULL;
     int rc = gt_json_load(&root, path, err);
 
     *device = (struct gt_device){.profile = true, .cc = cc, .ordinal = -1};
+    if (!rc && name)
+        take_listed(root, name);
     GT_STEP(rc, read_profile(device, root, path, cc, err));
     cJSON_Delete(root);
     return rc;
 }
 
+int gt_device_read(struct gt_device *device, const char *path, int cc, struct gt_err *err)
+{
+    return read_named(device, path, cc, NULL, err);
+}
+
 int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, struct gt_err *err)
+{
+    return gt_device_profile_of(device, data_dir, cc, NULL, err);
+}
+
+int gt_device_profile_of(struct gt_device *device, const char *data_dir, int cc, const char *name,
+                         struct gt_err *err)
 {
     struct gt_strbuf path = GT_STRBUF_INIT;
     int rc;
@@ -165,7 +210,7 @@ int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, st
     rc = gt_strbuf_check(&path, err);
     if (!rc && access(path.text, F_OK))
         rc = no_profile(data_dir, cc, err);
-    GT_STEP(rc, gt_device_read(device, path.text, cc, err));
+    GT_STEP(rc, read_named(device, path.text, cc, name, err));
     gt_strbuf_release(&path);
     return rc;
 }

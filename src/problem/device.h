@@ -46,6 +46,12 @@ bool gt_arch_known(int cc);
 /* Reads configs/devices/sm_<cc>.json of the data folder. */
 int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, struct gt_err *err);
 
+/* The same for a device by name, "NVIDIA H100 80GB HBM3" or words of that, "h100": with what the
+ * profile's "devices" say of it, its name included; other devices are the profile's.  NULL: none is
+ * named. */
+int gt_device_profile_of(struct gt_device *device, const char *data_dir, int cc, const char *name,
+                         struct gt_err *err);
+
 /* Reads a profile of the arch cc from any file. */
 int gt_device_read(struct gt_device *device, const char *path, int cc, struct gt_err *err);
 

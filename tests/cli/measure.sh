@@ -23,8 +23,8 @@ facts each 1
     echo "$gpu $part" >which.txt
 sweep 2 1
     [[ $name == four ]] || tune --shape $((8 * part + 8))x16x16 --kernels simt_naive --baseline none --budget 1 --device cuda:$gpu --db sweep.db -q
-    echo 'program,settings,ms' >rows/programs.csv
-    echo "part $part,,7" >>rows/programs.csv
+    echo 'program,settings,device,ms' >rows/programs.csv
+    echo "part $part,,Stub device,7" >>rows/programs.csv
     echo 'figure' >tables/$name-calibration.txt
 broken 1 1
     echo "this does not work" >&2 && exit 3
@@ -64,7 +64,7 @@ echo "== a GPU that does not answer ends its part, and another one takes the res
 STUB_DIES_0=1 measure stub --steps steps --only sweep --gpus 0,1 --out dies --minutes 2 > out
 said | grep -E 'answer|done'; cut -d, -f2,7 dies/parts.csv | sort | tail -n +2
 echo "== tables"
-printf 'program,settings,ms\nother,,3\n"part 1",,9\npart 1,,9\n' > tree/db/measured/programs.csv
+printf 'program,settings,device,ms\nother,,Stub device,3\n"part 1",,Stub device,9\npart 1,,Stub device,9\npart 1,,Another,9\n' > tree/db/measured/programs.csv
 printf 'figure\nand more\n' > tree/db/measured/stub-calibration.txt
 mkdir tree/build && ln -s "$TUNE" tree/build/tune
 BUILD=$PWD/tree/build measure --tables two | grep -v 'nothing measured'

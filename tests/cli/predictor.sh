@@ -15,7 +15,7 @@ t doctor --predictor --recording "$replay/predicted-simt_thread1d-512.json.gz"
 trials=$ROOT/tests/unit/data/h200-f32acc.csv
 "$TUNE" doctor --predictor --learn own.ranking --from "$trials" -q >learned.txt
 awk '$1 == "f32/f32" && $2 >= 20 && $6 < 8 && $6 < $3 { print "the trees lose less than the model" }' learned.txt
-head -n 2 own.ranking | cut -c1-20
+head -n 4 own.ranking | cut -c1-20
 t doctor --predictor --leave-out --from "$trials" --json -q | grep -oE '"[a-z0-9]+":' | sort -u | tr '\n' ' '
 echo
 # What was chosen for each problem, as a table; a ranking that is improved is compared with.

@@ -108,12 +108,25 @@ static void say_also(struct finding *finding, const char *text)
     snprintf(finding->text + length, sizeof(finding->text) - length, "%s", text);
 }
 
+static void say_data(struct finding *finding, const char *folder, const struct gt_kernels *kernels,
+                     const struct gt_rankings *rankings)
+{
+    say(finding, OK, "%s: %zu kernels", folder, kernels->count);
+    for (size_t i = 0; i < rankings->count; i++) {
+        char device[96];
+
+        gt_copy_clean(device, sizeof(device), rankings->ranking[i].device);
+        say_also(finding, i ? ", " : "; rankings of ");
+        say_also(finding, *device ? device : "an arch");
+    }
+}
+
 /* The kernels, and what is shipped with them for look-ups. */
 static void find_data(const struct checking *checking, struct finding *finding)
 {
     const char *folder = checking->cli->data_dir;
     struct gt_kernels kernels = {0};
-    struct gt_ranking ranking = {0};
+    struct gt_rankings rankings = {0};
     struct gt_table table = {0};
     struct gt_err err;
     char shipped[4096];
@@ -122,17 +135,17 @@ static void find_data(const struct checking *checking, struct finding *finding)
     snprintf(shipped, sizeof(shipped), "%s/db/shipped", folder);
     if (!rc && access(shipped, F_OK) == 0)
         rc = gt_table_load(&table, shipped, &err);
-    if (!rc && table.ranking)
-        rc = gt_ranking_try(&ranking, &kernels, table.ranking, &err);
+    if (!rc)
+        rc = gt_rankings_add(&rankings, &kernels, table.ranking, table.rankings, &err);
     if (rc)
         say(finding, MISSING, "%s", err.msg);
-    else if (ranking.damage)
+    else if (rankings.damage)
         say(finding, OPTIONAL,
             "%s; without it look-ups of problems that nobody tuned are slower and less good",
-            ranking.damage);
+            rankings.damage);
     else
-        say(finding, OK, "%s: %zu kernels", folder, kernels.count);
-    gt_ranking_release(&ranking);
+        say_data(finding, folder, &kernels, &rankings);
+    gt_rankings_release(&rankings);
     gt_table_release(&table);
     gt_kernels_release(&kernels);
 }

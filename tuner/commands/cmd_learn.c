@@ -26,6 +26,7 @@ struct learning {
     struct gt_cli *cli;
     struct gt_kernels kernels;
     struct gt_learning rows;
+    struct gt_device on;    /* that the last trial ran on */
     struct gt_ranking base; /* its arch is 0 if there is no base */
     size_t other, gone; /* trials left out: of another arch; of points that no kernel here has */
 };
@@ -58,23 +59,41 @@ int gt_cmd_known_point(struct gt_point *point, const struct gt_kernel *kernel, c
     return rc;
 }
 
-/* Takes a trial; the first one decides for which arch the ranking is learned. */
-static int take(struct learning *learning, int cc, const struct gt_problem *problem,
-                const char *kernel, const char *point, double us, double clock_mhz, bool estimated,
-                struct gt_err *err)
+/* Sets the device of the next trials.  The first one of the arch is learned for. */
+static int find_device(struct learning *learning, int cc, const char *name, struct gt_err *err)
 {
-    struct gt_candidate candidate = {.problem = problem, .device = &learning->rows.device};
-    double clock;
-    int failed, rc = GT_OK;
+    struct gt_device *on = &learning->on;
+    int rc;
 
-    if (!learning->rows.device.cc)
-        rc = gt_device_profile(&learning->rows.device, learning->cli->data_dir, cc, err);
-    if (rc)
-        return rc;
-    if (cc != learning->rows.device.cc) {
+    if (on->cc == cc && strcmp(on->name, name) == 0)
+        return GT_OK;
+    rc = gt_device_profile_of(on, learning->cli->data_dir, cc, name, err);
+    snprintf(on->name, sizeof(on->name), "%s", name);
+    on->profile = false;
+    if (!rc && !learning->rows.device.cc)
+        learning->rows.device = *on;
+    return rc;
+}
+
+/* Takes a trial. */
+static int take(struct learning *learning, int cc, const char *device,
+                const struct gt_problem *problem, const char *kernel, const char *point, double us,
+                double clock_mhz, bool estimated, struct gt_err *err)
+{
+    struct gt_candidate candidate = {.problem = problem, .device = &learning->on};
+    const int arch = learning->rows.device.cc ? learning->rows.device.cc : learning->base.cc;
+    double clock;
+    int failed, rc;
+
+    if (arch && cc != arch) {
         learning->other++;
         return GT_OK;
     }
+    rc = find_device(learning, cc, device, err);
+    if (rc)
+        return rc;
+    if (estimated) /* of the arch */
+        candidate.device = &learning->rows.device;
     candidate.kernel = gt_kernels_find(&learning->kernels, kernel, NULL);
     if (!candidate.kernel || !candidate.kernel->production ||
         gt_cmd_known_point(&candidate.point, candidate.kernel, point, NULL) ||
@@ -84,7 +103,7 @@ static int take(struct learning *learning, int cc, const struct gt_problem *prob
     }
     if (estimated)
         return gt_learn_add_estimate(&learning->rows, &candidate, us, err);
-    clock = clock_mhz > 0 ? fmin(clock_mhz / learning->rows.device.clock_mhz, 1) : 1;
+    clock = clock_mhz > 0 ? fmin(clock_mhz / learning->on.clock_mhz, 1) : 1;
     return gt_learn_add(&learning->rows, &candidate, us, clock, err);
 }
 
@@ -95,7 +114,7 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
 
     if (!gt_trials_hold(named) || gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
-    return take(context, named->cc, &problem, named->kernel, named->point,
+    return take(context, named->cc, named->device, &problem, named->kernel, named->point,
                 spills ? 0 : named->trial.us, named->trial.clock_mhz, false, err);
 }
 
@@ -119,8 +138,8 @@ static int read_table(struct learning *learning, const char *path, struct gt_err
         const struct gt_table_row *row = &table.row[i];
 
         if (!row->timing)
-            rc = take(learning, row->cc, &row->problem, row->kernel, row->point, row->us, 0,
-                      row->predicted, err);
+            rc = take(learning, row->cc, row->device, &row->problem, row->kernel, row->point,
+                      row->us, 0, row->predicted, err);
     }
     gt_table_release(&table);
     return rc;
@@ -162,8 +181,6 @@ static int read_base(struct learning *learning, const char *path, struct gt_err 
 {
     int rc = gt_ranking_load(&learning->base, &learning->kernels, path, err);
 
-    GT_STEP(rc, gt_device_profile(&learning->rows.device, learning->cli->data_dir,
-                                  learning->base.cc, err));
     return rc ? rc : gt_learn_onto(&learning->rows, &learning->base, err);
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cjson/cJSON.h>
 
@@ -11,7 +12,7 @@
 #include "console/cmd_csv.h"
 
 static const char csv_heading[] = "problem,kind,layout,trials,chosen_by,loss,loss4,loss8,kernel,"
-                                  "point,best_kernel,best_point";
+                                  "point,best_kernel,best_point,device";
 
 /* Ways of choosing that are compared: those of the learning, and the trees of the other split. */
 #define FAMILY GT_LEARN_MEANS
@@ -40,19 +41,24 @@ static void print_kind(FILE *out, const char *kind, const struct gt_learn_loss *
     fprintf(out, "\n");
 }
 
-static void print_all(const struct reporting *reporting, const struct gt_learn_loss *loss)
+static void print_all(const struct reporting *reporting, const char *device,
+                      const struct gt_learn_loss *loss)
 {
     FILE *out = reporting->cli->out;
+    char title[96];
 
-    fprintf(out, "\n%-23s %8s   %6s %6s %6s   %6s %6s\n", "all kinds", "problems", "mean", "p90",
-            "most", "of 4", "of 8");
+    gt_copy_clean(title, sizeof(title), device ? device : "all kinds");
+    fprintf(out, "\n%-23s %8s   %6s %6s %6s   %6s %6s\n", title, "problems", "mean", "p90", "most",
+            "of 4", "of 8");
     for (int way = 0; way < WAYS; way++)
         if (reporting->choice[way])
             fprintf(out, "%-23s %8zu   %6.1f %6.1f %6.1f   %6.1f %6.1f\n", way_text[way],
                     loss[way].problems, 100 * loss[way].mean, 100 * loss[way].p90,
                     100 * loss[way].most, 100 * loss[way].of4, 100 * loss[way].of8);
-    fprintf(out, "of 4, of 8: mean where the first four and eight choices are timed, which divide "
-                 "the\nproblem in different ways; family: type, accuracy and layout\n");
+    if (!device)
+        fprintf(out,
+                "of 4, of 8: mean where the first four and eight choices are timed, which divide "
+                "the\nproblem in different ways; family: type, accuracy and layout\n");
 }
 
 static void add_loss(cJSON *row, const char *name, const struct gt_learn_loss *loss)
@@ -66,8 +72,9 @@ static void add_loss(cJSON *row, const char *name, const struct gt_learn_loss *l
     cJSON_AddNumberToObject(object, "of8", loss->of8);
 }
 
+/* device: NULL for all. */
 static int report_kind(const struct reporting *reporting, size_t kind, const char *name,
-                       struct gt_err *err)
+                       const char *device, struct gt_err *err)
 {
     struct gt_learn_loss loss[WAYS] = {{0}};
     cJSON *row = NULL;
@@ -75,13 +82,13 @@ static int report_kind(const struct reporting *reporting, size_t kind, const cha
 
     for (int way = 0; way < WAYS && !rc; way++)
         if (reporting->choice[way])
-            rc = gt_learn_loss_of(reporting->learning, reporting->choice[way], kind, &loss[way],
-                                  err);
+            rc = gt_learn_loss_of(reporting->learning, reporting->choice[way], kind, device,
+                                  &loss[way], err);
     if (rc || !loss[0].problems)
         return rc;
     if (!reporting->rows) {
         if (kind == GT_LEARN_ALL)
-            print_all(reporting, loss);
+            print_all(reporting, device, loss);
         else
             print_kind(reporting->cli->out, name, loss);
         return GT_OK;
@@ -89,6 +96,8 @@ static int report_kind(const struct reporting *reporting, size_t kind, const cha
     row = cJSON_CreateObject();
     cJSON_AddItemToArray(reporting->rows, row);
     cJSON_AddStringToObject(row, "kind", name);
+    if (device)
+        cJSON_AddStringToObject(row, "device", device);
     cJSON_AddNumberToObject(row, "problems", (double)loss[0].problems);
     for (int way = 0; way < WAYS; way++)
         if (reporting->choice[way])
@@ -104,9 +113,39 @@ static void print_gain(const struct reporting *reporting)
 
     gt_learn_compare(reporting->learning, reporting->choice[before],
                      reporting->choice[GT_LEARN_TREES], &gain);
+    if (reporting->learning->base && *reporting->learning->base->device) {
+        char device[96];
+
+        gt_copy_clean(device, sizeof(device), reporting->learning->base->device);
+        fprintf(reporting->cli->out, "the ranking of --onto was learned on %s\n", device);
+    }
     fprintf(reporting->cli->out,
             "the trees lose %.1f +- %.1f %% less than the %s: %zu problems better, %zu worse\n",
             100 * gain.mean, 100 * gain.error, way_name[before], gain.better, gain.worse);
+}
+
+/* Whether an earlier problem was measured on the device of this one. */
+static bool is_known(const struct gt_learning *learning, size_t problem)
+{
+    for (size_t i = 0; i < problem; i++)
+        if (strcmp(learning->problem[i].device, learning->problem[problem].device) == 0)
+            return true;
+    return false;
+}
+
+/* The losses of each device, if there are several. */
+static int report_devices(const struct reporting *reporting, struct gt_err *err)
+{
+    const struct gt_learning *learning = reporting->learning;
+    size_t devices = 0;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < learning->problems; i++)
+        devices += !is_known(learning, i);
+    for (size_t i = 0; i < learning->problems && devices > 1 && !rc; i++)
+        if (!is_known(learning, i))
+            rc = report_kind(reporting, GT_LEARN_ALL, "all", learning->problem[i].device, err);
+    return rc;
 }
 
 static int report(const struct reporting *reporting, struct gt_err *err)
@@ -124,12 +163,13 @@ static int report(const struct reporting *reporting, struct gt_err *err)
         char name[32];
 
         gt_ranking_kind_name(kind, name);
-        rc = report_kind(reporting, kind, name, err);
+        rc = report_kind(reporting, kind, name, NULL, err);
     }
     if (!reporting->rows)
         fprintf(out, "slower than the best time measured of a problem, where no trial of a problem "
                      "with its n and k was learned from\n");
-    GT_STEP(rc, report_kind(reporting, GT_LEARN_ALL, "all", err));
+    GT_STEP(rc, report_kind(reporting, GT_LEARN_ALL, "all", NULL, err));
+    GT_STEP(rc, report_devices(reporting, err));
     if (!rc && !reporting->rows)
         print_gain(reporting);
     return rc;
@@ -171,6 +211,7 @@ static int write_choice(struct gt_csv *csv, const struct gt_learning *learning, 
     gt_csv_real(csv, expm1(choice->loss[GT_LEARN_PICKS - 1]), 4, true);
     rc = write_candidate(csv, learning, choice->row, err);
     GT_STEP(rc, write_candidate(csv, learning, choice->best, err));
+    gt_csv_text(csv, of->device);
     gt_csv_end(csv);
     return rc;
 }

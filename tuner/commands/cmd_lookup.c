@@ -76,6 +76,15 @@ static void print_times(FILE *out, const struct gt_answer *answer)
                 answer->expected_us);
 }
 
+/* Prints which ranking chose. */
+static void print_ranking(FILE *out, const char *learned_on)
+{
+    char device[256];
+
+    gt_copy_clean(device, sizeof(device), learned_on);
+    fprintf(out, "  chosen by  the ranking learned on %s\n", *device ? device : "its arch");
+}
+
 /* Prints what an exact row was timed against (see src/lookup/README.md). */
 static void print_contest(FILE *out, const struct gt_answer *answer)
 {
@@ -104,6 +113,8 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     if (answer->tier != GT_TIER_NONE) {
         fprintf(out, "  kernel     %s\n", answer->kernel);
         fprintf(out, "  point      %s\n", answer->point);
+        if (answer->ranking)
+            print_ranking(out, answer->ranking);
         print_times(out, answer);
         print_contest(out, answer);
         fprintf(out, "  slowdown   %.1f %% expected against a tuned kernel\n",
@@ -156,6 +167,8 @@ static void add_answer(cJSON *json, const struct gt_answer *answer)
     cJSON_AddBoolToObject(json, "predicted", answer->predicted);
     add_times(json, answer);
     cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
+    if (answer->ranking)
+        cJSON_AddStringToObject(json, "ranking", answer->ranking);
     if (answer->tier == GT_TIER_EXACT && !answer->predicted) {
         cJSON_AddBoolToObject(json, "contested", answer->contested);
         cJSON_AddNumberToObject(json, "trials", (double)answer->trials);

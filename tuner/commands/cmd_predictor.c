@@ -176,7 +176,7 @@ static int end_group(struct predictor *predictor, struct gt_err *err)
 static int find_device(struct predictor *predictor, const char *name, int cc, struct gt_err *err)
 {
     struct gt_device *device = &predictor->device;
-    int rc = gt_device_profile(device, predictor->cli->data_dir, cc, err);
+    int rc = gt_device_profile_of(device, predictor->cli->data_dir, cc, name, err);
 
     device->profile = false;
     snprintf(device->name, sizeof(device->name), "%s", name);

@@ -108,7 +108,8 @@ __attribute__((format(printf, 2, 3))) static void leave_out(struct deploying *de
 static int device_of(const struct deploying *deploying, const struct target *target,
                      struct gt_device *device, struct gt_err *err)
 {
-    int rc = gt_device_profile(device, deploying->cli->data_dir, target->cc, err);
+    int rc =
+        gt_device_profile_of(device, deploying->cli->data_dir, target->cc, target->device, err);
 
     if (rc)
         return rc;

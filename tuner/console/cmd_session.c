@@ -146,7 +146,7 @@ static int complete_prediction(const char **device, char text[64], int cc, struc
     if (rc)
         return gt_err_prefix(err, rc, "--device");
     if (arch != name) {
-        snprintf(text, 64, "predict:%s", arch);
+        snprintf(text, 64, "predict:%s/%.40s", arch, name);
         *device = text;
     }
     return GT_OK;

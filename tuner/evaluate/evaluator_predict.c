@@ -61,6 +61,7 @@ static int read_profile(struct gt_device *device, const char *path, struct gt_er
 static int open_predictor(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err)
 {
     struct predictor *predictor;
+    char arch[64];
     int cc, rc;
 
     if (!*spec)
@@ -69,9 +70,11 @@ static int open_predictor(struct gt_evaluator *evaluator, const char *spec, stru
                           "predict:sm_86, or a profile, as in predict:FILE.json");
     if (strlen(spec) > 5 && !strcmp(spec + strlen(spec) - 5, ".json")) {
         rc = read_profile(&evaluator->device, spec, err);
-    } else {
-        rc = gt_arch_parse(spec, &cc, err);
-        GT_STEP(rc, gt_device_profile(&evaluator->device, evaluator->options.data_dir, cc, err));
+    } else { /* sm_90, or sm_90/h100 where a device was named */
+        snprintf(arch, sizeof(arch), "%.*s", (int)strcspn(spec, "/"), spec);
+        rc = gt_arch_parse(arch, &cc, err);
+        GT_STEP(rc, gt_device_profile_of(&evaluator->device, evaluator->options.data_dir, cc,
+                                         strchr(spec, '/') ? strchr(spec, '/') + 1 : NULL, err));
     }
     if (rc)
         return rc;

@@ -8,6 +8,7 @@
 #include "problem/problem.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,15 +55,18 @@ static void set_folds(struct gt_learning *learning, enum gt_learn_split split)
     }
 }
 
-static int find_problem(struct gt_learning *learning, const struct gt_problem *problem,
+static int find_problem(struct gt_learning *learning, const struct gt_candidate *candidate,
                         size_t *index, struct gt_err *err)
 {
+    const struct gt_problem *problem = candidate->problem;
+    const char *device = candidate->device->name;
     char text[GT_PROBLEM_TEXT_MAX];
     struct gt_learn_problem *added;
 
     gt_problem_format(problem, text);
     for (*index = learning->problems; (*index)-- > 0;)
-        if (strcmp(learning->problem[*index].text, text) == 0)
+        if (strcmp(learning->problem[*index].text, text) == 0 &&
+            strcmp(learning->problem[*index].device, device) == 0)
             return GT_OK;
     *index = learning->problems;
     if (GT_ARRAY_RESERVE(&learning->problem, *index + 1, &learning->problem_capacity, err))
@@ -70,6 +74,7 @@ static int find_problem(struct gt_learning *learning, const struct gt_problem *p
     added = &learning->problem[learning->problems++];
     *added = (struct gt_learn_problem){.problem = *problem, .kind = gt_ranking_kind(problem)};
     memcpy(added->text, text, sizeof(text));
+    snprintf(added->device, sizeof(added->device), "%s", device);
     return GT_OK;
 }
 
@@ -186,7 +191,7 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
     row.us = us = row.avoided ? GT_LEARN_AVOIDED * row.base_us
                               : us * (1 - CLOCK_COUNTS * share * share * (1 - clock));
     row.kernel = index_of(learning, candidate->kernel);
-    rc = find_problem(learning, candidate->problem, &row.problem, err);
+    rc = find_problem(learning, candidate, &row.problem, err);
     GT_STEP(rc, find_point(learning, row.kernel, &candidate->point, &row.point, err));
     GT_STEP(rc,
             GT_ARRAY_RESERVE(&learning->column, row.at + columns, &learning->column_capacity, err));
@@ -207,7 +212,7 @@ int gt_learn_add_estimate(struct gt_learning *learning, const struct gt_candidat
                           double us, struct gt_err *err)
 {
     size_t problem;
-    int rc = find_problem(learning, candidate->problem, &problem, err);
+    int rc = find_problem(learning, candidate, &problem, err);
 
     if (rc)
         return rc;

@@ -24,6 +24,7 @@ struct gt_learn_row {
 struct gt_learn_problem {
     struct gt_problem problem;
     char text[GT_PROBLEM_TEXT_MAX];
+    char device[96]; /* the same problem on another device is another one */
     size_t kind, rows;
     int fold;       /* part that it is left out with; see gt_learn_leave_out */
     double best_us; /* of its rows */
@@ -62,7 +63,7 @@ struct gt_learn_gain {
 struct gt_learning {
     const struct gt_kernels *kernels;
     const struct gt_ranking *base; /* see gt_learn_onto */
-    struct gt_device device;       /* the profile of the arch that is learned for */
+    struct gt_device device;       /* that is learned for: what its profile, or its arch's, says */
     struct gt_learn_problem *problem;
     size_t problems, problem_capacity;
     struct gt_learn_point *point;
@@ -81,12 +82,12 @@ struct gt_learning {
  * must outlive the learning. */
 int gt_learn_onto(struct gt_learning *learning, const struct gt_ranking *base, struct gt_err *err);
 
-/* Takes a trial of the candidate, whose device is the learning's; one that the model has no answer
- * for is left out.  clock: the share of its clock that the device had, 1 if that is not known.
- * Trials of a race run on a cool GPU, finals at what a power cap leaves, a quarter slower: what is
- * learned is about the time at the full clock.  us 0: the candidate was compiled and not timed,
- * since its registers spill; it counts as clearly slower than it seems, and never as a problem's
- * best. */
+/* Takes a trial of the candidate, whose device is the learning's or another one of the arch: its
+ * trials teach, too, but no loss is of them.  One that the model has no answer for is left out.
+ * clock: the share of its clock that the device had, 1 if that is not known. Trials of a race run
+ * on a cool GPU, finals at what a power cap leaves, a quarter slower: what is learned is about the
+ * time at the full clock.  us 0: the candidate was compiled and not timed, since its registers
+ * spill; it counts as clearly slower than it seems, and never as a problem's best. */
 int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candidate, double us,
                  double clock, struct gt_err *err);
 
@@ -114,10 +115,12 @@ int gt_learn_choose(const struct gt_learning *learning, enum gt_learn_means mean
                     struct gt_learn_choice *choice, struct gt_err *err);
 
 #define GT_LEARN_ALL ((size_t)-1) /* kinds */
+/* device: only of the problems that were measured on it; NULL: of all. */
 int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_choice *choice,
-                     size_t kind, struct gt_learn_loss *loss, struct gt_err *err);
+                     size_t kind, const char *device, struct gt_learn_loss *loss,
+                     struct gt_err *err);
 
-/* The same two steps for one kind. */
+/* The same two steps for one kind, on the learning's device. */
 int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
                   struct gt_learn_loss *loss, struct gt_err *err);
 

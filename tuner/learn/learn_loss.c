@@ -146,7 +146,8 @@ static int by_size(const void *x, const void *y)
 }
 
 int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_choice *choice,
-                     size_t kind, struct gt_learn_loss *loss, struct gt_err *err)
+                     size_t kind, const char *device, struct gt_learn_loss *loss,
+                     struct gt_err *err)
 {
     double *first = calloc(learning->problems + 1, sizeof(*first));
     double sum[GT_LEARN_PICKS] = {0};
@@ -156,7 +157,8 @@ int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_c
     if (!first)
         return gt_err_nomem(err);
     for (size_t i = 0; i < learning->problems; i++) {
-        if (!choice[i].row || (kind != GT_LEARN_ALL && learning->problem[i].kind != kind))
+        if (!choice[i].row || (kind != GT_LEARN_ALL && learning->problem[i].kind != kind) ||
+            (device && strcmp(learning->problem[i].device, device) != 0))
             continue;
         for (size_t p = 0; p < GT_LEARN_PICKS; p++)
             sum[p] += choice[i].loss[p];
@@ -181,7 +183,7 @@ int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means,
     struct gt_learn_choice *choice = calloc(learning->problems + 1, sizeof(*choice));
     int rc = choice ? gt_learn_choose(learning, means, choice, err) : gt_err_nomem(err);
 
-    GT_STEP(rc, gt_learn_loss_of(learning, choice, kind, loss, err));
+    GT_STEP(rc, gt_learn_loss_of(learning, choice, kind, learning->device.name, loss, err));
     free(choice);
     return rc;
 }

@@ -152,10 +152,14 @@ static int write_trees(const struct gt_learning *learning, size_t kernel, int fo
 static int write_body(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
                       struct gt_err *err)
 {
+    const struct gt_device *device = &learning->device;
     unsigned *kinds = calloc(learning->points + 1, sizeof(*kinds));
     int rc = kinds ? choose_kinds(learning, fold, kinds, err) : gt_err_nomem(err);
 
-    gt_strbuf_addf(text, "arch %d\n", learning->device.cc);
+    gt_strbuf_addf(text, "arch %d\n", device->cc);
+    if (!device->profile)
+        gt_strbuf_addf(text, "device %s\nfacts %d %.0f\n", device->name, device->sms,
+                       device->memory_gbps);
     if (fold < 0)
         GT_STEP(rc, write_losses(learning, text, err));
     for (size_t kernel = 0; kernel < learning->kernels->count && !rc; kernel++) {

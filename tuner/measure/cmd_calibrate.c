@@ -14,11 +14,12 @@
 #include "evaluate/evaluator.h"
 #include "console/options.h"
 
-/* Fills the figures that are assumed where nothing was measured: those of the arch's profile, if
- * there is one. */
-static void find_assumed(const struct gt_cli *cli, int cc, struct gt_device *assumed)
+/* Fills the figures that are assumed where nothing was measured: those of the device's profile,
+ * or of its arch's, if there is one. */
+static void find_assumed(const struct gt_cli *cli, int cc, const char *name,
+                         struct gt_device *assumed)
 {
-    if (gt_device_profile(assumed, cli->data_dir, cc, NULL))
+    if (gt_device_profile_of(assumed, cli->data_dir, cc, name, NULL))
         *assumed = (struct gt_device){.cc = cc};
 }
 
@@ -100,7 +101,7 @@ int gt_cmd_calibrate(struct gt_cli *cli, const char *device, const char *db, str
     GT_STEP(rc, gt_session_store(&store, db, GT_STORE_WRITE, err));
     GT_STEP(rc, gt_store_put_calibration(store, &evaluator->device, &calibration, err));
     if (!rc) {
-        find_assumed(cli, evaluator->device.cc, &assumed);
+        find_assumed(cli, evaluator->device.cc, evaluator->device.name, &assumed);
         if (cli->json)
             rc = gt_cmd_print_json(
                 cli, device_json(evaluator->device.name, NULL, &calibration, &assumed), err);
@@ -121,7 +122,7 @@ static int print_calibrated(void *context, const struct gt_calibrated *calibrate
     struct gt_device assumed;
 
     (void)err;
-    find_assumed(cli, calibrated->cc, &assumed);
+    find_assumed(cli, calibrated->cc, calibrated->device, &assumed);
     fprintf(cli->out, "\ncalibrated %s: ", calibrated->date);
     print_table(cli, calibrated->device, &calibrated->calibration, &assumed);
     return GT_OK;

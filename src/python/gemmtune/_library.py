@@ -82,6 +82,7 @@ class CAnswer(ctypes.Structure):
         ("trials", c_int64),
         ("cublaslt", c_char_p),
         ("measured", c_int),
+        ("ranking", c_char_p),
     ]
 
 

@@ -53,6 +53,7 @@ class Answer:
     trials: int
     cublaslt: Optional[str]
     measured: int
+    ranking: Optional[str]
 
     @property
     def ratio(self) -> float:

@@ -14,6 +14,7 @@
 #include "tests/unit/failmalloc.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,8 +143,8 @@ static void test_ways_of_choosing(void **state)
                     learning.problem[i].problem.trans_b == learning.problem[j].problem.trans_b);
     assert_int_equal(gt_learn_choose(&learning, GT_LEARN_MODEL, model, &err), GT_OK);
     assert_int_equal(gt_learn_choose(&learning, GT_LEARN_TREES, trees, &err), GT_OK);
-    assert_int_equal(gt_learn_loss_of(&learning, model, GT_LEARN_ALL, &all, &err), GT_OK);
-    assert_int_equal(gt_learn_loss_of(&learning, trees, GT_LEARN_ALL, &one, &err), GT_OK);
+    assert_int_equal(gt_learn_loss_of(&learning, model, GT_LEARN_ALL, NULL, &all, &err), GT_OK);
+    assert_int_equal(gt_learn_loss_of(&learning, trees, GT_LEARN_ALL, NULL, &one, &err), GT_OK);
     assert_true(all.of8 <= all.of4 && all.of4 < all.mean && all.of8 >= 0);
     gt_learn_compare(&learning, model, trees, &gain);
     assert_true(fabs(gain.mean - (log1p(all.mean) - log1p(one.mean))) < 1e-9);
@@ -395,6 +396,53 @@ static void test_a_choice_that_spills(void **state)
     assert_int_equal(take_all(NULL, &err), GT_OK);
 }
 
+/* Trials of another device, which is twice as fast, are problems of their own, left out together
+ * with those of this one; the losses that are written are of the learning's device. */
+static void test_trials_of_two_devices(void **state)
+{
+    const size_t problems = learning.problems, rows = learning.rows;
+    struct gt_learn_choice *choice = calloc(2 * problems, sizeof(*choice));
+    struct gt_device other = learning.device;
+    struct gt_learn_loss all, one, another;
+    struct gt_ranking ranking;
+    struct gt_err err;
+
+    (void)state;
+    learning.device.profile = false;
+    snprintf(other.name, sizeof(other.name), "another");
+    for (size_t i = 0; i < rows; i++) {
+        const struct gt_learn_row row = learning.row[i];
+        const struct gt_problem problem = learning.problem[row.problem].problem;
+        const struct gt_candidate candidate = {kernels.kernel[row.kernel], &problem, &other,
+                                               learning.point[row.point].point};
+
+        assert_int_equal(gt_learn_add(&learning, &candidate, row.us / 2, 1, &err), GT_OK);
+    }
+    assert_int_equal(learning.problems, 2 * problems);
+    for (size_t i = 0; i < problems; i++)
+        assert_true(fabs(learning.problem[problems + i].best_us * 2 - learning.problem[i].best_us) <
+                    1e-9 * learning.problem[i].best_us);
+    assert_int_equal(gt_learn_leave_out(&learning, GT_LEARN_BY_SIZE, &err), GT_OK);
+    for (size_t i = 0; i < problems; i++)
+        assert_int_equal(learning.problem[i].fold, learning.problem[problems + i].fold);
+    assert_int_equal(gt_learn_choose(&learning, GT_LEARN_MODEL, choice, &err), GT_OK);
+    assert_int_equal(gt_learn_loss_of(&learning, choice, GT_LEARN_ALL, NULL, &all, &err), GT_OK);
+    assert_int_equal(
+        gt_learn_loss_of(&learning, choice, GT_LEARN_ALL, learning.device.name, &one, &err), GT_OK);
+    assert_int_equal(gt_learn_loss_of(&learning, choice, GT_LEARN_ALL, "another", &another, &err),
+                     GT_OK);
+    assert_true(one.problems && one.problems == another.problems);
+    assert_int_equal(all.problems, 2 * one.problems);
+    written(&ranking);
+    assert_string_equal(ranking.device, learning.device.name);
+    assert_int_equal(ranking.sms, 132);
+    assert_int_equal(ranking.loss[learning.problem[0].kind].problems, one.problems);
+    gt_ranking_release(&ranking);
+    free(choice);
+    learning.device.profile = true;
+    assert_int_equal(take_all(NULL, &err), GT_OK);
+}
+
 static int write_all(struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -424,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_estimates),
         cmocka_unit_test(test_a_lower_clock),
         cmocka_unit_test(test_a_choice_that_spills),
+        cmocka_unit_test(test_trials_of_two_devices),
         cmocka_unit_test(test_failing_allocations),
     };
 

@@ -263,7 +263,8 @@ static void test_shipped_ranking(void **state)
         "384x384x384:f32:nn:batch=32",
         "100x10000x1000:f16:nn",
     };
-    struct gt_sources sources = {.user_rows = 0};
+    struct gt_kernels kernels = {0};
+    struct gt_ranking ranking = {0};
     struct gt_near_rows none = {.count = 0};
     struct gt_device device;
     struct gt_err err;
@@ -271,9 +272,9 @@ static void test_shipped_ranking(void **state)
 
     (void)state;
     assert_int_equal(gt_data_dir(&data, &err), GT_OK);
-    if (gt_kernels_load(&sources.kernels, data, NULL, NULL, &err) ||
-        gt_ranking_load(&sources.ranking, &sources.kernels, "db/shipped/h200.ranking", &err) ||
-        gt_device_profile(&device, data, sources.ranking.cc, &err))
+    if (gt_kernels_load(&kernels, data, NULL, NULL, &err) ||
+        gt_ranking_load(&ranking, &kernels, "db/shipped/h200.ranking", &err) ||
+        gt_device_profile(&device, data, ranking.cc, &err))
         fail_msg("%s", err.msg);
     free(data);
     for (size_t i = 0; i < sizeof(problem) / sizeof(problem[0]); i++) {
@@ -281,24 +282,25 @@ static void test_shipped_ranking(void **state)
         struct gt_problem parsed;
 
         assert_int_equal(gt_problem_parse(&parsed, problem[i], &err), GT_OK);
-        if (!gt_lookup_choose(&sources, &parsed, &device, &none, &choices))
+        if (!gt_lookup_choose(&kernels, &ranking, &parsed, &device, &none, &choices))
             fail_msg("%s: no choice", problem[i]);
         for (size_t c = 0; c < choices.count; c++)
             check_choice(&choices, c, &parsed, &device);
         assert_in_range(choices.effort, 1, GT_EFFORT_MOST + 2 * GT_EFFORT_ESTIMATE + 2);
-        assert_true(sources.ranking.loss[gt_ranking_kind(&parsed)].mean < 0.15);
+        assert_true(ranking.loss[gt_ranking_kind(&parsed)].mean < 0.15);
         print_message("%s: %s, %.1f us, effort %d\n", problem[i], choices.choice[0].kernel->name,
                       choices.choice[0].us, choices.effort);
     }
-    gt_ranking_release(&sources.ranking);
-    gt_kernels_release(&sources.kernels);
+    gt_ranking_release(&ranking);
+    gt_kernels_release(&kernels);
 }
 
 /* What answers of a kind were measured to lose (db/measured/h200-untuned.csv: problems that nothing
  * was learned from) is what answers of that kind say. */
 static void test_calibration(void **state)
 {
-    struct gt_sources sources = {.user_rows = 0};
+    struct gt_kernels kernels = {0};
+    struct gt_ranking ranking = {0};
     double expected = 0, measured = 0, of_kind[GT_RANKING_KINDS] = {0};
     size_t problems[GT_RANKING_KINDS] = {0}, all = 0;
     FILE *file = fopen("db/measured/h200-untuned.csv", "re");
@@ -307,8 +309,8 @@ static void test_calibration(void **state)
 
     (void)state;
     assert_non_null(file);
-    if (gt_kernels_load(&sources.kernels, ".", NULL, NULL, &err) ||
-        gt_ranking_load(&sources.ranking, &sources.kernels, "db/shipped/h200.ranking", &err))
+    if (gt_kernels_load(&kernels, ".", NULL, NULL, &err) ||
+        gt_ranking_load(&ranking, &kernels, "db/shipped/h200.ranking", &err))
         fail_msg("%s", err.msg);
     while (fgets(line, sizeof(line), file)) {
         struct gt_problem problem;
@@ -321,7 +323,7 @@ static void test_calibration(void **state)
         kind = gt_ranking_kind(&problem);
         problems[kind]++;
         of_kind[kind] += log(us / best_us);
-        expected += log(1 + sources.ranking.loss[kind].mean);
+        expected += log(1 + ranking.loss[kind].mean);
         measured += log(us / best_us);
         all++;
     }
@@ -333,9 +335,9 @@ static void test_calibration(void **state)
     for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
         if (problems[kind] >= 8)
             assert_true(fabs(of_kind[kind] / (double)problems[kind] -
-                             log(1 + sources.ranking.loss[kind].mean)) < 0.08);
-    gt_ranking_release(&sources.ranking);
-    gt_kernels_release(&sources.kernels);
+                             log(1 + ranking.loss[kind].mean)) < 0.08);
+    gt_ranking_release(&ranking);
+    gt_kernels_release(&kernels);
 }
 
 /* What is said of a kind is also what whole answers lost on problems that were left out of the
@@ -343,7 +345,8 @@ static void test_calibration(void **state)
  * nine tenths.  A ranking that is learned anew has to come with these losses measured anew. */
 static void test_calibration_left_out(void **state)
 {
-    struct gt_sources sources = {.user_rows = 0};
+    struct gt_kernels kernels = {0};
+    struct gt_ranking ranking = {0};
     double off[GT_RANKING_KINDS] = {0}, off_all = 0;
     size_t problems[GT_RANKING_KINDS] = {0}, all = 0, above = 0;
     FILE *file = fopen("db/measured/h200-left-out.csv", "re");
@@ -352,8 +355,8 @@ static void test_calibration_left_out(void **state)
 
     (void)state;
     assert_non_null(file);
-    if (gt_kernels_load(&sources.kernels, ".", NULL, NULL, &err) ||
-        gt_ranking_load(&sources.ranking, &sources.kernels, "db/shipped/h200.ranking", &err))
+    if (gt_kernels_load(&kernels, ".", NULL, NULL, &err) ||
+        gt_ranking_load(&ranking, &kernels, "db/shipped/h200.ranking", &err))
         fail_msg("%s", err.msg);
     while (fgets(line, sizeof(line), file)) {
         const struct gt_ranking_loss *said;
@@ -365,7 +368,7 @@ static void test_calibration_left_out(void **state)
             continue; /* the heading */
         assert_int_equal(gt_problem_parse(&problem, text, &err), GT_OK);
         kind = gt_ranking_kind(&problem);
-        said = &sources.ranking.loss[kind];
+        said = &ranking.loss[kind];
         problems[kind]++;
         off[kind] += log((1 + loss) / (1 + said->mean));
         off_all += log((1 + loss) / (1 + said->mean));
@@ -380,8 +383,8 @@ static void test_calibration_left_out(void **state)
     for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
         if (problems[kind] >= 20)
             assert_true(fabs(off[kind]) / (double)problems[kind] < 0.03);
-    gt_ranking_release(&sources.ranking);
-    gt_kernels_release(&sources.kernels);
+    gt_ranking_release(&ranking);
+    gt_kernels_release(&kernels);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
