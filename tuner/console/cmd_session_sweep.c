@@ -41,6 +41,7 @@ static int fill_sweep(struct gt_session *session, struct gt_sweep_options *optio
     options->evaluator = session->evaluator;
     options->store = session->store;
     options->shipped = &session->shipped;
+    options->ranking = &session->ranking;
     options->vendor = session->vendor;
     if (!session->alone)
         options->known = session->whole.count ? &session->whole : all;

@@ -33,6 +33,7 @@ struct gt_scouted {
     struct gt_space space;
     struct gt_ranked *list;
     size_t listed;
+    bool learned;            /* the first ones are in the order of what was learned of trials */
     size_t *described;       /* a point for each seed of the description, or SIZE_MAX */
     struct gt_random random; /* what the ranking has left of the seed's random numbers */
 };
@@ -51,6 +52,7 @@ struct gt_arm {
     struct gt_space space;
     struct gt_ranked *list; /* the ranking, until the arm has its strategy */
     size_t listed;
+    bool learned;      /* as in struct gt_scouted */
     size_t *described; /* likewise */
     struct gt_random random;
     struct gt_strategy *strategy;
@@ -343,9 +345,11 @@ void gt_sweep_transfer_release(struct gt_transfers *transfers);
 float gt_sweep_expect(void *arm, size_t point);
 
 /* Ranks the space, or an even sample of it: the shortest predicted time first, among equals the one
- * with most defaults.  Points without a prediction are left out.  *list is malloc'ed. */
-int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
-                     struct gt_ranked **list, size_t *count, struct gt_err *err);
+ * with most defaults.  Points without a prediction are left out.  ranking: corrects the times of
+ * the first ones; NULL: nothing does.  *list is malloc'ed. */
+int gt_sweep_predict(const struct gt_space *space, const struct gt_ranking *ranking,
+                     struct gt_random *random, struct gt_ranked **list, size_t *count,
+                     struct gt_err *err);
 
 /* described.c */
 
