@@ -325,6 +325,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep_machine.c \
 	tests/unit/sweep/test_sweep_incumbent.c \
 	tests/unit/sweep/test_sweep_ready.c \
+	tests/unit/sweep/test_sweep_ranking.c \
 	tests/unit/sweep/test_sweep_never_worse.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
@@ -889,7 +890,7 @@ build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUIL
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 .PHONY: check
-check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(BUILD)/tools/page-trials $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
+check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(BUILD)/tools/page-trials $(BUILD)/tools/race-replay $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(firstword $(CHECKS)) $(WAITING) $(filter-out $(firstword $(CHECKS)),$(CHECKS)) \
 		$(TEST_BIN) $(filter-out $(WAITING),$(CLI_TESTS))
 

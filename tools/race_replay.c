@@ -11,6 +11,7 @@
  *     --every N       only every n-th problem; 1
  *     --first N       from this one on; 0
  *     --flying N      candidates between the choice of a point and its time; 24
+ *     --arch CC       of the trials; 90
  *     --data FOLDER   with templates, configs and the arch's profile; standard: .
  *
  * A WAY is ORDER[:NAME=VALUE,...].  ORDER is what is expected of a point before it is tried:
@@ -43,6 +44,7 @@ struct way {
     const char *text;
     int order;
     size_t given, apart;
+    bool answer;
     double power;
     double *loss[STAGES]; /* of each problem, the mean over the seeds */
 };
@@ -51,6 +53,7 @@ struct replay {
     struct gt_kernels kernels;
     struct gt_learning learning;
     const char *data;
+    int cc;
     size_t seeds, least, every, first, flying, raced;
     struct way way[WAYS_MAX];
     size_t ways;
@@ -99,11 +102,27 @@ static bool lies_apart(const struct arm *arm, const size_t *list, size_t count, 
     return true;
 }
 
-/* The points that the order puts first. */
-static size_t choose_first(const struct arm *arm, const struct way *way, size_t *list)
+/* The least that the trees expect of the arm's points. */
+static float least_expected(const struct arm *arm)
+{
+    float least = INFINITY;
+
+    for (size_t i = 0; i < arm->space.count; i++)
+        least = fminf(least, arm->expect[TREES][i]);
+    return least;
+}
+
+/* The points that the order puts first; answers: look-up's answer is one of the arm's. */
+static size_t choose_first(const struct arm *arm, const struct way *way, bool answers, size_t *list)
 {
     size_t chosen = 0;
 
+    if (answers) {
+        for (size_t i = 0; i < arm->space.count; i++)
+            if (!i || arm->expect[TREES][i] < arm->expect[TREES][list[0]])
+                list[0] = i;
+        chosen = 1;
+    }
     while (chosen < way->given) {
         size_t best = SIZE_MAX;
 
@@ -120,8 +139,11 @@ static size_t choose_first(const struct arm *arm, const struct way *way, size_t 
 
 static int start(struct race *race, const struct way *way, uint64_t seed, struct gt_err *err)
 {
+    float answer = INFINITY;
     int rc = GT_OK;
 
+    for (size_t i = 0; i < race->arms && way->answer; i++)
+        answer = fminf(answer, least_expected(&race->arm[i]));
     for (size_t i = 0; i < race->arms && !rc; i++) {
         struct arm *arm = &race->arm[i];
         size_t list[64];
@@ -131,9 +153,11 @@ static int start(struct race *race, const struct way *way, uint64_t seed, struct
         arm->column = arm->expect[way->order];
         for (size_t p = 0; p < arm->space.count; p++)
             least = fminf(least, arm->column[p]);
-        arm->record = (struct gt_arm_record){.predicted_us = exp((double)least)};
+        arm->record =
+            (struct gt_arm_record){.predicted_us = exp((double)least),
+                                   .trusted = least_expected(arm) <= answer && way->answer};
         arm->done = arm->waiting = false;
-        seeds.count = choose_first(arm, way, list);
+        seeds.count = choose_first(arm, way, least_expected(arm) <= answer && way->answer, list);
         rc = gt_strategy_new(&arm->strategy, "auto:stall=1e9", &arm->space, seed, &seeds, err);
     }
     return rc;
@@ -311,6 +335,7 @@ static int add_way(struct replay *replay, char *text, struct gt_err *err)
                         .order = text[0] == 'm' ? MODEL : TREES,
                         .given = given ? strtoul(given + 6, NULL, 10) : 8,
                         .apart = apart ? strtoul(apart + 6, NULL, 10) : 1,
+                        .answer = strstr(text, "answer=1") != NULL,
                         .power = power ? strtod(power + 6, NULL) : GT_SHARE_POWER};
     for (size_t s = 0; s < STAGES; s++)
         way->loss[s] = calloc(replay->learning.problems + 1, sizeof(**way->loss));
@@ -323,7 +348,7 @@ static int read_arguments(struct replay *replay, int argc, char **argv, struct g
     int rc = gt_kernels_load(&replay->kernels, replay->data, NULL, NULL, err);
 
     replay->learning.kernels = &replay->kernels;
-    GT_STEP(rc, gt_device_profile(&replay->learning.device, replay->data, 90, err));
+    GT_STEP(rc, gt_device_profile(&replay->learning.device, replay->data, replay->cc, err));
     for (int i = 1; i < argc && !rc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
         const size_t number = strtoul(value, NULL, 10);
@@ -345,7 +370,7 @@ static int read_arguments(struct replay *replay, int argc, char **argv, struct g
             replay->first = number;
         else if (strcmp(name, "--flying") == 0 && number && number <= FLYING_MAX)
             replay->flying = number;
-        else if (strcmp(name, "--data") != 0)
+        else if (strcmp(name, "--data") != 0 && strcmp(name, "--arch") != 0)
             rc = gt_err_set(err, GT_ESYNTAX, "%s %s: see tools/race_replay.c", name, value);
     }
     return rc;
@@ -353,13 +378,16 @@ static int read_arguments(struct replay *replay, int argc, char **argv, struct g
 
 int main(int argc, char **argv)
 {
-    struct replay replay = {.data = ".", .seeds = 4, .least = 200, .every = 1, .flying = 24};
+    struct replay replay = {
+        .data = ".", .cc = 90, .seeds = 4, .least = 200, .every = 1, .flying = 24};
     struct gt_err err = {0};
     int rc;
 
     for (int i = 1; i + 1 < argc; i++)
         if (strcmp(argv[i], "--data") == 0)
             replay.data = argv[i + 1];
+        else if (strcmp(argv[i], "--arch") == 0)
+            replay.cc = (int)strtol(argv[i + 1], NULL, 10);
     rc = read_arguments(&replay, argc, argv, &err);
     GT_STEP(rc, gt_learn_leave_out(&replay.learning, GT_LEARN_BY_SIZE, &err));
     if (!rc)

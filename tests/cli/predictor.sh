@@ -23,6 +23,12 @@ echo
 head -n 1 choices.csv
 awk -F, 'NR > 1 { ways[$5]++ } END { for (way in ways) print way, (ways[way] >= 20) }' choices.csv | sort
 t doctor --predictor --leave-out --from nowhere.csv
+# What was learned chooses the first points of a search, too: without the ranking it tries others.
+mkdir -p data/db/shipped
+ln -s "$ROOT/templates" "$ROOT/configs" data
+cp "$ROOT"/db/shipped/h200.csv data/db/shipped
+tried() { GEMMTUNE_DATA=$1 "$TUNE" --arch sm_90 --shape 34x1173x463:f16:nn --kernels thin_mma --budget 12 --db "$2" -q | awk '$2 == "thin_mma" { print $NF }' | sort; }
+comm -23 <(tried "$ROOT" with.db) <(tried "$PWD/data" without.db) | awk 'END { print "other points:", (NR >= 3) }'
 # Measured on the stub driver, whose times are made up: two kernels, and both together.
 need_stub
 t --shape 64x64x64 --kernels simt_thread1d,simt_naive --budget 12 -q >/dev/null
@@ -45,3 +51,7 @@ trials_of() { gzip -dc "$1" | awk 'NF == 4 && $1 ~ /,/ { print $1, $4 }' | sort;
 diff <(trials_of own-trials.gz) <(trials_of page-trials.gz) && echo "the page has all $(trials_of page-trials.gz | wc -l) trials"
 "$TUNE" doctor --predictor --learn page.ranking --from page-trials.gz -q >/dev/null
 diff <(sed -n 2p one.ranking) <(sed -n 2p page.ranking) && echo "a ranking of the same arch is learned of them"
+# Races on what was recorded end with its best, whatever is expected of the points; other ways are refused.
+races=$(dirname "$TUNE")/tools/race-replay
+"$races" --arch "$arch" --data "$ROOT" --from own-trials.gz --least 3 --seeds 1 model trees:given=2,apart=2,power=3 | sed 's/,0\.[0-9,.]*,/ .. /'
+"$races" --arch "$arch" --data "$ROOT" --from own-trials.gz chance 2>&1

@@ -285,7 +285,8 @@ static int narrow(struct gt_session *session, const struct gt_session_options *o
     return rc;
 }
 
-/* Loads the winners that this project ships: a first sweep starts from them. */
+/* Loads the winners that this project ships: a first sweep starts from them.  The rankings beside
+ * them correct what the model expects; a recording's kernels are not those that they speak of. */
 static int load_shipped(struct gt_session *session, struct gt_err *err)
 {
     char *path = NULL;
@@ -295,6 +296,9 @@ static int load_shipped(struct gt_session *session, struct gt_err *err)
         return gt_err_nomem(err);
     if (access(path, F_OK) == 0)
         rc = gt_table_load(&session->shipped, path, err);
+    if (!rc && !session->replays)
+        rc = gt_rankings_add(&session->rankings, &session->kernels, session->shipped.ranking,
+                             session->shipped.rankings, err);
     free(path);
     return rc;
 }
@@ -383,6 +387,7 @@ void gt_session_close(struct gt_session *session)
         session->kernels.count = 0; /* the evaluator owns it */
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
+    gt_rankings_release(&session->rankings);
     gt_kernels_release(&session->kernels);
     gt_kernels_release(&session->whole);
     gt_table_release(&session->shipped);

@@ -17,6 +17,7 @@ struct gt_session {
     struct gt_evaluator *evaluator;
     struct gt_store *store;
     struct gt_table shipped;      /* winners of db/shipped */
+    struct gt_rankings rankings;  /* likewise, what was learned of trials, for `kernels` */
     struct gt_progress *progress; /* NULL when quiet */
     const char *waits_for;        /* what the GPU's worker does; NULL: it starts */
     const char *label;            /* what a sweep of one problem shows before its name; or NULL */

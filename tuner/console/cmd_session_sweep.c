@@ -41,6 +41,8 @@ static int fill_sweep(struct gt_session *session, struct gt_sweep_options *optio
     options->evaluator = session->evaluator;
     options->store = session->store;
     options->shipped = &session->shipped;
+    options->ranking = gt_rankings_for(&session->rankings, &session->evaluator->device,
+                                       session->evaluator->device.name);
     options->vendor = session->vendor;
     if (!session->alone)
         options->known = session->whole.count ? &session->whole : all;

@@ -36,6 +36,7 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct
     arm->space = found.space;
     arm->list = found.list;
     arm->listed = found.listed;
+    arm->learned = found.learned;
     arm->described = found.described;
     arm->predicted_us = found.listed ? found.list[0].us : 0;
     arm->random = found.random;

@@ -31,6 +31,7 @@ struct gt_scouted {
     struct gt_space space;
     struct gt_ranked *list;
     size_t listed;
+    bool learned;            /* the first ones are in the order of what was learned of trials */
     size_t *described;       /* a point for each seed of the description, or SIZE_MAX */
     struct gt_random random; /* what the ranking has left of the seed's random numbers */
 };
@@ -49,6 +50,7 @@ struct gt_arm {
     struct gt_space space;
     struct gt_ranked *list; /* the ranking, until the arm has its strategy */
     size_t listed;
+    bool learned;      /* as in struct gt_scouted */
     size_t *described; /* likewise */
     struct gt_random random;
     struct gt_strategy *strategy;

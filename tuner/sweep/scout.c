@@ -18,6 +18,7 @@ struct gt_scouts {
     const volatile sig_atomic_t *signals;
     const struct gt_kernel *const *kernel; /* as in the options */
     const struct gt_problem *problem;
+    const struct gt_ranking *ranking; /* as in the options */
     uint64_t seed;
     struct gt_scout *scout;
     size_t count;
@@ -57,10 +58,12 @@ static int explore(struct gt_scout *scout)
                                   limit_of(scouts, scout->kernel), scouts->signals, &scout->why);
 
     found->random = (struct gt_random){scouts->seed};
+    found->learned = scouts->ranking && scouts->ranking->cc == evaluator->device.cc &&
+                     gt_ranking_trees(scouts->ranking, scout->kernel, NULL) > 0;
     GT_STEP(rc, gt_sweep_describe(&found->space, &found->described, &scout->why));
     return rc ? rc
-              : gt_sweep_predict(&found->space, &found->random, &found->list, &found->listed,
-                                 &scout->why);
+              : gt_sweep_predict(&found->space, scouts->ranking, &found->random, &found->list,
+                                 &found->listed, &scout->why);
 }
 
 static void *serve(void *context)
@@ -112,6 +115,7 @@ int gt_scouts_new(struct gt_scouts **made, const struct gt_sweep_options *option
                                  .signals = options->signals,
                                  .kernel = options->kernel,
                                  .problem = problem,
+                                 .ranking = options->ranking,
                                  .seed = seed};
     scouts->scout = calloc(options->kernels + 1, sizeof(*scouts->scout));
     if (!scouts->scout)

@@ -9,6 +9,7 @@
 
 #include "db/store.h"
 #include "evaluate/evaluator.h"
+#include "lookup/ranking.h"
 #include "lookup/table.h"
 
 /* When a sweep ends; 0: no bound of that kind. */
@@ -49,9 +50,12 @@ struct gt_sweep_options {
     size_t kernels;
     const struct gt_kernel *const *fallback; /* for a problem for which no `kernel` has a point */
     size_t fallbacks;
-    struct gt_evaluator *evaluator; /* open; its events are set by the sweep */
-    struct gt_store *store;         /* open for writing */
-    const struct gt_table *shipped; /* winners to try where they are valid; NULL: none */
+    struct gt_evaluator *evaluator;   /* open; its events are set by the sweep */
+    struct gt_store *store;           /* open for writing */
+    const struct gt_table *shipped;   /* winners to try where they are valid; NULL: none */
+    const struct gt_ranking *ranking; /* corrects what the model expects of points; it knows
+                                         `kernel` by these pointers; NULL: nothing does.  It must
+                                         outlive *foresight */
     const struct gt_kernels *known; /* all kernels as they are described: what look-up answers from
                                        them, the store and `shipped` is timed first and takes part
                                        in the finals; NULL: nothing does */

@@ -172,9 +172,11 @@ void gt_sweep_transfer_release(struct gt_transfers *transfers);
 float gt_sweep_expect(void *arm, size_t point);
 
 /* Ranks the space, or an even sample of it: the shortest predicted time first, among equals the one
- * with most defaults.  Points without a prediction are left out.  *list is malloc'ed. */
-int gt_sweep_predict(const struct gt_space *space, struct gt_random *random,
-                     struct gt_ranked **list, size_t *count, struct gt_err *err);
+ * with most defaults.  Points without a prediction are left out.  ranking: corrects the times of
+ * the first ones; NULL: nothing does.  *list is malloc'ed. */
+int gt_sweep_predict(const struct gt_space *space, const struct gt_ranking *ranking,
+                     struct gt_random *random, struct gt_ranked **list, size_t *count,
+                     struct gt_err *err);
 
 /* described.c */
 

@@ -2,6 +2,8 @@
  * compiled ahead, and what finals cost. */
 #include "sweep_fixture.h"
 
+#include "sweep/sweep_parts.h"
+
 #define PROBLEMS 4
 #define JOBS     3
 #define MOST     64
@@ -299,7 +301,8 @@ static size_t sweep_each(struct search *s, size_t guess, int seen_of[SIDE * SIDE
         bench.options.then = guess && i + guess < PROBLEMS ? &problem[i + guess] : NULL;
         seen.racing = 0;
         OK(&s->err, run(&bench, &fake));
-        assert_true(foresight != before || !before); /* taken, or dropped */
+        assert_true(!foresight || gt_scouts_are_of(foresight, &bench.options, bench.options.then,
+                                                   bench.options.seed)); /* not `before` */
         assert_int_equal(foresight != NULL, bench.options.then != NULL);
         found += before != NULL;
     }

@@ -16,6 +16,7 @@ struct closing {
     struct gt_evaluator_ops ops;
     struct gt_evaluator evaluator;
     struct gt_arm arm;
+    struct gt_sweep_options options;
     struct gt_race race;
 };
 
@@ -27,7 +28,8 @@ static void open_closing(struct closing *c, struct search *s, const struct gt_ke
     c->arm = (struct gt_arm){.race = &c->race, .kernel = kernel};
     OK(&s->err, gt_space_init(&c->arm.space, kernel, &s->problem, &s->device, 0, &s->err));
     OK(&s->err, gt_strategy_new(&c->arm.strategy, "random", &c->arm.space, 1, NULL, &s->err));
-    c->race = (struct gt_race){.evaluator = &c->evaluator,
+    c->race = (struct gt_race){.options = &c->options,
+                               .evaluator = &c->evaluator,
                                .problem = &s->problem,
                                .arm = &c->arm,
                                .arms = 1,
