@@ -6,12 +6,18 @@
 #include "base/err.h"
 #include "base/plain_locale.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Answers may be points that nothing measured: they lost so many times what choices among measured
  * points lose (db/measured/h200-untuned.csv, 97 problems). */
 #define UNMEASURED 1.4
+
+/* A ranking that is made onto one of another device holds all trees of that beside its own, and
+ * both files lie in the tree.  Leaves of a split that differ by less of a logarithm become one
+ * there: a third of an H100's file, for .5 % of time (db/measured/README.md). */
+#define LEAST_SPLIT 0.003F
 
 /* What is said of a kind: of one without problems here, what the base says. */
 static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_ranking_loss *said,
@@ -109,6 +115,38 @@ static int all_trees(const struct gt_learning *learning, size_t kernel, int fold
     return GT_OK;
 }
 
+static bool is_onto_another(const struct gt_learning *learning)
+{
+    return learning->base && *learning->base->device &&
+           strcmp(learning->base->device, learning->device.name) != 0;
+}
+
+/* Copies the tree that begins at *from, without splits that decide next to nothing, to where it was
+ * or further in front.  Returns its nodes. */
+static size_t prune(const struct gt_ranking_node **from, struct gt_ranking_node *to)
+{
+    size_t left, right;
+
+    *to = *(*from)++;
+    if (to->column < 0)
+        return 1;
+    left = prune(from, to + 1);
+    right = prune(from, to + 1 + left);
+    if (left + right > 2 || fabsf(to[1].value - to[2].value) >= LEAST_SPLIT)
+        return 1 + left + right;
+    *to = (struct gt_ranking_node){.column = -1, .value = (to[1].value + to[2].value) / 2};
+    return 1;
+}
+
+static void prune_all(struct gt_boosted *boosted)
+{
+    const struct gt_ranking_node *from = boosted->node, *end = from + boosted->nodes;
+
+    boosted->nodes = 0;
+    while (from < end)
+        boosted->nodes += prune(&from, boosted->node + boosted->nodes);
+}
+
 /* Only columns that a tree asks for are named. */
 static int write_trees(const struct gt_learning *learning, size_t kernel, int fold,
                        struct gt_strbuf *text, struct gt_err *err)
@@ -124,6 +162,8 @@ static int write_trees(const struct gt_learning *learning, size_t kernel, int fo
         gt_boosted_release(&boosted);
         return rc;
     }
+    if (is_onto_another(learning))
+        prune_all(&boosted);
     memset(place, -1, sizeof(place));
     gt_strbuf_add(text, "columns");
     for (size_t i = 0; i < boosted.nodes; i++) {

@@ -259,6 +259,31 @@ static void test_onto_an_earlier_ranking(void **state)
     gt_ranking_release(&first);
 }
 
+/* Made onto a ranking of another device, the file is shorter, and the trees still know what they
+ * knew. */
+static void test_onto_another_device(void **state)
+{
+    struct gt_strbuf own = GT_STRBUF_INIT, other = GT_STRBUF_INIT;
+    struct gt_ranking first, again;
+    struct gt_err err = {0};
+
+    (void)state;
+    written(&first);
+    assert_int_equal(take_all(&first, &err), GT_OK);
+    assert_int_equal(gt_learn_write(&learning, &own, &err), GT_OK);
+    snprintf(first.device, sizeof(first.device), "another");
+    assert_int_equal(gt_learn_write(&learning, &other, &err), GT_OK);
+    written(&again);
+    print_message("%zu bytes, %zu of another\n", own.length, other.length);
+    assert_true(other.length < own.length * 9 / 10);
+    assert_true(off(&again) < 1.25 * off(&first));
+    gt_strbuf_release(&own);
+    gt_strbuf_release(&other);
+    gt_ranking_release(&again);
+    assert_int_equal(take_all(NULL, &err), GT_OK);
+    gt_ranking_release(&first);
+}
+
 /* Of a kind that has no trials now, what the earlier ranking said stands; of others it does not.
  * (INT8 and FP8 once lost their losses so, and their answers said a third.) */
 static void test_losses_of_an_earlier_ranking(void **state)
@@ -468,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_left_out_means_unseen),
         cmocka_unit_test(test_what_is_written_is_read),
         cmocka_unit_test(test_onto_an_earlier_ranking),
+        cmocka_unit_test(test_onto_another_device),
         cmocka_unit_test(test_losses_of_an_earlier_ranking),
         cmocka_unit_test(test_estimates),
         cmocka_unit_test(test_a_lower_clock),

@@ -242,9 +242,9 @@ static void check_choice(const struct gt_choices *choices, size_t c,
                      memcmp(&choices->choice[i].shape, &choice->shape, sizeof(choice->shape)) == 0);
 }
 
-/* The shipped ranking, on problems as programs have them: each gets a choice, the work of a choice
+/* A shipped ranking, on problems as programs have them: each gets a choice, the work of a choice
  * is bounded, and what is expected to be lost is that of problems left out. */
-static void test_shipped_ranking(void **state)
+static void check_shipped(const char *path)
 {
     static const char *const problem[] = {
         "1x4096x4096:f32:nt",
@@ -270,11 +270,10 @@ static void test_shipped_ranking(void **state)
     struct gt_err err;
     char *data;
 
-    (void)state;
     assert_int_equal(gt_data_dir(&data, &err), GT_OK);
     if (gt_kernels_load(&kernels, data, NULL, NULL, &err) ||
-        gt_ranking_load(&ranking, &kernels, "db/shipped/h200.ranking", &err) ||
-        gt_device_profile(&device, data, ranking.cc, &err))
+        gt_ranking_load(&ranking, &kernels, path, &err) ||
+        gt_device_profile_of(&device, data, ranking.cc, ranking.device, &err))
         fail_msg("%s", err.msg);
     free(data);
     for (size_t i = 0; i < sizeof(problem) / sizeof(problem[0]); i++) {
@@ -293,6 +292,13 @@ static void test_shipped_ranking(void **state)
     }
     gt_ranking_release(&ranking);
     gt_kernels_release(&kernels);
+}
+
+static void test_shipped_rankings(void **state)
+{
+    (void)state;
+    check_shipped("db/shipped/h100.ranking");
+    check_shipped("db/shipped/h200.ranking");
 }
 
 /* What answers of a kind were measured to lose (db/measured/h200-untuned.csv: problems that nothing
@@ -396,7 +402,7 @@ int main(void)
         TEST(test_damaged_files),
         TEST(test_failing_allocations),
         TEST(test_answers_follow_it),
-        cmocka_unit_test(test_shipped_ranking),
+        cmocka_unit_test(test_shipped_rankings),
         cmocka_unit_test(test_calibration),
         cmocka_unit_test(test_calibration_left_out),
     };
