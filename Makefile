@@ -309,6 +309,7 @@ TUNE_SRC := \
 	tuner/console/ranges.c \
 	tuner/commands/quality.c \
 	tuner/console/session_options.c \
+	tuner/console/shard.c \
 	tuner/console/terminal.c \
 
 
