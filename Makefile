@@ -220,6 +220,7 @@ TUNE_SRC := \
 	tuner/report/page.c \
 	tuner/report/report_data.c \
 	tuner/sweep/budget.c \
+	tuner/sweep/choose.c \
 	tuner/sweep/contests.c \
 	tuner/sweep/described.c \
 	tuner/sweep/drift.c \
