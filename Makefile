@@ -221,6 +221,7 @@ TUNE_SRC := \
 	tuner/report/report_data.c \
 	tuner/sweep/budget.c \
 	tuner/sweep/choose.c \
+	tuner/sweep/contest.c \
 	tuner/sweep/contests.c \
 	tuner/sweep/described.c \
 	tuner/sweep/drift.c \
