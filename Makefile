@@ -221,6 +221,8 @@ TUNE_SRC := \
 	tuner/report/page.c \
 	tuner/report/report_data.c \
 	tuner/sweep/budget.c \
+	tuner/sweep/choose.c \
+	tuner/sweep/contest.c \
 	tuner/sweep/contests.c \
 	tuner/sweep/described.c \
 	tuner/sweep/drift.c \
@@ -311,6 +313,7 @@ TUNE_SRC := \
 	tuner/console/ranges.c \
 	tuner/commands/quality.c \
 	tuner/console/session_options.c \
+	tuner/console/shard.c \
 	tuner/console/terminal.c \
 
 

@@ -96,10 +96,18 @@ struct gt_devices {
 /* device_process.c: forks the process of gpu[i]; device_process_main is what it runs. */
 int gt_device_process_start(struct gt_devices *devices, size_t i, struct gt_err *err);
 
-/* devices_plan.c */
+/* devices_homes.c */
 
 /* Reads from the database which GPUs tuned the problems before. */
 int gt_devices_find_homes(struct gt_devices *devices, struct gt_store *store, struct gt_err *err);
+/* The GPU of the class that tuned the problem before, or NULL. */
+const struct gt_device_process *gt_devices_home_of(const struct gt_devices *devices, int class_of,
+                                                   size_t problem);
+/* Whether the class has a winner of the problem. */
+bool gt_devices_is_done(const struct gt_devices *devices, int class_of, size_t problem);
+
+/* devices_plan.c */
+
 /* Makes the tasks, once every GPU is ready or out: one for each problem and class. */
 int gt_devices_plan(struct gt_devices *devices, struct gt_err *err);
 /* Gives the GPU its next task, which it has then, or NULL; *budget: the task's.  Where more GPUs of

@@ -7,13 +7,10 @@
  * each searches with a seed of its own, and one of them holds the finals. */
 #include "cluster/devices_parts.h"
 
-#include "base/array.h"
 #include "base/err.h"
-#include "problem/problem.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define ATTEMPTS      3   /* lost GPUs that a problem may cost */
 #define SEARCH_PART   0.7 /* of the time, where several GPUs search one problem */
@@ -48,63 +45,6 @@ static size_t gpus_of(const struct gt_devices *devices, int class_of)
     return count;
 }
 
-static int take_home(void *context, const struct gt_row *row, struct gt_err *err)
-{
-    struct gt_devices *devices = context;
-    char text[GT_PROBLEM_TEXT_MAX];
-
-    for (size_t i = 0; i < devices->options.problems; i++) {
-        struct gt_home *home;
-        int rc;
-
-        gt_problem_format(&devices->options.problem[i], text);
-        if (strcmp(text, row->problem) != 0)
-            continue;
-        rc = GT_ARRAY_RESERVE(&devices->home, devices->homes + 1, &devices->home_capacity, err);
-        if (rc)
-            return rc;
-        home = &devices->home[devices->homes++];
-        *home = (struct gt_home){.problem = i, .final = row->stage == 3};
-        snprintf(home->uuid, sizeof(home->uuid), "%s", row->uuid);
-        snprintf(home->name, sizeof(home->name), "%s", row->device);
-    }
-    return GT_OK;
-}
-
-int gt_devices_find_homes(struct gt_devices *devices, struct gt_store *store, struct gt_err *err)
-{
-    const struct gt_row_filter filter = {.winners_only = true, .provenance = 1u << GT_MEASURED};
-
-    return gt_store_rows(store, &filter, take_home, devices, err);
-}
-
-/* The GPU of the class that tuned the problem before, or NULL. */
-static const struct gt_device_process *home_of(const struct gt_devices *devices, int class_of,
-                                               size_t problem)
-{
-    for (size_t i = 0; i < devices->homes; i++)
-        for (size_t j = 0; j < devices->gpus && devices->home[i].problem == problem; j++)
-            if (devices->gpu[j].class_of == class_of &&
-                strcmp(devices->gpu[j].device.uuid, devices->home[i].uuid) == 0)
-                return &devices->gpu[j];
-    return NULL;
-}
-
-/* Whether the class has a winner of the problem. */
-static bool is_done(const struct gt_devices *devices, int class_of, size_t problem)
-{
-    const char *name = "";
-
-    for (size_t i = 0; i < devices->gpus; i++)
-        if (devices->gpu[i].class_of == class_of)
-            name = devices->gpu[i].device.name;
-    for (size_t i = 0; i < devices->homes; i++)
-        if (devices->home[i].problem == problem && devices->home[i].final &&
-            strcmp(devices->home[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* The number that trials of the problem are drawn by. */
 static uint64_t seed_of(const struct gt_devices *devices)
 {
@@ -125,13 +65,13 @@ int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
     devices->over = OVER;
     for (int class_of = 0; class_of < devices->classes; class_of++)
         for (size_t i = 0; i < problems; i++)
-            if (!devices->options.missing || !is_done(devices, class_of, i))
+            if (!devices->options.missing || !gt_devices_is_done(devices, class_of, i))
                 devices->task[devices->tasks++] =
                     (struct gt_task){.kind = GT_TASK_WHOLE,
                                      .state = GT_TASK_READY,
                                      .problem = i,
                                      .class_of = class_of,
-                                     .home = home_of(devices, class_of, i),
+                                     .home = gt_devices_home_of(devices, class_of, i),
                                      .seed = seed_of(devices)};
     return GT_OK;
 }

@@ -5,7 +5,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/digest.h"
 #include "base/err.h"
 #include "base/near.h"
 #include "base/strbuf.h"
@@ -13,6 +12,7 @@
 #include "console/problemset.h"
 #include "console/random_problems.h"
 #include "console/ranges.h"
+#include "console/shard.h"
 #include "exchange/recording.h"
 #include "problem/problem.h"
 
@@ -158,101 +158,6 @@ static int recorded_problem(const struct gt_cli *cli, const struct gt_session *s
     return gt_problem_parse(*problem, recording->problem, err);
 }
 
-/* Reads --shard, "i/parts"; without it, the whole list is part 1 of 1. */
-static int read_shard(uint64_t *i, uint64_t *parts, const char *text, struct gt_err *err)
-{
-    unsigned long long part = 1, of = 1;
-    int length = 0;
-
-    if (text && (sscanf(text, "%4llu/%4llu%n", &part, &of, &length) != 2 || text[length] ||
-                 strspn(text, "0123456789/") != strlen(text) || part < 1 || part > of))
-        return gt_err_set(err, GT_ESYNTAX,
-                          "--shard \"%s\": expected a part and how many there are, such as 1/4 to "
-                          "4/4, at most 9999",
-                          text);
-    *i = part - 1;
-    *parts = of;
-    return GT_OK;
-}
-
-/* Reads a number from Slurm's environment; `absent` if the variable is missing or holds something
- * else. */
-static long slurm_number(const char *name, long absent)
-{
-    const char *text = getenv(name);
-    char *end = NULL;
-    long value = text && *text ? strtol(text, &end, 10) : absent;
-
-    return end && *end ? absent : value;
-}
-
-/* The part for this task of a Slurm array (sbatch --array=1-8 has tasks 1 to 8 of 8; 0-14:2 has 8,
- * too).  An array of a single task is not split. */
-static void slurm_shard(uint64_t *i, uint64_t *parts, const struct gt_cli *cli)
-{
-    const long task = slurm_number("SLURM_ARRAY_TASK_ID", -1);
-    const long count = slurm_number("SLURM_ARRAY_TASK_COUNT", 0);
-    const long first = slurm_number("SLURM_ARRAY_TASK_MIN", 0);
-    const long last = slurm_number("SLURM_ARRAY_TASK_MAX", first + count - 1);
-    const long step = count > 1 && last > first ? (last - first) / (count - 1) : 1;
-
-    if (task < first || count < 2 || step < 1 || (task - first) / step >= count)
-        return;
-    *i = (uint64_t)((task - first) / step);
-    *parts = (uint64_t)count;
-    if (!cli->quiet)
-        fprintf(cli->log, "task %ld of a Slurm array: part %lu/%ld of the problems (--shard)\n",
-                task, (unsigned long)*i + 1, count);
-}
-
-/* A problem's text and its place in the list. */
-struct named {
-    char text[GT_PROBLEM_TEXT_MAX];
-    size_t place;
-};
-
-static int by_text(const void *a, const void *b)
-{
-    const struct named *one = a, *other = b;
-    int order = strcmp(one->text, other->text);
-
-    return order ? order : (one->place > other->place) - (one->place < other->place);
-}
-
-/* Keeps the first of equal problems, and of those only the ones whose texts belong to part i of
- * `parts`.  A text belongs to the same part in every list. */
-static int choose(struct gt_problem *problem, double *weight, size_t *count, uint64_t i,
-                  uint64_t parts, struct gt_err *err)
-{
-    struct named *named = calloc(*count, sizeof(*named));
-    bool *keep = calloc(*count, sizeof(*keep));
-    size_t kept = 0;
-
-    if (named && keep) {
-        for (size_t at = 0; at < *count; at++) {
-            gt_problem_format(&problem[at], named[at].text);
-            named[at].place = at;
-        }
-        qsort(named, *count, sizeof(*named), by_text);
-        for (size_t at = 0; at < *count; at++)
-            keep[named[at].place] =
-                (!at || strcmp(named[at].text, named[at - 1].text) != 0) &&
-                gt_digest_number(named[at].text, strlen(named[at].text), 0) % parts == i;
-        for (size_t at = 0; at < *count; at++) {
-            if (!keep[at])
-                continue;
-            problem[kept] = problem[at];
-            if (weight)
-                weight[kept] = weight[at];
-            kept++;
-        }
-        *count = kept;
-    }
-    free(keep);
-    free(named);
-    return keep && named ? GT_OK : gt_err_nomem(err);
-}
-
 /* Loads what --shapes and --random name; the caller releases the set in any case. */
 static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
                     const char *data_dir, struct gt_err *err)
@@ -275,13 +180,13 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
                          struct gt_err *err)
 {
     const size_t all = shapes->count + set->count;
-    uint64_t part = 0, parts = 1;
-    int rc = read_shard(&part, &parts, options->shard, err);
+    struct gt_shard shard;
+    int rc = gt_shard_read(&shard, options->shard, err);
 
-    if (!options->shard && set->count)
-        slurm_shard(&part, &parts, cli);
     if (rc)
         return rc;
+    if (!options->shard && set->count)
+        gt_shard_slurm(&shard, cli);
     *problem = calloc(all, sizeof(**problem));
     if (weight)
         *weight = calloc(all, sizeof(**weight));
@@ -293,10 +198,10 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
         rc = problem_at(&(*problem)[i], options, shapes, set, i, err);
     }
     *count = all;
-    GT_STEP(rc, choose(*problem, weight ? *weight : NULL, count, part, parts, err));
+    GT_STEP(rc, gt_shard_keep(&shard, *problem, weight ? *weight : NULL, count, err));
     if (!rc && !*count)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "--shard %lu/%lu: none of the %zu problems is in it",
-                        (unsigned long)part + 1, (unsigned long)parts, all);
+                        (unsigned long)shard.part + 1, (unsigned long)shard.parts, all);
     return rc;
 }
 

@@ -2,25 +2,21 @@
  * best with the vendor library (stage 3), and a play-off of those between which the final finds no
  * difference.
  *
- * A contest brings the device to its steady state first, times its candidates in turns and compares
- * them in pairs (tuner/timing/bench_final.c).  The reason is that a power cap holds the clocks
- * down: times that were taken one after the other then differ by more than the candidates do.  If
- * the play-off finds no difference either, its candidates are a tie.  The winner is the one with
- * the least paired median; a stable rule decides among equals, so that the same device gives the
- * same answer in every run.  The incumbent takes part in semi-final and final, however slow it was,
- * and in the play-off unless it lost the final clearly; it stays the winner if it ties, or if it
- * loses a contest of few rounds by no more than contests differ.  Where the finals are short, all
- * go to the final at once. */
+ * contest.c holds one and says why it is needed.  If the play-off finds no difference either, its
+ * candidates are a tie.  The winner is the one with the least paired median; a stable rule decides
+ * among equals, so that the same device gives the same answer in every run.  The incumbent takes
+ * part in semi-final and final, however slow it was, and in the play-off unless it lost the final
+ * clearly; it stays the winner if it ties, or if it loses a contest of few rounds by no more than
+ * contests differ.  Where the finals are short, all go to the final at once. */
 #include "base/array.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "sweep/sweep_parts.h"
+#include "sweep/contest.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENTRIES   GT_SWEEP_SAMPLED
 #define FINALISTS 8      /* of the final */
 #define EQUAL     0.0005 /* of the time: closer paired medians are the same */
 
@@ -32,8 +28,6 @@ static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 #define SEMI_FINAL_PART 0.3
 #define FINAL_PART      0.6
 #define PLAY_OFF_PART   1.0
-#define ROUNDS_LEAST    7   /* of any contest, however little time is left ... */
-#define ROUNDS_US       2e5 /* ... and more, as many as a contest has at least, if they fit in this */
 #define BRIEF_S         1.0 /* finals of less time have no semi-final: each contest has a pre-heat */
 #define CLEAR           0.95 /* a winner whose interval lies below this needs no second contest */
 
@@ -42,146 +36,6 @@ static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
  * contest of 9 rounds by 0.7 %.  A contest of fewer rounds than this shows only a greater gap. */
 #define ROUNDS_FEW 21
 #define EVIDENT    0.99 /* the interval's upper end below which the winner is faster by few rounds */
-
-/* The result of one contest. */
-struct contest {
-    struct gt_trial trial[ENTRIES], baseline;
-    double ratio[ENTRIES]; /* median of the entry's time / that of one of them, in pairs */
-};
-
-/* ---- what a contest may cost ---- */
-
-/* Microseconds that are left for the finals. */
-static double left_us(const struct gt_race *race)
-{
-    return 1e6 * fmax(0, race->finals_end_s - gt_evaluator_now(race->evaluator));
-}
-
-/* How many of the best rows a contest may have, at most `most`, so that its least rounds take no
- * more than that part of the time that is left. */
-static size_t affordable(const struct gt_race *race, double part, size_t most)
-{
-    double count = part * left_us(race) / (ROUNDS_LEAST * gt_sweep_best_us(race->result));
-
-    if (!(race->finals_s > 0))
-        return most;
-    return count < 2 ? 2 : count < (double)most ? (size_t)count : most;
-}
-
-/* The rounds of a contest that may take that part of the time that is left. */
-static struct gt_rounds limited(const struct gt_race *race, const struct gt_rounds *rounds,
-                                double part, double round_us)
-{
-    struct gt_rounds less = *rounds;
-
-    if (!(race->finals_s > 0))
-        return less;
-    less.us = fmin(less.us, part * left_us(race));
-    less.least = (int)fmin(less.least, fmax(ROUNDS_LEAST, fmax(less.us, ROUNDS_US) / round_us));
-    return less;
-}
-
-/* ---- a contest ---- */
-
-/* Holds a contest of the first rows; the rows do not change. */
-static int hold(struct gt_race *race, const struct gt_rounds *rounds, double part, size_t entries,
-                bool baseline, struct contest *contest, struct gt_err *err)
-{
-    struct gt_rounds less;
-    const struct gt_sweep_result *result = race->result;
-    struct gt_candidate candidate[ENTRIES];
-    double round_us = 0;
-    int rc = GT_OK;
-
-    for (size_t i = 0; i < entries && !rc; i++) {
-        round_us += result->row[i].trial.us;
-        candidate[i] = gt_sweep_candidate(race, &result->row[i]);
-        contest->trial[i] = result->row[i].trial;
-        rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate[i].kernel), &candidate[i].point,
-                              true, err);
-    }
-    GT_STEP(rc, gt_store_settle(race->options->store, err));
-    if (baseline)
-        round_us += race->result->baseline.us;
-    less = limited(race, rounds, part, round_us);
-    GT_STEP(rc, race->evaluator->ops->final(race->evaluator, candidate, entries,
-                                            gt_rounds_for(&less, entries, round_us), contest->trial,
-                                            baseline ? &contest->baseline : NULL, err));
-    return rc;
-}
-
-/* Computes the ratios to the first of the entries that took part in most rounds. */
-static void compare(struct contest *contest, size_t entries)
-{
-    const struct gt_trial *first = NULL, *trial = contest->trial;
-
-    for (size_t i = 0; i < entries; i++)
-        if (trial[i].status == GT_STATUS_OK && (!first || trial[i].samples > first->samples))
-            first = &trial[i];
-    for (size_t i = 0; i < entries; i++) {
-        if (trial[i].status != GT_STATUS_OK)
-            continue;
-        contest->ratio[i] =
-            gt_paired_ratio(trial[i].sample, first->sample,
-                            trial[i].samples < first->samples ? trial[i].samples : first->samples);
-    }
-}
-
-/* Sorts the first rows and their trials by their ratios and removes those that failed.  Returns how
- * many are left. */
-static size_t place(struct gt_sweep_result *result, struct contest *contest, size_t entries)
-{
-    struct gt_sweep_row *row = result->row;
-    size_t left = 0;
-
-    compare(contest, entries);
-    for (size_t i = 0; i < entries; i++) {
-        const struct gt_trial trial = contest->trial[i];
-        const double ratio = contest->ratio[i];
-        struct gt_sweep_row moved = row[i];
-        size_t at = left;
-
-        if (trial.status != GT_STATUS_OK)
-            continue;
-        for (; at > 0 && ratio < contest->ratio[at - 1]; at--) {
-            row[at] = row[at - 1];
-            contest->trial[at] = contest->trial[at - 1];
-            contest->ratio[at] = contest->ratio[at - 1];
-        }
-        row[at] = moved;
-        contest->trial[at] = trial;
-        contest->ratio[at] = ratio;
-        left++;
-    }
-    memmove(&row[left], &row[entries], (result->rows - entries) * sizeof(*row));
-    result->rows -= entries - left;
-    return left;
-}
-
-static int store_trial(struct gt_race *race, const struct contest *contest, size_t i,
-                       struct gt_err *err)
-{
-    const struct gt_sweep_row *row = &race->result->row[i];
-
-    return gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point, &contest->trial[i],
-                          true, err);
-}
-
-/* The incumbent's comes first: if the tuner ends in between, no row of the final is without it. */
-static int store_trials(struct gt_race *race, const struct contest *contest, size_t entries,
-                        struct gt_err *err)
-{
-    int rc = GT_OK;
-
-    for (int others = 0; others < 2; others++)
-        for (size_t i = 0; i < entries && !rc; i++) {
-            const struct gt_sweep_row *row = &race->result->row[i];
-
-            if (gt_sweep_is_incumbent(race, row->kernel, &row->point) != others)
-                rc = store_trial(race, contest, i, err);
-        }
-    return rc ? rc : gt_store_settle(race->options->store, err);
-}
 
 /* ---- semi-final ---- */
 
@@ -226,12 +80,13 @@ static size_t gather(const struct gt_race *race, size_t most)
 /* Finds the best of all that may still win, by paired times.  The finalists become the first
  * *finalists rows.  The times of the semi-final replace those that were sampled one by one: where
  * clocks are held down, the first candidate to be sampled had the coolest device. */
-static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t *finalists,
+static int hold_semi_final(struct gt_race *race, struct gt_contest *contest, size_t *finalists,
                            struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
     const bool brief = race->finals_s > 0 && race->finals_s < BRIEF_S;
-    size_t most = affordable(race, brief ? FINAL_PART : SEMI_FINAL_PART, ENTRIES);
+    size_t most =
+        gt_contest_affordable(race, brief ? FINAL_PART : SEMI_FINAL_PART, GT_CONTEST_ENTRIES);
     size_t entries = gt_sweep_seat_incumbent(race, gather(race, most), most);
     int rc;
 
@@ -241,20 +96,20 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
     if (brief || entries <= FINALISTS)
         return GT_OK;
     gt_sweep_show(race, "semi-final", true);
-    rc = hold(race, &semi_final, SEMI_FINAL_PART, entries, false, contest, err);
+    rc = gt_contest_hold(race, &semi_final, SEMI_FINAL_PART, entries, false, contest, err);
     for (size_t i = 0; i < entries && !rc; i++) { /* a trial keeps a higher stage */
         int before = result->row[i].trial.stage;
 
         if (contest->trial[i].status == GT_STATUS_OK)
             contest->trial[i].stage = before > 2 ? before : 2;
     }
-    GT_STEP(rc, store_trials(race, contest, entries, err));
+    GT_STEP(rc, gt_contest_store(race, contest, entries, err));
     if (rc)
         return rc;
-    entries = place(result, contest, entries);
+    entries = gt_contest_place(result, contest, entries);
     for (size_t i = 0; i < entries; i++)
         result->row[i].trial = contest->trial[i];
-    most = affordable(race, FINAL_PART, FINALISTS);
+    most = gt_contest_affordable(race, FINAL_PART, FINALISTS);
     *finalists = gt_sweep_seat_incumbent(race, entries < most ? entries : most, most);
     return GT_OK;
 }
@@ -278,17 +133,17 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
 /* Holds a contest with the baseline, stores its times and sorts the first rows by them.  Those that
  * failed are removed, and *entries is reduced. */
 static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, double part,
-                         size_t *entries, struct contest *contest, struct gt_err *err)
+                         size_t *entries, struct gt_contest *contest, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    int rc = hold(race, rounds, part, *entries, result->have_baseline, contest, err);
+    int rc = gt_contest_hold(race, rounds, part, *entries, result->have_baseline, contest, err);
 
-    GT_STEP(rc, store_trials(race, contest, *entries, err));
+    GT_STEP(rc, gt_contest_store(race, contest, *entries, err));
     if (!rc && result->have_baseline)
         rc = store_baseline(race, &contest->baseline, err);
     if (rc)
         return rc;
-    *entries = place(result, contest, *entries);
+    *entries = gt_contest_place(result, contest, *entries);
     for (size_t i = 0; i < *entries; i++)
         result->row[i].trial = contest->trial[i];
     return GT_OK;
@@ -308,7 +163,7 @@ static bool beats_incumbent(const struct gt_trial *best, const struct gt_trial *
 
 /* Moves the rows that do not differ from the first one behind it; the rows are in the contest's
  * order.  Returns their number, the first one included. */
-static size_t find_ties(const struct gt_race *race, struct contest *contest, size_t entries)
+static size_t find_ties(const struct gt_race *race, struct gt_contest *contest, size_t entries)
 {
     struct gt_sweep_result *result = race->result;
     const struct gt_trial *best = &contest->trial[0];
@@ -352,7 +207,7 @@ static bool preferred(const struct gt_race *race, const struct gt_sweep_row *x,
 
 /* Makes the winner the first row: the incumbent, if nothing is faster.  The first `ties` rows tie,
  * in the order of their ratios. */
-static void choose(const struct gt_race *race, const struct contest *contest, size_t ties)
+static void choose(const struct gt_race *race, const struct gt_contest *contest, size_t ties)
 {
     struct gt_sweep_row *row = race->result->row;
     size_t chosen = 0;
@@ -376,8 +231,8 @@ static void choose(const struct gt_race *race, const struct contest *contest, si
 static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
 {
     const struct gt_sweep_row *row = race->result->row;
-    const char *kernel[ENTRIES], *point[ENTRIES];
-    struct gt_strbuf text[ENTRIES];
+    const char *kernel[GT_CONTEST_ENTRIES], *point[GT_CONTEST_ENTRIES];
+    struct gt_strbuf text[GT_CONTEST_ENTRIES];
     struct gt_trial_key key;
     size_t count = 0;
     int rc = GT_OK;
@@ -402,7 +257,7 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
  * luckiest of many that are no faster wins a contest by chance, but not a second one.  Nor is the
  * device as hot in the first one: on an H200 it had 1817 MHz in a final of 188 us, and 1366 MHz in
  * the play-off half a second later.  Returns how many rows are to be timed once more. */
-static size_t seat_loser(const struct gt_race *race, struct contest *contest, size_t ties,
+static size_t seat_loser(const struct gt_race *race, struct gt_contest *contest, size_t ties,
                          size_t finalists)
 {
     struct gt_sweep_row *row = race->result->row;
@@ -429,7 +284,7 @@ static size_t seat_loser(const struct gt_race *race, struct contest *contest, si
 /* Times the first rows of the final once more, with more rounds.  These times replace the final's:
  * the least of several times that tie is low by chance, so it must not be stored.  Returns how many
  * tie with the first one. */
-static int hold_play_off(struct gt_race *race, struct contest *contest, size_t entries,
+static int hold_play_off(struct gt_race *race, struct gt_contest *contest, size_t entries,
                          size_t *ties, struct gt_err *err)
 {
     int rc;
@@ -442,7 +297,7 @@ static int hold_play_off(struct gt_race *race, struct contest *contest, size_t e
 
 int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
 {
-    struct contest *contest = calloc(1, sizeof(*contest));
+    struct gt_contest *contest = calloc(1, sizeof(*contest));
     size_t finalists = 0, ties = 0, again = 0;
     int rc = contest ? hold_semi_final(race, contest, &finalists, err) : gt_err_nomem(err);
 

@@ -58,12 +58,26 @@ void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const st
 
 /* Runs the race.  GT_EINTERRUPTED: a signal ended it. */
 int gt_sweep_race(struct gt_race *race, struct gt_err *err);
+/* What the evaluator calls while the race is the one at work. */
+struct gt_evaluator_events gt_sweep_events(struct gt_race *race);
+
+/* choose.c */
+
+/* Whether the clock ends the race.  It does so only if the problem has a time, because a slow
+ * compiler must not leave a problem without a winner, and not before the incumbent has one, because
+ * nothing could replace it.  Until then the race waits for what is in flight and submits few more
+ * candidates. */
+bool gt_sweep_clock_ends(const struct gt_race *race);
+/* Whether the clock forbids to submit more candidates. */
+bool gt_sweep_is_late(const struct gt_race *race);
+/* Whether the budget allows no new point.  Points to be tried again count, because a device that
+ * hangs at every one would have all of the space tried otherwise; an incumbent whose kernel is not
+ * searched does not. */
+bool gt_sweep_trials_spent(const struct gt_race *race);
 /* Asks the arms for a point to try next.  False: none of them has one now. */
 bool gt_sweep_choose_point(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
 /* Whether it is the incumbent's point, and the race cannot end without its time. */
 bool gt_sweep_is_awaited(const struct gt_race *race, const struct gt_draw *draw);
-/* What the evaluator calls while the race is the one at work. */
-struct gt_evaluator_events gt_sweep_events(struct gt_race *race);
 
 /* next.c */
 
