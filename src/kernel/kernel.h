@@ -92,6 +92,8 @@ struct gt_pattern {
     X(block_m)       /* rows of D's tile per block */                         \
     X(block_n)       /* its columns */                                        \
     X(block_k)       /* depth of a stage */                                   \
+    X(load_m)        /* rows of A that are loaded for a tile */               \
+    X(load_n)        /* columns of B that are */                              \
     X(splits)        /* blocks that share one tile of D along k */            \
     X(stages)        /* tiles in flight; 1: no overlap */                     \
     X(registers)     /* estimate per thread, before compiling */              \

@@ -42,8 +42,8 @@
 
 /* A candidate in the model's terms. */
 struct shape {
-    double tile_m, tile_n, tile_k, splits, stages, registers, lacking, fma, mma, mma_type,
-        cluster_m, cluster_n, issue, shared, group, even, prepare_read, prepare_write;
+    double tile_m, tile_n, tile_k, load_m, load_n, splits, stages, registers, lacking, fma, mma,
+        mma_type, cluster_m, cluster_n, issue, shared, group, even, prepare_read, prepare_write;
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
     double padded;  /* tiles of whole clusters, times the parts of the depth and the batch */
@@ -101,6 +101,10 @@ static void fill_defaults(struct shape *shape, const struct gt_model *model)
         shape->issue = 2 * shape->fma;
     if (!model->shared_words)
         shape->shared = 2 * shape->fma;
+    if (!model->load_m)
+        shape->load_m = shape->tile_m;
+    if (!model->load_n)
+        shape->load_n = shape->tile_n;
     /* More FMA in a k step than the tile has elements: not every thread does every step. */
     shape->slices =
         at_least(round(shape->threads * shape->fma / (shape->tile_m * shape->tile_n)), 1);
@@ -146,6 +150,8 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
         {model->block_m, 1, 1, &shape->tile_m},
         {model->block_n, 1, 1, &shape->tile_n},
         {model->block_k, 1, 1, &shape->tile_k},
+        {model->load_m, 1, 1, &shape->load_m},
+        {model->load_n, 1, 1, &shape->load_n},
         {model->stages, 1, 1, &shape->stages},
         {model->registers, 1, 1, &shape->registers},
         {model->lacking, 1, -HUGE_VAL, &shape->lacking},
@@ -239,7 +245,7 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
     double issue = shape->warps * (shape->fma / FMA_RATE + shape->issue) / SCHEDULERS;
     double shared = shape->warps * shape->shared;
     double size = (double)gt_dtype_size(problem->type);
-    double bytes = (shape->tile_m + shape->tile_n) * size;
+    double bytes = (shape->load_m + shape->load_n) * size;
     double steps = shape->tile_k / shape->slices; /* of one warp */
     double inside = soften6(soften6(soften6(pipe, issue), shared), tensor_cycles(shape, device));
     double work = resident * soften6(steps * inside, shape->tile_k * bytes / L2_PORT);
@@ -417,7 +423,7 @@ int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geome
     prediction->blocks_sm = shape.resident;
     prediction->waves = shape.blocks / ((double)shape.resident * device->sms);
     prediction->compute_us = compute_us(&shape, problem, device);
-    l2_bytes = shape.blocks * (shape.tile_m / shape.cluster_n + shape.tile_n / shape.cluster_m) *
+    l2_bytes = shape.blocks * (shape.load_m / shape.cluster_n + shape.load_n / shape.cluster_m) *
                (double)problem->k / shape.splits * (double)gt_dtype_size(problem->type);
     /* Blocks that are at different k ask for different tiles. */
     merged = L2_MERGED + (1 - L2_MERGED) * fmin(shape.even / 100, 1);

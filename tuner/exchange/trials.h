@@ -14,7 +14,7 @@
 
 #include "db/store.h"
 
-#define GT_TRIALS_MAGIC "# gemmtune trials 1 "
+#define GT_TRIALS_MAGIC  "# gemmtune trials 1 "
 #define GT_TRIALS_ENDING "trials.gz" /* names of such files end so */
 
 /* Whether a path is that of such a file. */

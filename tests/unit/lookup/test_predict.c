@@ -372,6 +372,31 @@ static void test_rounds_of_clusters(void **state)
     gt_kernel_free(kernel);
 }
 
+/* Columns of B that are loaded and not used cost what others do. */
+static void test_loaded_columns(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = search_kernel(
+        s, "loads", "+ BN + WIDE",
+        "\"params\": [" PARAM("BN", 64, "64, 128") "," PARAM(
+            "WIDE", 0,
+            "0, 64") "],"
+                     "\"launches\": [{\"entry\": \"gemm\", \"grid\": [\"cdiv(M, 64)\", "
+                     "\"cdiv(N, BN)\"], \"block\": [256], \"shared\": 200000}],"
+                     "\"model\": {\"block_m\": 64, \"block_n\": \"BN\", \"block_k\": 16, "
+                     "\"load_n\": \"BN + WIDE\"}");
+    struct gt_prediction narrow, wide, large;
+
+    gt_problem_init(&s->problem, 512, 1024, 4096);
+    OK(&s->err, predict(s, kernel, "BN=64,WIDE=0", 64, 0, &narrow));
+    OK(&s->err, predict(s, kernel, "BN=64,WIDE=64", 64, 0, &wide));
+    OK(&s->err, predict(s, kernel, "BN=128,WIDE=0", 64, 0, &large));
+    assert_true(fabs(wide.l2_us / narrow.l2_us - 1.5) < 1e-9);
+    assert_true(fabs(wide.l2_us / large.l2_us - 2) < 1e-9);
+    assert_true(wide.compute_us > narrow.compute_us && wide.memory_us == narrow.memory_us);
+    gt_kernel_free(kernel);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
 
 int main(void)
@@ -389,6 +414,7 @@ int main(void)
         WITH_FOLDER(test_without_a_model),
         WITH_FOLDER(test_prepared_operands),
         WITH_FOLDER(test_rounds_of_clusters),
+        WITH_FOLDER(test_loaded_columns),
     };
 
     return cmocka_run_group_tests_name("predict", tests, NULL, NULL);
