@@ -19,7 +19,14 @@
  * there: a third of an H100's file, for .5 % of time (db/measured/README.md). */
 #define LEAST_SPLIT 0.003F
 
-/* What is said of a kind: of one without problems here, what the base says. */
+static bool is_onto_another(const struct gt_learning *learning)
+{
+    return learning->base && *learning->base->device &&
+           strcmp(learning->base->device, learning->device.name) != 0;
+}
+
+/* What is said of a kind: of one without problems here, what the base says.  A base of another
+ * device may know these very problems from there, so that what it says of new ones is the least. */
 static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_ranking_loss *said,
                      struct gt_err *err)
 {
@@ -27,7 +34,8 @@ static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_
     const int rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
 
     *said = learning->base ? learning->base->loss[kind] : (struct gt_ranking_loss){.problems = 0};
-    if (!rc && loss.problems)
+    if (!rc && loss.problems &&
+        !(is_onto_another(learning) && said->problems && said->mean > UNMEASURED * loss.mean))
         *said =
             (struct gt_ranking_loss){UNMEASURED * loss.mean, UNMEASURED * loss.p90, loss.problems};
     return rc;
@@ -113,12 +121,6 @@ static int all_trees(const struct gt_learning *learning, size_t kernel, int fold
     memmove(boosted->node + before, boosted->node, boosted->nodes * sizeof(*boosted->node));
     boosted->nodes += gt_ranking_trees(learning->base, described, boosted->node);
     return GT_OK;
-}
-
-static bool is_onto_another(const struct gt_learning *learning)
-{
-    return learning->base && *learning->base->device &&
-           strcmp(learning->base->device, learning->device.name) != 0;
 }
 
 /* Copies the tree that begins at *from, without splits that decide next to nothing, to where it was
