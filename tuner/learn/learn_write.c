@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Answers may be points that nothing measured: they lost so many times what choices among measured
- * points lose (db/measured/h200-untuned.csv, 97 problems). */
-#define UNMEASURED 1.4
+/* Answers may be points that nothing measured: they lose so many times what choices among measured
+ * points lose: by db/measured/h200-left-out.csv 1.05 times, by estimates, and answers of earlier
+ * look-ups, as measured (h200-untuned.csv), 1.6 times. */
+#define UNMEASURED 1.2
 
 /* What is said of a kind: of one without problems here, what the base says. */
 static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_ranking_loss *said,
