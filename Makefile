@@ -110,6 +110,7 @@ LIB_SRC := \
 	src/lookup/predict.c \
 	src/lookup/ranking_ask.c \
 	src/lookup/ranking_read.c \
+	src/lookup/ranking_trees.c \
 	src/lookup/rankings.c \
 	src/lookup/snapshot.c \
 	src/lookup/table.c \
@@ -401,6 +402,7 @@ TESTS := \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
 	tests/unit/lookup/test_lookup_locale.c \
+	tests/unit/lookup/test_lookup_breaks.c \
 	tests/unit/lookup/test_lookup_few_rows.c \
 	tests/unit/lookup/test_lookup_h200.c \
 	tests/unit/lookup/test_plan.c \

@@ -12,6 +12,8 @@
  *     --device NAME   trials of this device are judged, and look-ups are for it; standard: NVIDIA
  * H200
  *     --data FOLDER   with templates, configs and the arch's profile; standard: .
+ *     --keep FOLDER   what is learned for each tenth stays there, and is taken from there if it is
+ *                     there: for trying other look-ups by the same rankings, which takes seconds
  *
  * An answer that a trial has measured has that time.  Others are estimated, and say so in the last
  * column: by a ranking of all trials, those of the problem included, times what it is off by at the
@@ -21,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -36,7 +39,7 @@
 #define FOLDS   10
 
 struct judging {
-    const char *data, *device;
+    const char *data, *device, *keep;
     struct gt_kernels kernels;
     struct gt_learning learning;
     struct gt_ranking base, fixed, judge; /* judge: of all trials */
@@ -230,15 +233,36 @@ static int find_rows(const struct judging *judging, int fold, struct gt_table *r
     return GT_OK;
 }
 
+static int keep(const char *path, const struct gt_strbuf *text, struct gt_err *err)
+{
+    FILE *file = fopen(path, "we");
+    bool ok = file && fwrite(text->text, 1, text->length, file) == text->length;
+
+    ok = (!file || fclose(file) == 0) && ok;
+    return ok ? GT_OK : gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
+}
+
+/* The ranking of all trials but those of a part; -1: of all. */
 static int learn(const struct judging *judging, int fold, struct gt_ranking *ranking,
                  struct gt_err *err)
 {
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc = gt_learn_write_without(&judging->learning, fold, &text, err);
+    struct gt_strbuf text = GT_STRBUF_INIT, path = GT_STRBUF_INIT;
+    int rc;
 
+    gt_strbuf_addf(&path, "%s/without-%d.ranking", judging->keep ? judging->keep : "", fold);
+    rc = gt_strbuf_check(&path, err);
+    if (!rc && judging->keep && access(path.text, R_OK) == 0) {
+        rc = gt_ranking_load(ranking, &judging->kernels, path.text, err);
+        gt_strbuf_release(&path);
+        return rc;
+    }
+    GT_STEP(rc, gt_learn_write_without(&judging->learning, fold, &text, err));
     GT_STEP(rc,
             gt_ranking_parse(ranking, &judging->kernels, "learned", text.text, text.length, err));
+    if (!rc && judging->keep)
+        rc = keep(path.text, &text, err);
     gt_strbuf_release(&text);
+    gt_strbuf_release(&path);
     return rc;
 }
 
@@ -272,6 +296,10 @@ static int read_option(struct judging *judging, const char *name, const char *va
 {
     if (strcmp(name, "--data") == 0 || strcmp(name, "--device") == 0)
         return GT_OK; /* was read before */
+    if (strcmp(name, "--keep") == 0) {
+        judging->keep = value;
+        return GT_OK;
+    }
     if (strcmp(name, "--ranking") == 0)
         return gt_ranking_load(&judging->fixed, &judging->kernels, value, err);
     if (strcmp(name, "--onto") == 0) {

@@ -254,12 +254,13 @@ int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct
 int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
 
 /* Whether a candidate that was valid still is, after the parameters `changed` (bit i for param[i])
- * got other values.  before: its slots as they were (gt_candidate_slots).  Only what depends on
- * those parameters is computed, a tenth of the work of gt_candidate_valid.  *broken: the parameters
- * behind the first constraint that does not hold; those changed, where a value cannot be computed;
- * 0: the candidate is valid. */
+ * got other values.  before: its slots as they were (gt_candidate_slots); now: as they are, where
+ * it is valid.  Only what depends on those parameters is computed, a tenth of the work of
+ * gt_candidate_valid.  *broken: the parameters behind the first constraint that does not hold;
+ * those changed, where a value cannot be computed; 0: the candidate is valid. */
 bool gt_candidate_still_valid(const struct gt_candidate *candidate, uint64_t changed,
-                              const int64_t before[GT_MAX_SLOTS], uint64_t *broken);
+                              const int64_t before[GT_MAX_SLOTS], int64_t now[GT_MAX_SLOTS],
+                              uint64_t *broken);
 
 struct gt_launch_geometry {
     const char *entry;
@@ -301,5 +302,10 @@ struct gt_geometry {
  * map that the driver would refuse or that reaches out of its operand... */
 int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geometry *geometry,
                           struct gt_err *err);
+
+/* What a model asks of that, from the candidate's slots (gt_candidate_slots): launches, workspace
+ * and max_registers.  The rest is 0, and may be refused all the same. */
+int gt_candidate_launches(const struct gt_candidate *candidate, const int64_t slots[GT_MAX_SLOTS],
+                          struct gt_geometry *geometry, struct gt_err *err);
 
 #endif

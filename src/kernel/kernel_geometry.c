@@ -134,12 +134,18 @@ static int eval_launch(struct gt_evaluation *e, int index, struct gt_launch_geom
     return rc;
 }
 
+static int eval_registers(struct gt_evaluation *e, int64_t *registers)
+{
+    return eval(e, e->candidate->kernel->max_registers, -1, "compile.max_registers", 0, 255,
+                registers);
+}
+
 static int eval_compile(struct gt_evaluation *e, struct gt_geometry *geometry)
 {
     const struct gt_kernel *kernel = e->candidate->kernel;
     int64_t registers = 0, arch = 0, features = 0, ptx = 0;
     int cc = e->candidate->device->cc;
-    int rc = eval(e, kernel->max_registers, -1, "compile.max_registers", 0, 255, &registers);
+    int rc = eval_registers(e, &registers);
 
     GT_STEP(rc, eval(e, kernel->code_arch, -1, "compile.code_arch", 75, cc, &arch));
     GT_STEP(rc,
@@ -166,28 +172,52 @@ static int eval_compile(struct gt_evaluation *e, struct gt_geometry *geometry)
     return rc;
 }
 
+static int eval_launches(struct gt_evaluation *e, struct gt_geometry *geometry)
+{
+    const struct gt_kernel *kernel = e->candidate->kernel;
+    int64_t workspace = 0;
+    int rc = GT_OK;
+
+    for (size_t i = 0; !rc && i < kernel->launches; i++) {
+        bool skip = false;
+
+        rc = eval_launch(e, (int)i, &geometry->launch[geometry->launches], &skip);
+        geometry->launches += !skip;
+    }
+    GT_STEP(rc, eval(e, kernel->workspace, -1, "workspace", 0, (int64_t)1 << 48, &workspace));
+    geometry->workspace_bytes = (size_t)workspace;
+    return rc;
+}
+
+int gt_candidate_launches(const struct gt_candidate *candidate, const int64_t slots[GT_MAX_SLOTS],
+                          struct gt_geometry *geometry, struct gt_err *err)
+{
+    struct gt_evaluation e = {.candidate = candidate, .slots = slots, .err = err};
+    int64_t registers = 0;
+    int rc;
+
+    memset(geometry, 0, sizeof(*geometry));
+    rc = eval_launches(&e, geometry);
+    GT_STEP(rc, eval_registers(&e, &registers));
+    geometry->max_registers = (int)registers;
+    return rc;
+}
+
 int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geometry *geometry,
                           struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    struct gt_evaluation e = {.candidate = candidate, .err = err};
-    int64_t workspace = 0, deterministic = 1;
+    int64_t slots[GT_MAX_SLOTS], deterministic = 1;
+    struct gt_evaluation e = {.candidate = candidate, .slots = slots, .err = err};
     size_t launch_params = 0;
-    int rc = gt_candidate_slots(candidate, e.slots, err);
+    int rc = gt_candidate_slots(candidate, slots, err);
 
     memset(geometry, 0, sizeof(*geometry));
-    for (size_t i = 0; !rc && i < kernel->launches; i++) {
-        bool skip = false;
-
-        rc = eval_launch(&e, (int)i, &geometry->launch[geometry->launches], &skip);
-        geometry->launches += !skip;
-    }
-    GT_STEP(rc, eval(&e, kernel->workspace, -1, "workspace", 0, (int64_t)1 << 48, &workspace));
-    GT_STEP(rc, gt_geometry_maps(&e, workspace, geometry));
+    GT_STEP(rc, eval_launches(&e, geometry));
+    GT_STEP(rc, gt_geometry_maps(&e, (int64_t)geometry->workspace_bytes, geometry));
     GT_STEP(rc, eval(&e, kernel->deterministic, -1, "deterministic", INT64_MIN, INT64_MAX,
                      &deterministic));
     GT_STEP(rc, eval_compile(&e, geometry));
-    geometry->workspace_bytes = (size_t)workspace;
     geometry->deterministic = deterministic;
     for (size_t i = 0; i < kernel->params; i++)
         if (kernel->param[i].launch)

@@ -87,7 +87,7 @@ struct gt_place {
 struct gt_evaluation {
     const struct gt_candidate *candidate;
     struct gt_err *err;
-    int64_t slots[GT_MAX_SLOTS];
+    const int64_t *slots;
 };
 
 /* kernel_geometry.c: the expression's value; GT_ERANGE unless it lies within least..most. */

@@ -12,12 +12,13 @@
 #define SHAPE        3    /* effort of the model's view of a candidate that may be invalid */
 #define PARTS_MOST   500  /* of the effort, at most, for other numbers of parts */
 #define PARTS_BROKEN 2    /* broken constraints of a candidate with another number of parts */
-#define VARYING      900  /* of the effort, reserved for the surroundings of the best */
-#define ENOUGH       10   /* valid candidates; with fewer, others are repaired */
-#define ENOUGH_EACH  2    /* of each kernel */
+#define VARYING      2500 /* of the effort, reserved for the surroundings of the best */
+#define ENOUGH       16   /* valid candidates; with fewer, others are repaired */
+#define ENOUGH_EACH  4    /* of each kernel */
 #define REPAIR_STEPS 8    /* changes of one parameter before a repair is given up */
 #define REPAIR_MOST  6    /* broken constraints of a candidate that is repaired */
-#define ABANDONED    1.1  /* dropped: half of the trees say this many times the last kept one */
+#define ABANDONED    1.1  /* dropped: half of the trees say this many times the last kept one, */
+#define FAR          1.5  /* or this many times ABANDONED the best */
 #define CHANGED      1.06 /* the measured one of two that are expected to take as long is taken */
 #define SAME         0.85 /* a point that won this problem on another device of the arch is taken first */
 
@@ -54,7 +55,7 @@ static void keep(struct gt_choices *choices, const struct gt_choice *choice)
 
 /* The count of valid candidates for the candidate's kernel; kernels beyond the array's size share
  * one count. */
-static int *valid_of(struct gt_choosing *choosing)
+static size_t place_of(const struct gt_choosing *choosing)
 {
     const struct gt_kernels *kernels = choosing->kernels;
     size_t i = 0;
@@ -62,7 +63,7 @@ static int *valid_of(struct gt_choosing *choosing)
     while (i < kernels->count && i < GT_CHOOSING_KERNELS - 1 &&
            kernels->kernel[i] != choosing->candidate.kernel)
         i++;
-    return &choosing->valid_each[i < GT_CHOOSING_KERNELS ? i : GT_CHOOSING_KERNELS - 1];
+    return i < GT_CHOOSING_KERNELS ? i : GT_CHOOSING_KERNELS - 1;
 }
 
 /* Whether it is compiled to the code of a near winner, whose registers did not spill. */
@@ -70,6 +71,23 @@ static bool is_known_code(const struct gt_choice *choice)
 {
     return choice->row && !choice->adapted &&
            strcmp(choice->row->signature, choice->kernel->signature) == 0;
+}
+
+/* Whether the candidate was judged before: neighbours of neighbours are met more than once.  One
+ * that was forgotten, as another has its place, is judged again. */
+static bool was_judged(struct gt_choosing *choosing)
+{
+    const struct gt_candidate *candidate = &choosing->candidate;
+    uint64_t mixed = (uint64_t)(uintptr_t)candidate->kernel;
+    uint64_t *place;
+
+    for (size_t i = 0; i < candidate->kernel->params; i++)
+        mixed = ((mixed ^ (uint64_t)candidate->point.value[i]) * 0x9e3779b97f4a7c15u) ^ mixed >> 29;
+    place = &choosing->judged[(mixed ^ mixed >> 32) % GT_CHOOSING_JUDGED];
+    if (*place == mixed)
+        return true;
+    *place = mixed;
+    return false;
 }
 
 void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row, bool adapted)
@@ -80,20 +98,23 @@ void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *
                                .adapted = adapted};
     const struct gt_choices *kept = choosing->choices;
     const double most =
-        kept->count < GT_CHOICES ? HUGE_VAL : ABANDONED * kept->choice[GT_CHOICES - 1].score;
+        ABANDONED * fmin(kept->count < GT_CHOICES ? HUGE_VAL : kept->choice[GT_CHOICES - 1].score,
+                         kept->count ? FAR * kept->choice[0].score : HUGE_VAL);
     struct gt_geometry geometry;
 
-    choosing->effort -= GT_EFFORT_ESTIMATE;
-    if (gt_candidate_geometry(&choosing->candidate, &geometry, NULL))
+    if (was_judged(choosing))
         return;
-    choice.us =
-        gt_ranking_us(choosing->ranking, &choosing->candidate, &geometry, most, &choice.shape);
+    choosing->effort -= GT_EFFORT_ESTIMATE;
+    if (gt_candidate_launches(&choosing->candidate, choosing->slots, &geometry, NULL))
+        return;
+    choice.us = gt_ranking_slots(choosing->ranking, &choosing->candidate, &geometry,
+                                 choosing->slots, most, &choice.shape);
     if (!(choice.us > 0) || !isfinite(choice.us))
         return;
     if (is_known_code(&choice))
         choice.us /= choice.shape.risk;
     choosing->valid++;
-    (*valid_of(choosing))++;
+    choosing->valid_each[place_of(choosing)]++;
     choice.score = choice.us;
     if (adapted)
         choice.score *= CHANGED;
@@ -107,7 +128,8 @@ static bool is_valid(struct gt_choosing *choosing)
     int failed;
 
     choosing->effort--;
-    return gt_candidate_valid(&choosing->candidate, &failed, NULL) == GT_OK && failed < 0;
+    return gt_candidate_valid(&choosing->candidate, &failed, NULL) == GT_OK && failed < 0 &&
+           gt_candidate_slots(&choosing->candidate, choosing->slots, NULL) == GT_OK;
 }
 
 /* Changes one parameter of a broken constraint, so that as few constraints as possible remain
@@ -119,7 +141,9 @@ static bool repair_one(struct gt_choosing *choosing, int *broken)
     struct gt_point best = start;
     const uint64_t params = gt_lookup_broken_params(candidate);
     const int before = *broken;
+    struct gt_breaks breaks;
 
+    gt_lookup_find_breaks(candidate, &breaks);
     for (size_t i = 0; i < candidate->kernel->params; i++) {
         const struct gt_param *param = &candidate->kernel->param[i];
 
@@ -131,7 +155,7 @@ static bool repair_one(struct gt_choosing *choosing, int *broken)
 
             candidate->point.value[i] = param->value[v];
             choosing->effort--;
-            now = gt_lookup_broken(candidate, *broken);
+            now = gt_lookup_broken_after(candidate, &breaks, i, *broken);
             if (now < *broken) {
                 *broken = now;
                 best = candidate->point;
@@ -166,28 +190,54 @@ static bool is_of_kind(const struct gt_prototype *prototype, const struct gt_pro
     return false;
 }
 
-/* Takes the i-th candidate, near winners before prototypes; false if there are no more or its
- * kernel does not serve the problem. */
-static bool take(struct gt_choosing *choosing, const struct gt_near_rows *near,
-                 const struct gt_kernels *kernels, size_t i, const struct gt_table_row **row)
-{
-    struct gt_candidate *candidate = &choosing->candidate;
-    const struct gt_prototype *prototype;
+/* What a look-up begins with: a winner of a near problem, or a prototype. */
+struct start {
+    const struct gt_kernel *kernel; /* serves the problem */
+    const struct gt_point *point;
+    const struct gt_table_row *row; /* whose winner it is; NULL: a prototype */
+    int broken;                     /* constraints, up to REPAIR_MOST + 1 */
+};
 
-    *row = NULL;
-    if (i < near->count) {
-        *row = near->row[i];
-        candidate->kernel = gt_lookup_kernel(kernels, (*row)->kernel);
+struct starts {
+    struct start start[GT_NEAR_MOST + GT_RANKING_PROTOTYPES];
+    size_t count;
+    struct gt_point won[GT_NEAR_MOST];
+};
+
+static void add_start(const struct gt_choosing *choosing, struct starts *starts,
+                      const struct gt_kernel *kernel, const struct gt_point *point,
+                      const struct gt_table_row *row)
+{
+    const struct gt_candidate *candidate = &choosing->candidate;
+
+    if (gt_kernel_serves(kernel, candidate->problem, candidate->device, NULL))
+        starts->start[starts->count++] = (struct start){kernel, point, row, 0};
+}
+
+/* Near winners come before prototypes. */
+static void find_starts(struct gt_choosing *choosing, const struct gt_near_rows *near,
+                        struct starts *starts)
+{
+    const struct gt_ranking *ranking = choosing->ranking;
+
+    starts->count = 0;
+    for (size_t i = 0; i < near->count; i++) {
+        const struct gt_kernel *kernel = gt_lookup_kernel(choosing->kernels, near->row[i]->kernel);
+
         choosing->effort--;
-        return candidate->kernel &&
-               gt_point_parse(&candidate->point, candidate->kernel, (*row)->point, NULL) == GT_OK &&
-               gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL);
+        if (kernel && gt_point_parse(&starts->won[i], kernel, near->row[i]->point, NULL) == GT_OK)
+            add_start(choosing, starts, kernel, &starts->won[i], near->row[i]);
     }
-    prototype = &choosing->ranking->prototype[i - near->count];
-    candidate->kernel = prototype->kernel;
-    candidate->point = prototype->point;
-    return is_of_kind(prototype, candidate->problem) &&
-           gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL);
+    for (size_t i = 0; i < ranking->prototypes; i++)
+        if (is_of_kind(&ranking->prototype[i], choosing->candidate.problem))
+            add_start(choosing, starts, ranking->prototype[i].kernel, &ranking->prototype[i].point,
+                      NULL);
+}
+
+static void take(struct gt_choosing *choosing, const struct start *start)
+{
+    choosing->candidate.kernel = start->kernel;
+    choosing->candidate.point = *start->point;
 }
 
 /* How many parts of k fill the GPU once with the tiles that the candidate has here; 0: it does not
@@ -229,7 +279,7 @@ static void judge_parts(struct gt_choosing *choosing, const struct gt_table_row 
                 continue;
             candidate->point.value[i] = param->value[v];
             choosing->effort--;
-            broken = gt_lookup_broken(candidate, PARTS_BROKEN + 1);
+            broken = gt_lookup_broken_slots(candidate, PARTS_BROKEN + 1, choosing->slots);
             if (!broken || (broken <= PARTS_BROKEN && repair(choosing)))
                 gt_choosing_judge(choosing, row, true);
             candidate->point = start;
@@ -238,33 +288,70 @@ static void judge_parts(struct gt_choosing *choosing, const struct gt_table_row 
 }
 
 /* Tries other numbers of parts of all that divide k. */
-static void judge_all_parts(struct gt_choosing *choosing, const struct gt_near_rows *near,
-                            size_t count)
+static void judge_all_parts(struct gt_choosing *choosing, const struct starts *starts)
 {
     const int kept = choosing->effort > PARTS_MOST ? choosing->effort - PARTS_MOST : 0;
-    const struct gt_table_row *row;
 
     choosing->effort -= kept;
-    for (size_t i = 0; i < count && choosing->effort > 0; i++)
-        if (take(choosing, near, choosing->kernels, i, &row))
-            judge_parts(choosing, row);
+    for (size_t i = 0; i < starts->count && choosing->effort > 0; i++) {
+        take(choosing, &starts->start[i]);
+        judge_parts(choosing, starts->start[i].row);
+    }
     choosing->effort += kept;
+}
+
+/* Judges those that are valid as they are. */
+static void judge_starts(struct gt_choosing *choosing, struct starts *starts)
+{
+    for (size_t i = 0; i < starts->count && choosing->effort > 0; i++) {
+        struct start *start = &starts->start[i];
+
+        take(choosing, start);
+        choosing->effort--;
+        start->broken =
+            gt_lookup_broken_slots(&choosing->candidate, REPAIR_MOST + 1, choosing->slots);
+        if (!start->broken)
+            gt_choosing_judge(choosing, start->row, false);
+    }
 }
 
 /* Repairs candidates until enough are valid, of every kernel and in all, beginning with those that
  * break the fewest constraints.  A kernel must not become the answer only because no point of a
  * better kernel happens to be valid as it is: few rows that are stored along m, for example, break
  * what most points require of vectors. */
-static void repair_some(struct gt_choosing *choosing, const struct gt_near_rows *near,
-                        const unsigned char *broken, size_t count)
+static void repair_some(struct gt_choosing *choosing, const struct starts *starts)
 {
-    const struct gt_table_row *row;
-
     for (int most = 1; most <= REPAIR_MOST; most++)
-        for (size_t i = 0; i < count && choosing->effort > 0; i++)
-            if (broken[i] == most && take(choosing, near, choosing->kernels, i, &row) &&
-                (choosing->valid < ENOUGH || *valid_of(choosing) < ENOUGH_EACH) && repair(choosing))
-                gt_choosing_judge(choosing, row, true);
+        for (size_t i = 0; i < starts->count && choosing->effort > 0; i++) {
+            const struct start *start = &starts->start[i];
+
+            if (start->broken != most)
+                continue;
+            take(choosing, start);
+            if ((choosing->valid < ENOUGH ||
+                 choosing->valid_each[place_of(choosing)] < ENOUGH_EACH) &&
+                repair(choosing))
+                gt_choosing_judge(choosing, start->row, true);
+        }
+}
+
+/* Drops what constraints allow and a launch would refuse.  A description whose constraints are
+ * complete has no such points. */
+static void drop_refused(struct gt_choosing *choosing)
+{
+    struct gt_choices *choices = choosing->choices;
+    size_t count = 0;
+
+    for (size_t i = 0; i < choices->count; i++) {
+        const struct gt_choice *choice = &choices->choice[i];
+        struct gt_geometry geometry;
+
+        choosing->candidate.kernel = choice->kernel;
+        choosing->candidate.point = choice->point;
+        if (gt_candidate_geometry(&choosing->candidate, &geometry, NULL) == GT_OK)
+            choices->choice[count++] = *choice;
+    }
+    choices->count = count;
 }
 
 bool gt_lookup_choose(const struct gt_kernels *kernels, const struct gt_ranking *ranking,
@@ -276,23 +363,16 @@ bool gt_lookup_choose(const struct gt_kernels *kernels, const struct gt_ranking 
                                    .choices = choices,
                                    .candidate = {.problem = problem, .device = device},
                                    .effort = GT_EFFORT_MOST - VARYING};
-    unsigned char broken[GT_NEAR_MOST + GT_RANKING_PROTOTYPES] = {0};
-    const size_t count = near->count + ranking->prototypes;
-    const struct gt_table_row *row;
+    struct starts starts;
 
     *choices = (struct gt_choices){.count = 0};
-    for (size_t i = 0; i < count && choosing.effort > 0; i++) {
-        if (!take(&choosing, near, kernels, i, &row))
-            continue;
-        choosing.effort--;
-        broken[i] = (unsigned char)gt_lookup_broken(&choosing.candidate, REPAIR_MOST + 1);
-        if (!broken[i])
-            gt_choosing_judge(&choosing, row, false);
-    }
-    repair_some(&choosing, near, broken, count);
-    judge_all_parts(&choosing, near, count);
+    find_starts(&choosing, near, &starts);
+    judge_starts(&choosing, &starts);
+    repair_some(&choosing, &starts);
+    judge_all_parts(&choosing, &starts);
     choosing.effort += VARYING;
     gt_choosing_vary(&choosing);
+    drop_refused(&choosing);
     choices->effort = GT_EFFORT_MOST - choosing.effort;
     return choices->count;
 }

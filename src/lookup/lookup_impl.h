@@ -149,7 +149,7 @@ struct gt_choice {
     double score; /* what is compared: us; more for a point never measured, less for one that won */
     struct gt_prediction shape; /* the model's, which says how the problem is divided */
     bool adapted;               /* it was changed for this problem */
-    bool varied;                /* its neighbours were thought of, too */
+    int varied; /* 1: its neighbours were thought of, too; 2: those that need a repair as well */
 };
 
 #define GT_CHOICES 12 /* kept */
@@ -164,7 +164,7 @@ struct gt_choices {
 
 /* The work of a choice, in checks of constraints; an estimate counts for several.  The last step of
  * each part may go over it by GT_EFFORT_ESTIMATE. */
-#define GT_EFFORT_MOST     2600
+#define GT_EFFORT_MOST     3800
 #define GT_EFFORT_ESTIMATE 6
 
 /* Chooses by a ranking of the device's arch; false: nothing is valid. */
@@ -184,6 +184,26 @@ int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *re
 /* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
  * broken. */
 int gt_lookup_broken(const struct gt_candidate *candidate, int most);
+
+/* The same; slots: filled. */
+int gt_lookup_broken_slots(const struct gt_candidate *candidate, int most,
+                           int64_t slots[GT_MAX_SLOTS]);
+
+#define GT_BREAKS_MOST 128 /* constraints of a kernel */
+
+/* Which constraints a candidate breaks, for what is asked of its neighbours. */
+struct gt_breaks {
+    bool known; /* false: a derived value cannot be computed, or there are too many */
+    bool broken[GT_BREAKS_MOST];
+    int64_t slots[GT_MAX_SLOTS];
+};
+
+void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_breaks *breaks);
+
+/* What gt_lookup_broken is once the parameter of that index has another value: a tenth of the work.
+ */
+int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt_breaks *before,
+                           size_t changed, int most);
 
 /* The parameters behind the first constraint that the point breaks; all of them where a derived
  * value cannot be computed; 0: it breaks none. */

@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #define GT_REPAIR_ROUNDS 12   /* changes before a repair is given up */
 #define GT_REPAIR_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
@@ -36,14 +37,61 @@ double gt_lookup_predict(const struct gt_candidate *candidate, const struct gt_g
     return us;
 }
 
-int gt_lookup_broken(const struct gt_candidate *candidate, int most)
+int gt_lookup_broken_slots(const struct gt_candidate *candidate, int most,
+                           int64_t slots[GT_MAX_SLOTS])
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    int64_t slots[GT_MAX_SLOTS], holds;
+    int64_t holds;
     int broken = gt_candidate_slots(candidate, slots, NULL) != GT_OK;
 
     for (size_t i = 0; i < kernel->constraints && broken < most; i++)
         broken += gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) != GT_OK || !holds;
+    return broken;
+}
+
+int gt_lookup_broken(const struct gt_candidate *candidate, int most)
+{
+    int64_t slots[GT_MAX_SLOTS];
+
+    return gt_lookup_broken_slots(candidate, most, slots);
+}
+
+void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_breaks *breaks)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+
+    breaks->known = kernel->constraints <= GT_BREAKS_MOST &&
+                    gt_candidate_slots(candidate, breaks->slots, NULL) == GT_OK;
+    for (size_t i = 0; i < kernel->constraints && breaks->known; i++) {
+        int64_t holds;
+
+        breaks->broken[i] =
+            gt_expr_eval(kernel->constraint[i].expr, breaks->slots, &holds, NULL) != GT_OK ||
+            !holds;
+    }
+}
+
+int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt_breaks *before,
+                           size_t changed, int most)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    const size_t first = kernel->first_param + kernel->params;
+    const uint64_t bit = (uint64_t)1 << changed;
+    int64_t slots[GT_MAX_SLOTS], holds;
+    int broken = 0;
+
+    if (!before->known)
+        return gt_lookup_broken(candidate, most);
+    memcpy(slots, before->slots, kernel->names.count * sizeof(*slots));
+    slots[kernel->first_param + changed] = candidate->point.value[changed];
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        if (kernel->derived[i].depends & bit &&
+            gt_expr_eval(kernel->derived[i].expr, slots, &slots[first + i], NULL))
+            return gt_lookup_broken(candidate, most);
+    for (size_t i = 0; i < kernel->constraints && broken < most; i++)
+        broken += kernel->constraint[i].depends & bit
+                      ? gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) || !holds
+                      : before->broken[i];
     return broken;
 }
 

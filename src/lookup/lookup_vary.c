@@ -2,6 +2,10 @@
  * best choice that was not yet varied is the next one whose neighbours are judged.  See
  * lookup_choosing.h.
  *
+ * First come the neighbours that are valid as they are: a choice has ten of them and half a hundred
+ * checks find them.  Those that need a repair cost twenty times as many checks, so they wait until
+ * every choice within reach has been varied.
+ *
  * A tile that exactly fills the last wave often differs from a known one in two or more parameters:
  * one size is larger and another one smaller, or the number of warps changes with the tile.  So a
  * neighbour that breaks a constraint is repaired by one more parameter of that constraint, and a
@@ -30,14 +34,16 @@ static void repair_by_another(struct gt_choosing *choosing, const struct gt_choi
             candidate->point.value[i] = param->value[v];
             choosing->effort--;
             if (param->value[v] != start->point.value[i] &&
-                gt_candidate_still_valid(candidate, changed | bit, before, &unused))
+                gt_candidate_still_valid(candidate, changed | bit, before, choosing->slots,
+                                         &unused))
                 gt_choosing_judge(choosing, start->row, true);
         }
         candidate->point.value[i] = start->point.value[i];
     }
 }
 
-static void vary_one(struct gt_choosing *choosing, const struct gt_choice *start)
+/* repairs: only changes that need one; else only those that need none. */
+static void vary_one(struct gt_choosing *choosing, const struct gt_choice *start, bool repairs)
 {
     struct gt_candidate *candidate = &choosing->candidate;
     const struct gt_kernel *kernel = start->kernel;
@@ -58,30 +64,38 @@ static void vary_one(struct gt_choosing *choosing, const struct gt_choice *start
             choosing->effort--;
             if (param->value[v] == start->point.value[i])
                 continue;
-            if (gt_candidate_still_valid(candidate, bit, before, &broken))
-                gt_choosing_judge(choosing, start->row, true);
-            else
+            if (gt_candidate_still_valid(candidate, bit, before, choosing->slots, &broken)) {
+                if (!repairs)
+                    gt_choosing_judge(choosing, start->row, true);
+            } else if (repairs) {
                 repair_by_another(choosing, start, bit, broken, before);
+            }
         }
         candidate->point.value[i] = start->point.value[i];
     }
 }
 
+/* The best choice within reach that was not yet varied so far; NULL: there is none. */
+static struct gt_choice *next(struct gt_choices *choices, int varied)
+{
+    for (size_t i = 0;
+         i < choices->count && choices->choice[i].score <= REACH * choices->choice[0].score; i++)
+        if (choices->choice[i].varied < varied)
+            return &choices->choice[i];
+    return NULL;
+}
+
 void gt_choosing_vary(struct gt_choosing *choosing)
 {
-    struct gt_choices *choices = choosing->choices;
-    size_t i = 0;
+    while (choosing->effort > 0) {
+        struct gt_choice *choice = NULL, start;
 
-    while (i < choices->count && choosing->effort > 0 &&
-           choices->choice[i].score <= REACH * choices->choice[0].score) {
-        const struct gt_choice start = choices->choice[i];
-
-        if (start.varied) {
-            i++;
-            continue;
-        }
-        choices->choice[i].varied = true;
-        vary_one(choosing, &start);
-        i = 0;
+        for (int varied = 1; varied <= 2 && !choice; varied++)
+            choice = next(choosing->choices, varied);
+        if (!choice)
+            return;
+        start = *choice;
+        choice->varied++;
+        vary_one(choosing, &start, start.varied);
     }
 }

@@ -16,7 +16,7 @@
 
 /* What a tree may ask of a candidate beside its slots (facts, parameters, derived values). */
 #define GT_RANKING_TERMS(X)                                               \
-    X(us)            /* of the model */                                   \
+    X(us)            /* of the model, without the risk */                 \
     X(compute_share) /* parts of it */                                    \
     X(l2_share)                                                           \
     X(memory_share)                                                       \
@@ -132,10 +132,15 @@ size_t gt_ranking_trees(const struct gt_ranking *ranking, const struct gt_kernel
                         struct gt_ranking_node *node);
 
 /* Microseconds to expect: the model's, corrected; 0: it has no answer.  Where half of the trees
- * come to more than `most` (HUGE_VAL: no limit), the others are not asked.  *prediction: the
- * model's. */
+ * come to more than `most` (HUGE_VAL: no limit), or the first of them to clearly more, the others
+ * are not asked.  *prediction: the model's. */
 double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
                      const struct gt_geometry *geometry, double most,
                      struct gt_prediction *prediction);
+
+/* The same with the candidate's slots, which the caller has (gt_candidate_slots). */
+double gt_ranking_slots(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
+                        const struct gt_geometry *geometry, const int64_t *slots, double most,
+                        struct gt_prediction *prediction);
 
 #endif

@@ -6,6 +6,7 @@
 #include "problem/problem.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 
 void gt_ranking_end_tree(struct gt_ranking_node *tree, size_t nodes)
@@ -87,45 +88,55 @@ const char *gt_ranking_column_name(const struct gt_kernel *kernel, size_t column
     return column < kernel->names.count ? kernel->names.name[column] : NULL;
 }
 
-bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
-                        float *column, struct gt_prediction *prediction)
+/* Fills the terms.  False: no estimate. */
+static bool fill_terms(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                       const int64_t *slots, float *term, struct gt_prediction *prediction)
 {
     const struct gt_problem *p = candidate->problem;
     const struct gt_launch_geometry *last;
-    int64_t slots[GT_MAX_SLOTS];
     struct gt_prediction was;
     double tiles, outputs = (double)p->m * (double)p->n * (double)p->batch;
 
-    if (!geometry->launches || gt_candidate_slots(candidate, slots, NULL) ||
-        gt_predict_slots(candidate, geometry, slots, 0, 0, &was, NULL) || !isfinite(was.us) ||
-        was.us <= 0)
+    if (!geometry->launches || gt_predict_slots(candidate, geometry, slots, 0, 0, &was, NULL) ||
+        !isfinite(was.us) || was.us <= 0)
         return false;
     last = &geometry->launch[geometry->launches - 1];
     tiles = was.waves * was.blocks_sm * candidate->device->sms / was.splits;
-    column[GT_TERM_us] = (float)was.us;
-    column[GT_TERM_compute_share] = (float)(was.compute_us / was.us);
-    column[GT_TERM_l2_share] = (float)(was.l2_us / was.us);
-    column[GT_TERM_memory_share] = (float)(was.memory_us / was.us);
-    column[GT_TERM_prepare_share] = (float)(was.prepare_us / was.us);
-    column[GT_TERM_reduction_share] = (float)(was.reduction_us / was.us);
-    column[GT_TERM_launch_share] = (float)(was.launch_us / was.us);
-    column[GT_TERM_blocks_sm] = (float)was.blocks_sm;
-    column[GT_TERM_waves] = (float)was.waves;
-    column[GT_TERM_wave_share] = (float)(was.waves / ceil(fmax(was.waves, 1e-9)));
-    column[GT_TERM_rounds] = (float)was.rounds;
-    column[GT_TERM_round_share] = (float)(was.rounds / ceil(fmax(was.rounds, 1e-9)));
-    column[GT_TERM_round_ratio] = (float)(ceil(was.rounds) / ceil(fmax(was.waves, 1e-9)));
-    column[GT_TERM_cluster] = (float)was.cluster;
-    column[GT_TERM_tile_m] = (float)was.tile_m;
-    column[GT_TERM_tile_n] = (float)was.tile_n;
-    column[GT_TERM_k_steps] = (float)((double)p->k / (was.splits * was.tile_k));
-    column[GT_TERM_edge_share] = (float)(outputs / fmax(tiles * was.tile_m * was.tile_n, 1));
-    column[GT_TERM_launches] = (float)geometry->launches;
-    column[GT_TERM_threads] = (float)(last->block[0] * last->block[1] * last->block[2]);
-    column[GT_TERM_shared_bytes] = (float)last->shared_bytes;
+    term[GT_TERM_us] = (float)(was.us / was.risk);
+    term[GT_TERM_compute_share] = (float)(was.compute_us / was.us);
+    term[GT_TERM_l2_share] = (float)(was.l2_us / was.us);
+    term[GT_TERM_memory_share] = (float)(was.memory_us / was.us);
+    term[GT_TERM_prepare_share] = (float)(was.prepare_us / was.us);
+    term[GT_TERM_reduction_share] = (float)(was.reduction_us / was.us);
+    term[GT_TERM_launch_share] = (float)(was.launch_us / was.us);
+    term[GT_TERM_blocks_sm] = (float)was.blocks_sm;
+    term[GT_TERM_waves] = (float)was.waves;
+    term[GT_TERM_wave_share] = (float)(was.waves / ceil(fmax(was.waves, 1e-9)));
+    term[GT_TERM_rounds] = (float)was.rounds;
+    term[GT_TERM_round_share] = (float)(was.rounds / ceil(fmax(was.rounds, 1e-9)));
+    term[GT_TERM_round_ratio] = (float)(ceil(was.rounds) / ceil(fmax(was.waves, 1e-9)));
+    term[GT_TERM_cluster] = (float)was.cluster;
+    term[GT_TERM_tile_m] = (float)was.tile_m;
+    term[GT_TERM_tile_n] = (float)was.tile_n;
+    term[GT_TERM_k_steps] = (float)((double)p->k / (was.splits * was.tile_k));
+    term[GT_TERM_edge_share] = (float)(outputs / fmax(tiles * was.tile_m * was.tile_n, 1));
+    term[GT_TERM_launches] = (float)geometry->launches;
+    term[GT_TERM_threads] = (float)(last->block[0] * last->block[1] * last->block[2]);
+    term[GT_TERM_shared_bytes] = (float)last->shared_bytes;
+    *prediction = was;
+    return true;
+}
+
+bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
+                        float *column, struct gt_prediction *prediction)
+{
+    int64_t slots[GT_MAX_SLOTS];
+
+    if (gt_candidate_slots(candidate, slots, NULL) ||
+        !fill_terms(candidate, geometry, slots, column, prediction))
+        return false;
     for (size_t i = 0; i < candidate->kernel->names.count; i++)
         column[GT_TERM_COUNT + i] = (float)slots[i];
-    *prediction = was;
     return true;
 }
 
@@ -140,64 +151,65 @@ void gt_ranking_kind_name(size_t kind, char name[32])
              gt_accuracy_name((enum gt_accuracy)(kind % 4)));
 }
 
-#define AT_ONCE 8
-
-/* The values of the trees from the first to before the second, together.  Each step down a tree
- * waits for the one before it; those down different trees do not, so AT_ONCE trees are walked
- * together. asked[0] is asked by leaves, which stay where they are, and column c is asked[1 + c].
- */
-static double sum_of(const struct gt_ranking_model *model, size_t from, size_t to,
-                     const float *asked)
+/* The sum of the model's trees, or of the first of them where these say that it is far too slow:
+ * the first trees have most of what all say. */
+static double sum_in_stages(const struct gt_ranking_model *model, const float *asked, double us,
+                            double most)
 {
+    static const struct {
+        size_t trees; /* asked so far, at most half of all */
+        double times; /* `most` that they say of one that is dropped */
+    } stage[] = {{0, 1.5}, {16, 1.15}, {48, 1.05}, {SIZE_MAX, 1}};
+    const size_t half = model->trees / 2;
     double sum = 0;
+    size_t done = 0;
 
-    for (; from < to; from += AT_ONCE) {
-        const struct gt_ranking_node *at[AT_ONCE];
-        const size_t trees = to - from < AT_ONCE ? to - from : AT_ONCE;
-        unsigned walking;
+    for (size_t i = 0; i < sizeof(stage) / sizeof(stage[0]); i++) {
+        const size_t to = stage[i].trees < half ? stage[i].trees : half;
 
-        for (size_t i = 0; i < AT_ONCE; i++)
-            at[i] = model->node + model->tree[from + (i < trees ? i : 0)];
-        do {
-            walking = 0;
-            for (size_t i = 0; i < AT_ONCE; i++) {
-                const struct gt_ranking_node *node = at[i];
-                const unsigned inner = node->column >= 0;
-                const unsigned right = !(asked[1 + node->column] < node->value);
-
-                at[i] = node + inner * (1 + right * (node->right - 1u));
-                walking |= inner;
-            }
-        } while (walking);
-        for (size_t i = 0; i < trees; i++)
-            sum += (double)at[i]->value;
+        sum += gt_ranking_sum_of(model, done, to, asked);
+        done = to;
+        if (us * exp(sum) > stage[i].times * most)
+            return sum;
     }
-    return sum;
+    return sum + gt_ranking_sum_of(model, half, model->trees, asked);
+}
+
+double gt_ranking_slots(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
+                        const struct gt_geometry *geometry, const int64_t *slots, double most,
+                        struct gt_prediction *prediction)
+{
+    float term[GT_TERM_COUNT], asked[GT_RANKING_COLUMNS];
+
+    if (!fill_terms(candidate, geometry, slots, term, prediction))
+        return 0;
+    if (ranking->cc != candidate->device->cc)
+        return prediction->us;
+    for (size_t i = 0; i < ranking->models; i++) {
+        const struct gt_ranking_model *model = &ranking->model[i];
+
+        if (model->kernel != candidate->kernel)
+            continue;
+        for (size_t c = 0; c < model->columns; c++) {
+            const short source = model->source[c];
+
+            if (source < GT_TERM_COUNT)
+                asked[c] = source < 0 ? 0 : term[source];
+            else
+                asked[c] = (float)slots[source - GT_TERM_COUNT];
+        }
+        return prediction->us * exp(sum_in_stages(model, asked, prediction->us, most));
+    }
+    return prediction->us;
 }
 
 double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
                      const struct gt_geometry *geometry, double most,
                      struct gt_prediction *prediction)
 {
-    float column[GT_RANKING_COLUMNS], asked[1 + GT_RANKING_COLUMNS];
+    int64_t slots[GT_MAX_SLOTS];
 
-    if (!gt_ranking_columns(candidate, geometry, column, prediction))
+    if (gt_candidate_slots(candidate, slots, NULL))
         return 0;
-    if (ranking->cc != candidate->device->cc)
-        return prediction->us;
-    for (size_t i = 0; i < ranking->models; i++) {
-        const struct gt_ranking_model *model = &ranking->model[i];
-        double sum;
-
-        if (model->kernel != candidate->kernel)
-            continue;
-        asked[0] = 0;
-        for (size_t c = 0; c < model->columns; c++)
-            asked[1 + c] = model->source[c] < 0 ? 0 : column[model->source[c]];
-        sum = sum_of(model, 0, model->trees / 2, asked);
-        if (prediction->us * exp(sum) < most)
-            sum += sum_of(model, model->trees / 2, model->trees, asked);
-        return prediction->us * exp(sum);
-    }
-    return prediction->us;
+    return gt_ranking_slots(ranking, candidate, geometry, slots, most, prediction);
 }

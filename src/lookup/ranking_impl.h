@@ -1,9 +1,19 @@
-/* ranking_impl.h - between ranking_read.c, which fills models, and ranking_ask.c, which asks them.
- */
+/* ranking_impl.h - between ranking_read.c, which fills models, ranking_trees.c, which walks their
+ * trees, and ranking_ask.c, which asks them. */
 #ifndef GT_RANKING_IMPL_H
 #define GT_RANKING_IMPL_H
 
 #include "lookup/ranking.h"
+
+#define GT_RANKING_DEPTH 5 /* of a tree, at most */
+#define GT_RANKING_INNER ((1u << GT_RANKING_DEPTH) - 1)
+
+/* A tree that is walked without asking where it ends: below step i come 2 i + 1 and 2 i + 2, and
+ * below a leaf of the file all have its value. */
+struct gt_ranking_steps {
+    float below[GT_RANKING_INNER], leaf[GT_RANKING_INNER + 1];
+    unsigned char column[GT_RANKING_INNER];
+};
 
 /* The trees of one kernel.  Their columns are those of the file. */
 struct gt_ranking_model {
@@ -12,8 +22,13 @@ struct gt_ranking_model {
     size_t columns;
     struct gt_ranking_node *node;
     size_t nodes, capacity;
-    unsigned short *tree; /* the first node of each */
-    size_t trees, tree_capacity;
+    struct gt_ranking_steps *steps; /* of each tree */
+    size_t trees, steps_capacity;
 };
+
+/* The values of the trees from the first to before the second, together; asked: by the model's
+ * columns. */
+double gt_ranking_sum_of(const struct gt_ranking_model *model, size_t from, size_t to,
+                         const float *asked);
 
 #endif

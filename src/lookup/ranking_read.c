@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH 16    /* of a tree */
 #define MAX_NODES 60000 /* of all trees of a kernel: a distance between nodes has 16 bits */
 
 /* The state of reading the file. */
@@ -244,40 +243,57 @@ static bool parse_node(const char *word, size_t columns, struct gt_ranking_node 
     return true;
 }
 
+/* Below the step all leaves have the value. */
+static void fill_leaves(struct gt_ranking_steps *steps, size_t step, float value)
+{
+    size_t count = 1;
+
+    for (; step < GT_RANKING_INNER; step = 2 * step + 1)
+        count *= 2;
+    while (count--)
+        steps->leaf[step - GT_RANKING_INNER + count] = value;
+}
+
 /* Reads a tree, whose nodes come in preorder.  open[]: the inner nodes above that still lack their
- * right subtree. */
+ * right subtree, and their steps. */
 static int read_tree(struct reading *reading, char *rest, struct gt_err *err)
 {
     struct gt_ranking *ranking = reading->ranking;
     struct gt_ranking_model *model = ranking->models ? &ranking->model[ranking->models - 1] : NULL;
     const size_t first = model ? model->nodes : 0;
-    size_t open[MAX_DEPTH], depth = 0;
+    size_t open[GT_RANKING_DEPTH], step[GT_RANKING_DEPTH], at = 0, depth = 0;
+    struct gt_ranking_steps *steps;
     const char *word;
     bool done = false;
 
     if (!model || model->kernel != reading->kernel)
         return fail(reading, "a tree comes after the columns of its kernel", err);
-    if (GT_ARRAY_RESERVE(&model->tree, model->trees + 1, &model->tree_capacity, err))
+    if (GT_ARRAY_RESERVE(&model->steps, model->trees + 1, &model->steps_capacity, err))
         return GT_ENOMEM;
-    model->tree[model->trees++] = (unsigned short)first;
+    steps = memset(&model->steps[model->trees++], 0, sizeof(*steps));
     while ((word = next_word(&rest))) {
         struct gt_ranking_node node;
 
         if (done || !parse_node(word, model->columns, &node))
             return fail(reading, "a tree is made of =VALUE and COLUMN<VALUE, one root in all", err);
-        if (model->nodes == MAX_NODES || (node.column >= 0 && depth == MAX_DEPTH))
+        if (model->nodes == MAX_NODES || (node.column >= 0 && at >= GT_RANKING_INNER))
             return fail(reading, "too many nodes, or too deep a tree", err);
         if (GT_ARRAY_RESERVE(&model->node, model->nodes + 1, &model->capacity, err))
             return GT_ENOMEM;
         model->node[model->nodes++] = node;
         if (node.column >= 0) {
-            open[depth++] = model->nodes - 1;
-        } else if (depth) {
-            const size_t above = open[--depth];
-
-            model->node[above].right = (unsigned short)(model->nodes - above);
-        } else {
-            done = true;
+            steps->column[at] = (unsigned char)node.column;
+            steps->below[at] = node.value;
+            open[depth] = model->nodes - 1;
+            step[depth++] = at;
+            at = 2 * at + 1;
+            continue;
+        }
+        fill_leaves(steps, at, node.value);
+        done = !depth;
+        if (depth--) {
+            model->node[open[depth]].right = (unsigned short)(model->nodes - open[depth]);
+            at = 2 * step[depth] + 2;
         }
     }
     if (!done)
@@ -368,7 +384,7 @@ void gt_ranking_release(struct gt_ranking *ranking)
 {
     for (size_t i = 0; i < ranking->models; i++) {
         free(ranking->model[i].node);
-        free(ranking->model[i].tree);
+        free(ranking->model[i].steps);
     }
     free(ranking->model);
     free(ranking->prototype);

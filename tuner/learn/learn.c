@@ -183,11 +183,15 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
     if (gt_candidate_geometry(candidate, &geometry, NULL) ||
         !gt_ranking_columns(candidate, &geometry, column, &prediction))
         return GT_OK;
+    row.avoided = us <= 0;
     row.model_us = row.base_us = prediction.us;
     if (learning->base)
         row.base_us = gt_ranking_us(learning->base, candidate, &geometry, HUGE_VAL, &prediction);
+    if (!row.avoided) { /* it is known not to spill */
+        row.model_us /= prediction.risk;
+        row.base_us /= prediction.risk;
+    }
     share = fmin((double)column[GT_TERM_compute_share], 1);
-    row.avoided = us <= 0;
     row.us = us = row.avoided ? GT_LEARN_AVOIDED * row.base_us
                               : us * (1 - CLOCK_COUNTS * share * share * (1 - clock));
     row.kernel = index_of(learning, candidate->kernel);

@@ -185,6 +185,20 @@ static void test_no_depth(void **state)
     }
 }
 
+/* What a model asks of a geometry is the same from slots that are known. */
+static void check_launches(const struct gt_candidate *candidate, const int64_t *slots)
+{
+    struct gt_geometry whole, part;
+
+    if (gt_candidate_geometry(candidate, &whole, NULL))
+        return;
+    assert_int_equal(gt_candidate_launches(candidate, slots, &part, NULL), GT_OK);
+    assert_int_equal(part.launches, whole.launches);
+    assert_memory_equal(part.launch, whole.launch, sizeof(part.launch));
+    assert_int_equal(part.workspace_bytes, whole.workspace_bytes);
+    assert_int_equal(part.max_registers, whole.max_registers);
+}
+
 /* Changes the parameters i and j to every pair of their values: what only looks at what depends on
  * them says the same as the whole check.  Returns how many of the points are valid. */
 static size_t check_pair(const struct gt_candidate *start, const int64_t *before, size_t i,
@@ -198,17 +212,25 @@ static size_t check_pair(const struct gt_candidate *start, const int64_t *before
 
     for (size_t v = 0; v < first->count; v++)
         for (size_t w = 0; w < second->count; w++) {
+            int64_t now[GT_MAX_SLOTS];
             uint64_t broken;
             bool whole, part;
             int failed;
 
             other.point.value[i] = first->value[v];
             other.point.value[j] = second->value[w];
-            part = gt_candidate_still_valid(&other, changed, before, &broken);
+            part = gt_candidate_still_valid(&other, changed, before, now, &broken);
             whole = gt_candidate_valid(&other, &failed, NULL) == GT_OK && failed < 0;
             if (part != whole || part == (broken != 0))
                 fail_msg("%s: %s=%lld %s=%lld", kernel->name, first->name,
                          (long long)first->value[v], second->name, (long long)second->value[w]);
+            if (whole) {
+                int64_t slots[GT_MAX_SLOTS];
+
+                assert_int_equal(gt_candidate_slots(&other, slots, NULL), GT_OK);
+                assert_memory_equal(now, slots, kernel->names.count * sizeof(*slots));
+                check_launches(&other, now);
+            }
             valid += whole;
         }
     return valid;

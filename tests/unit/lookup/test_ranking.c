@@ -89,6 +89,29 @@ static void test_what_a_file_says(void **state)
     gt_kernels_release(&kernels);
 }
 
+/* Trees are walked together, and each is filled up to the same depth. */
+static void test_many_trees(void **state)
+{
+    struct world *w = *state;
+    struct gt_strbuf body = GT_STRBUF_INIT;
+    struct gt_kernels kernels = {0};
+    struct gt_ranking ranking;
+    const struct gt_kernel *k;
+
+    OK(w, gt_kernels_load(&kernels, w->folder, NULL, NULL, &w->err));
+    k = gt_kernels_find(&kernels, "k", &w->err);
+    gt_strbuf_add(&body, "arch 90\nkernel k\ncolumns BM M\n");
+    for (int i = 0; i < 21; i++)
+        gt_strbuf_addf(&body, "tree 0<64 =%d 1<300 0<128 =0.0%d =3 =-0.125\n", 4 - i, 10 + i);
+    gt_strbuf_add(&body, "tree 0<16 =9 0<17 =9 0<18 =9 1<21 =9 0<300 =0.5 =9\n");
+    OK(w, parse(&ranking, &kernels, body.text, &w->err));
+    assert_true(fabs(log(factor_of(w, &ranking, k, "200x64x64", "BM=64,VEC=1")) - 0.92) < 1e-5);
+    assert_true(fabs(log(factor_of(w, &ranking, k, "300x64x64", "BM=64,VEC=1")) + 2.125) < 1e-5);
+    gt_ranking_release(&ranking);
+    gt_strbuf_release(&body);
+    gt_kernels_release(&kernels);
+}
+
 static void test_damaged_files(void **state)
 {
     static const struct {
@@ -114,9 +137,8 @@ static void test_damaged_files(void **state)
         {"arch 90\nkernel k\ncolumns us\ntree =1 =2\n", "one root"},
         {"arch 90\nkernel k\ncolumns us\ntree =inf\n", "a tree is"},
         {"arch 90\nkernel k\ncolumns us\ntree 0>2 =1 =2\n", "a tree is"},
-        {"arch 90\nkernel k\ncolumns us\ntree 0<1 0<1 0<1 0<1 0<1 0<1 0<1 0<1 0<1 0<1 0<1 0<1 0<1 "
-         "0<1 "
-         "0<1 0<1 0<1 =1\n",
+        {"arch 90\nkernel k\ncolumns us\ntree 0<1 0<1 0<1 0<1 0<1 0<1 =1\n", "too deep"},
+        {"arch 90\nkernel k\ncolumns us\ntree 0<1 =1 0<1 =1 0<1 =1 0<1 =1 0<1 =1 0<1 =1 =1\n",
          "too deep"},
         {"arch 90\nnonsense\n", "a line begins"},
         {"arch 90\n\n", "a line begins"},
@@ -399,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_what_a_file_says),
+        TEST(test_many_trees),
         TEST(test_damaged_files),
         TEST(test_failing_allocations),
         TEST(test_answers_follow_it),
