@@ -23,7 +23,8 @@ if python3 -c 'import sqlite3' 2>/dev/null; then # what was timed, and in no fin
     cp mine.db raced.db
     python3 -c 'import sqlite3; sqlite3.connect("raced.db").executescript("UPDATE trial SET stage = min(stage, 2); DELETE FROM meta")'
     "$TUNE" serve --db raced.db --wait --margin 0.001 --report report.txt -- $client >/dev/null
-    grep -q ' 0 served' report.txt && grep -q 'left: its winner was in no final' report.txt || cat report.txt
+    # Look-up may expect less of an untuned answer, and takes that one.
+    grep -q ' 0 served' report.txt && grep -Eq 'left: (its winner was in no final|not tuned)' report.txt || cat report.txt
 fi
 GEMMTUNE_LIBCUBLASLT=/nowhere "$TUNE" --shapes shapes.txt --kernels simt_thread1d --budget 6 --db bare.db -q >/dev/null 2>&1
 t serve --db bare.db --wait --report report.txt -- $client
