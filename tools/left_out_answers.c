@@ -9,8 +9,8 @@
  *     --from FILE     trials (*trials.gz) that are learned from and by which answers are judged
  *     --table FILE    winners that look-ups know
  *     --winners FILE  likewise, but for those of the problems that are left out
- *     --device NAME   trials of this device are judged, and look-ups are for it; standard: NVIDIA
- * H200
+ *     --device NAME   trials of this device are judged, and look-ups are for it; standard: that of
+ *                     an H200
  *     --data FOLDER   with templates, configs and the arch's profile; standard: .
  *     --keep FOLDER   what is learned for each tenth stays there, and is taken from there if it is
  *                     there: for trying other look-ups by the same rankings, which takes seconds

@@ -420,14 +420,10 @@ static void test_calibration_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_what_a_file_says),
-        TEST(test_many_trees),
-        TEST(test_damaged_files),
-        TEST(test_failing_allocations),
-        TEST(test_answers_follow_it),
-        cmocka_unit_test(test_shipped_rankings),
-        cmocka_unit_test(test_calibration),
-        cmocka_unit_test(test_calibration_left_out),
+        TEST(test_what_a_file_says),        TEST(test_many_trees),
+        TEST(test_damaged_files),           TEST(test_failing_allocations),
+        TEST(test_answers_follow_it),       cmocka_unit_test(test_shipped_rankings),
+        cmocka_unit_test(test_calibration), cmocka_unit_test(test_calibration_left_out),
     };
 
     return cmocka_run_group_tests_name("ranking", tests, NULL, NULL);
