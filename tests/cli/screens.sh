@@ -49,6 +49,6 @@ for width in 40 80; do
         sed -E 's/\r$//; s/.*\r\x1b\[K//; s/\x1b\[[0-9;]*m//g' said > screen
         awk -v width=$width -v command="${command%% *}" 'length > width { wide++ }
             END { print width, command, NR ? "" : "nothing printed", wide ? "too wide" : "" }' screen
-        [[ $command != --shape* ]] || sed -E 's/[0-9]+\.[0-9]+/N/g; s/ +N/ N/g' screen | head -n 3
+        [[ $command != --shape* ]] || sed -E 's/[0-9]+\.[0-9]+/N/g; s/ +N/ N/g; s/ simt(_naive)? N/ KERNEL N/' screen | head -n 3
     done
 done | sed 's/ *$//'
