@@ -53,16 +53,22 @@ static void keep(struct gt_choices *choices, const struct gt_choice *choice)
     kept[at] = *choice;
 }
 
-/* The count of valid candidates for the candidate's kernel; kernels beyond the array's size share
- * one count. */
-static size_t place_of(const struct gt_choosing *choosing)
+static size_t index_of(const struct gt_choosing *choosing)
 {
     const struct gt_kernels *kernels = choosing->kernels;
     size_t i = 0;
 
-    while (i < kernels->count && i < GT_CHOOSING_KERNELS - 1 &&
-           kernels->kernel[i] != choosing->candidate.kernel)
+    while (i < kernels->count && kernels->kernel[i] != choosing->candidate.kernel)
         i++;
+    return i;
+}
+
+/* Where valid candidates of the candidate's kernel are counted; kernels beyond the array's size
+ * share one count. */
+static size_t place_of(const struct gt_choosing *choosing)
+{
+    const size_t i = index_of(choosing);
+
     return i < GT_CHOOSING_KERNELS ? i : GT_CHOOSING_KERNELS - 1;
 }
 
@@ -74,11 +80,12 @@ static bool is_known_code(const struct gt_choice *choice)
 }
 
 /* Whether the candidate was judged before: neighbours of neighbours are met more than once.  One
- * that was forgotten, as another has its place, is judged again. */
+ * that was forgotten, as another has its place, is judged again, at the cost of effort: so the hash
+ * is of the kernel's number, not of its address, by which answers would differ from run to run. */
 static bool was_judged(struct gt_choosing *choosing)
 {
     const struct gt_candidate *candidate = &choosing->candidate;
-    uint64_t mixed = (uint64_t)(uintptr_t)candidate->kernel;
+    uint64_t mixed = index_of(choosing) + 1;
     uint64_t *place;
 
     for (size_t i = 0; i < candidate->kernel->params; i++)

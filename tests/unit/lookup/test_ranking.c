@@ -264,27 +264,29 @@ static void check_choice(const struct gt_choices *choices, size_t c,
                      memcmp(&choices->choice[i].shape, &choice->shape, sizeof(choice->shape)) == 0);
 }
 
+/* As programs have them. */
+static const char *const problem[] = {
+    "1x4096x4096:f32:nt",
+    "8x11008x4096:f32:nn",
+    "16x4096x4096:f32:nt:accuracy=f32",
+    "777x888x999:f32:nn",
+    "3000x3000x3000:bf16:nn",
+    "333x777x999:bf16:nn",
+    "48x50x174:f32:tt",
+    "346x40x96:f32:nn",
+    "4096x16x4096:bf16:nt",
+    "4096x4096x16:bf16:nn",
+    "3x3072x768:f32:nn:accuracy=f32",
+    "1777x1777x1777:f16:nn",
+    "5000x5000x5000:tf32:tn",
+    "384x384x384:f32:nn:batch=32",
+    "100x10000x1000:f16:nn",
+};
+
 /* A shipped ranking, on problems as programs have them: each gets a choice, the work of a choice
  * is bounded, and what is expected to be lost is that of problems left out. */
 static void check_shipped(const char *path)
 {
-    static const char *const problem[] = {
-        "1x4096x4096:f32:nt",
-        "8x11008x4096:f32:nn",
-        "16x4096x4096:f32:nt:accuracy=f32",
-        "777x888x999:f32:nn",
-        "3000x3000x3000:bf16:nn",
-        "333x777x999:bf16:nn",
-        "48x50x174:f32:tt",
-        "346x40x96:f32:nn",
-        "4096x16x4096:bf16:nt",
-        "4096x4096x16:bf16:nn",
-        "3x3072x768:f32:nn:accuracy=f32",
-        "1777x1777x1777:f16:nn",
-        "5000x5000x5000:tf32:tn",
-        "384x384x384:f32:nn:batch=32",
-        "100x10000x1000:f16:nn",
-    };
     struct gt_kernels kernels = {0};
     struct gt_ranking ranking = {0};
     struct gt_near_rows none = {.count = 0};
@@ -314,6 +316,56 @@ static void check_shipped(const char *path)
     }
     gt_ranking_release(&ranking);
     gt_kernels_release(&kernels);
+}
+
+struct choosing {
+    struct gt_kernels kernels;
+    struct gt_ranking ranking;
+    struct gt_device device;
+};
+
+static void load_choosing(struct choosing *choosing)
+{
+    struct gt_err err;
+
+    *choosing = (struct choosing){.ranking = {.cc = 0}};
+    if (gt_kernels_load(&choosing->kernels, ".", NULL, NULL, &err) ||
+        gt_ranking_load(&choosing->ranking, &choosing->kernels, "db/shipped/h200.ranking", &err) ||
+        gt_device_profile(&choosing->device, ".", 90, &err))
+        fail_msg("%s", err.msg);
+}
+
+/* Choices do not depend on where the kernels lie in memory, so every run answers alike. */
+static void test_every_run_alike(void **state)
+{
+    struct choosing at[2];
+    struct gt_near_rows none = {.count = 0};
+
+    (void)state;
+    load_choosing(&at[0]);
+    load_choosing(&at[1]);
+    for (size_t i = 0; i < sizeof(problem) / sizeof(problem[0]); i++) {
+        struct gt_choices choices[2];
+        struct gt_problem parsed;
+
+        assert_int_equal(gt_problem_parse(&parsed, problem[i], NULL), GT_OK);
+        for (int one = 0; one < 2; one++)
+            assert_true(gt_lookup_choose(&at[one].kernels, &at[one].ranking, &parsed,
+                                         &at[one].device, &none, &choices[one]));
+        assert_int_equal(choices[0].effort, choices[1].effort);
+        assert_int_equal(choices[0].count, choices[1].count);
+        for (size_t c = 0; c < choices[0].count; c++) {
+            const struct gt_choice *a = &choices[0].choice[c], *b = &choices[1].choice[c];
+
+            assert_string_equal(a->kernel->name, b->kernel->name);
+            assert_memory_equal(a->point.value, b->point.value,
+                                a->kernel->params * sizeof(a->point.value[0]));
+        }
+    }
+    for (int one = 0; one < 2; one++) {
+        gt_ranking_release(&at[one].ranking);
+        gt_kernels_release(&at[one].kernels);
+    }
 }
 
 static void test_shipped_rankings(void **state)
@@ -420,10 +472,15 @@ static void test_calibration_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_what_a_file_says),        TEST(test_many_trees),
-        TEST(test_damaged_files),           TEST(test_failing_allocations),
-        TEST(test_answers_follow_it),       cmocka_unit_test(test_shipped_rankings),
-        cmocka_unit_test(test_calibration), cmocka_unit_test(test_calibration_left_out),
+        TEST(test_what_a_file_says),
+        TEST(test_many_trees),
+        TEST(test_damaged_files),
+        TEST(test_failing_allocations),
+        TEST(test_answers_follow_it),
+        cmocka_unit_test(test_shipped_rankings),
+        cmocka_unit_test(test_every_run_alike),
+        cmocka_unit_test(test_calibration),
+        cmocka_unit_test(test_calibration_left_out),
     };
 
     return cmocka_run_group_tests_name("ranking", tests, NULL, NULL);
