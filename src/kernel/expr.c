@@ -167,6 +167,15 @@ bool gt_expr_uses(const struct gt_expr *expr, size_t slot)
     return slot < GT_MAX_SLOTS && (expr->uses[slot / 64] >> slot % 64 & 1);
 }
 
+bool gt_expr_uses_any(const struct gt_expr *expr, const uint64_t slots[GT_MAX_SLOTS / 64])
+{
+    uint64_t both = 0;
+
+    for (size_t i = 0; i < GT_MAX_SLOTS / 64; i++)
+        both |= expr->uses[i] & slots[i];
+    return both != 0;
+}
+
 const char *gt_expr_text(const struct gt_expr *expr)
 {
     return expr->text;
