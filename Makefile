@@ -62,6 +62,7 @@ LIB_SRC := \
 	src/kernel/expr.c \
 	src/kernel/expr_parse.c \
 	src/kernel/kernel.c \
+	src/kernel/kernel_change.c \
 	src/kernel/kernel_expand.c \
 	src/kernel/kernel_geometry.c \
 	src/kernel/kernel_json.c \
@@ -541,7 +542,7 @@ SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base
              kernel/kernel lookup/lookup_open lookup/lookup_explain lookup/lookup_tiers lookup/plan_measure lookup/plan_spills lookup/plan_time \
              lookup/ranking_read lookup/rankings lookup/snapshot lookup/lookup_fork lookup/table problem/problem_text lookup/predict) \
          $(basename $(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% $(BUILD)/src/cuda/c%, \
-             $(filter-out %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o %/kernel_maps.o,$(LIB_OBJ))))
+             $(filter-out %/kernel_change.o %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o %/kernel_maps.o,$(LIB_OBJ))))
 $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
 
 # What stays in the build tree may look into it (src/base/place.h); what leaves it may not.

@@ -1,7 +1,8 @@
 /* expr.c - vocabulary: runs the bytecode of expressions on a small stack machine.
  *
  * Enumerating a space evaluates tens of millions of expressions, so that evaluation allocates
- * nothing and a right-hand operand that is a slot or a constant is part of the instruction. */
+ * nothing, a right-hand operand that is a slot or a constant is part of the instruction, and the
+ * value on top of the stack is in a variable of its own, for a register. */
 #include "kernel/expr_impl.h"
 
 #include "base/err.h"
@@ -24,8 +25,8 @@ void gt_expr_free(struct gt_expr *expr)
 
 enum fault { FAULT_NONE, FAULT_OVERFLOW, FAULT_ZERO, FAULT_REST };
 
-/* a = a op b for the operators that divide; kept apart because they are rarer and longer. */
-static enum fault divide(enum gt_op op, int64_t *a, int64_t b)
+/* *value = a op b for the operators that divide: whatever is not done at once where b > 0. */
+static enum fault divide(enum gt_op op, int64_t a, int64_t b, int64_t *value)
 {
     int64_t quotient, rest;
 
@@ -33,18 +34,18 @@ static enum fault divide(enum gt_op op, int64_t *a, int64_t b)
         return FAULT_ZERO;
     if (b == -1) {
         if (op == GT_OP_MOD)
-            *a = 0;
-        else if (__builtin_sub_overflow((int64_t)0, *a, a))
+            *value = 0;
+        else if (__builtin_sub_overflow((int64_t)0, a, value))
             return FAULT_OVERFLOW;
         return FAULT_NONE;
     }
-    quotient = *a / b;
-    rest = *a % b;
+    quotient = a / b;
+    rest = a % b;
     if (op == GT_OP_XDIV && rest)
         return FAULT_REST;
     if (op == GT_OP_CDIV && rest && (rest < 0) == (b < 0))
         quotient++;
-    *a = op == GT_OP_MOD ? rest : quotient;
+    *value = op == GT_OP_MOD ? rest : quotient;
     return FAULT_NONE;
 }
 
@@ -60,10 +61,11 @@ static int eval_error(const struct gt_expr *expr, enum fault fault, struct gt_er
                       what[fault]);
 }
 
-/* The cases of one binary operator: its right-hand operand b, then what it does to *top. */
+/* The cases of one binary operator: its right-hand operand b, then what it does to a. */
 #define BINARY(name, action)           \
     case GT_OP_##name:                 \
-        b = *top--;                    \
+        b = a;                         \
+        a = *top--;                    \
         action break;                  \
     case GT_OP_##name##_SLOT:          \
         b = slots[code->arg];          \
@@ -72,82 +74,106 @@ static int eval_error(const struct gt_expr *expr, enum fault fault, struct gt_er
         b = expr->constant[code->arg]; \
         action break;
 
+/* Those of one that may overflow; `overflows` computes a. */
+#define CHECKED(name, overflows) \
+    BINARY(name, if (overflows) return eval_error(expr, FAULT_OVERFLOW, err);)
+
+/* Those of one that divides; `easy`: what it does to a is `quick`. */
+#define DIVIDING(name, easy, quick)                        \
+    BINARY(                                                \
+        name, if (easy) quick; else {                      \
+            fault = divide(GT_OP_##name, a, b, &quotient); \
+            if (fault)                                     \
+                return eval_error(expr, fault, err);       \
+            a = quotient;                                  \
+        })
+
 int gt_expr_eval(const struct gt_expr *expr, const int64_t *slots, int64_t *value,
                  struct gt_err *err)
 {
-    int64_t stack[GT_EXPR_STACK + 1], b;
-    int64_t *top = stack; /* stack[0] is never read: the first push writes stack[1] */
-    enum fault fault = FAULT_NONE;
+    int64_t stack[GT_EXPR_STACK + 1], quotient, b;
+    int64_t *top = stack; /* what is below the top, whose value is a */
+    int64_t a = 0;        /* the first push leaves it below, where it is never read */
+    enum fault fault;
 
-    for (const struct gt_code *code = expr->code;; code++) {
+    for (const struct gt_code *code = expr->code;; code++)
         switch ((enum gt_op)code->op) {
-            BINARY(ADD, if (__builtin_add_overflow(*top, b, top)) fault = FAULT_OVERFLOW;)
-            BINARY(SUB, if (__builtin_sub_overflow(*top, b, top)) fault = FAULT_OVERFLOW;)
-            BINARY(MUL, if (__builtin_mul_overflow(*top, b, top)) fault = FAULT_OVERFLOW;)
-            BINARY(DIV, fault = divide(GT_OP_DIV, top, b);)
-            BINARY(MOD, fault = divide(GT_OP_MOD, top, b);)
-            BINARY(XDIV, fault = divide(GT_OP_XDIV, top, b);)
-            BINARY(CDIV, fault = divide(GT_OP_CDIV, top, b);)
-            BINARY(MIN, *top = *top < b ? *top : b;)
-            BINARY(MAX, *top = *top > b ? *top : b;)
-            BINARY(LT, *top = *top < b;)
-            BINARY(LE, *top = *top <= b;)
-            BINARY(GT, *top = *top > b;)
-            BINARY(GE, *top = *top >= b;)
-            BINARY(EQ, *top = *top == b;)
-            BINARY(NE, *top = *top != b;)
+            CHECKED(ADD, __builtin_add_overflow(a, b, &a))
+            CHECKED(SUB, __builtin_sub_overflow(a, b, &a))
+            CHECKED(MUL, __builtin_mul_overflow(a, b, &a))
+            DIVIDING(DIV, b > 0, a /= b)
+            DIVIDING(MOD, b > 0, a %= b)
+            DIVIDING(XDIV, b > 0 && a % b == 0, a /= b)
+            DIVIDING(CDIV, b > 0, a = a / b + (a % b > 0))
+            BINARY(MIN, a = a < b ? a : b;)
+            BINARY(MAX, a = a > b ? a : b;)
+            BINARY(LT, a = a < b;)
+            BINARY(LE, a = a <= b;)
+            BINARY(GT, a = a > b;)
+            BINARY(GE, a = a >= b;)
+            BINARY(EQ, a = a == b;)
+            BINARY(NE, a = a != b;)
         case GT_OP_SLOT:
-            *++top = slots[code->arg];
+            *++top = a;
+            a = slots[code->arg];
             break;
         case GT_OP_CONSTANT:
-            *++top = expr->constant[code->arg];
+            *++top = a;
+            a = expr->constant[code->arg];
             break;
         case GT_OP_NEG:
-            if (__builtin_sub_overflow((int64_t)0, *top, top))
-                fault = FAULT_OVERFLOW;
+            if (__builtin_sub_overflow((int64_t)0, a, &a))
+                return eval_error(expr, FAULT_OVERFLOW, err);
             break;
         case GT_OP_NOT:
-            *top = !*top;
+            a = !a;
             break;
         case GT_OP_BOOL:
-            *top = !!*top;
+            a = !!a;
             break;
         case GT_OP_POW2:
-            *top = *top > 0 && !(*top & (*top - 1));
+            a = a > 0 && !(a & (a - 1));
             break;
         case GT_OP_AND:
-            if (*top)
-                top--;
+            if (a)
+                a = *top--;
             else
                 code = &expr->code[code->arg] - 1;
             break;
         case GT_OP_OR:
-            if (*top) {
-                *top = 1;
+            if (a) {
+                a = 1;
                 code = &expr->code[code->arg] - 1;
             } else {
-                top--;
+                a = *top--;
             }
             break;
         case GT_OP_ELSE:
-            if (!*top--)
+            if (!a)
                 code = &expr->code[code->arg] - 1;
+            a = *top--;
             break;
         case GT_OP_JUMP:
             code = &expr->code[code->arg] - 1;
             break;
         case GT_OP_END:
-            *value = *top;
+            *value = a;
             return GT_OK;
         }
-        if (fault)
-            return eval_error(expr, fault, err);
-    }
 }
 
 bool gt_expr_uses(const struct gt_expr *expr, size_t slot)
 {
     return slot < GT_MAX_SLOTS && (expr->uses[slot / 64] >> slot % 64 & 1);
+}
+
+bool gt_expr_uses_any(const struct gt_expr *expr, const uint64_t slots[GT_MAX_SLOTS / 64])
+{
+    uint64_t both = 0;
+
+    for (size_t i = 0; i < GT_MAX_SLOTS / 64; i++)
+        both |= expr->uses[i] & slots[i];
+    return both != 0;
 }
 
 const char *gt_expr_text(const struct gt_expr *expr)

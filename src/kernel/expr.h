@@ -41,6 +41,9 @@ int gt_expr_eval(const struct gt_expr *expr, const int64_t *slots, int64_t *valu
 /* Whether the value can depend on the slot. */
 bool gt_expr_uses(const struct gt_expr *expr, size_t slot);
 
+/* The same for a bit set of slots: on any of them. */
+bool gt_expr_uses_any(const struct gt_expr *expr, const uint64_t slots[GT_MAX_SLOTS / 64]);
+
 /* The text it was parsed from; belongs to the expression. */
 const char *gt_expr_text(const struct gt_expr *expr);
 

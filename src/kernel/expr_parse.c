@@ -67,6 +67,15 @@ static void emit_binary(struct parser *p, enum gt_op op)
     emit(p, op, 0, -1);
 }
 
+/* Makes any value but 0 a 1, unless it comes from an operator that leaves nothing else. */
+static void emit_bool(struct parser *p)
+{
+    const int last = p->codes && p->label < p->codes ? p->code[p->codes - 1].op : GT_OP_END;
+
+    if ((last < GT_OP_LT || last > GT_OP_NE_CONSTANT) && last != GT_OP_NOT && last != GT_OP_POW2)
+        emit(p, GT_OP_BOOL, 0, 0);
+}
+
 static void set_target(struct parser *p, size_t jump)
 {
     if (p->rc)
@@ -273,7 +282,7 @@ static void parse_and(struct parser *p)
         size_t jump = emit(p, GT_OP_AND, 0, -1);
 
         parse_level(p, LEVELS - 1);
-        emit(p, GT_OP_BOOL, 0, 0);
+        emit_bool(p);
         set_target(p, jump);
     }
 }
@@ -285,7 +294,7 @@ static void parse_or(struct parser *p)
         size_t jump = emit(p, GT_OP_OR, 0, -1);
 
         parse_and(p);
-        emit(p, GT_OP_BOOL, 0, 0);
+        emit_bool(p);
         set_target(p, jump);
     }
 }

@@ -145,6 +145,16 @@ uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr 
     return depends;
 }
 
+uint64_t gt_kernel_deriveds(const struct gt_kernel *kernel, const struct gt_expr *expr)
+{
+    uint64_t deriveds = 0;
+
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        if (gt_expr_uses(expr, kernel->first_param + kernel->params + i))
+            deriveds |= (uint64_t)1 << i | kernel->derived[i].derived;
+    return deriveds;
+}
+
 bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
                             uint64_t derived)
 {

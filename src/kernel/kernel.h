@@ -23,13 +23,15 @@ struct gt_param {
     bool launch;    /* false: a #define, part of the cubin; true: travels in gt_args.launch[] */
     int64_t *value; /* the values it may take, as listed */
     size_t count;
-    size_t standard; /* index of the default value */
+    size_t standard;  /* index of the default value */
+    uint64_t derived; /* bit i: derived[i] is computed from it */
 };
 
 struct gt_constraint {
     struct gt_expr *expr; /* the point is valid where this is not 0 */
     bool bet;             /* kind "bet": rules out what is thought slow, not what is wrong */
     uint64_t depends;     /* parameters it asks about, see gt_kernel_depends */
+    uint64_t derived;     /* derived values it asks about, see gt_kernel_deriveds */
     char *why;
 };
 
@@ -37,6 +39,7 @@ struct gt_derived {
     char *name, *doc; /* doc: NULL if not given */
     struct gt_expr *expr;
     uint64_t depends; /* parameters it is computed from, see gt_kernel_depends */
+    uint64_t derived; /* derived values it is computed from, see gt_kernel_deriveds */
 };
 
 /* One kernel launch of the list that makes up a candidate; all of them are timed as one. */
@@ -202,6 +205,9 @@ void gt_kernels_release(struct gt_kernels *kernels);
  * bit i for param[i]. */
 uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr *expr);
 
+/* The derived values that it depends on, directly or through others: bit i for derived[i]. */
+uint64_t gt_kernel_deriveds(const struct gt_kernel *kernel, const struct gt_expr *expr);
+
 /* NULL with a sentence that suggests a near name, if there is none of that name. */
 struct gt_kernel *gt_kernels_find(const struct gt_kernels *kernels, const char *name,
                                   struct gt_err *err);
@@ -253,14 +259,38 @@ int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct
 /* The same without the bets: the point may be thought slow. */
 int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
 
-/* Whether a candidate that was valid still is, after the parameters `changed` (bit i for param[i])
- * got other values.  before: its slots as they were (gt_candidate_slots); now: as they are, where
- * it is valid.  Only what depends on those parameters is computed, a tenth of the work of
- * gt_candidate_valid.  *broken: the parameters behind the first constraint that does not hold;
- * those changed, where a value cannot be computed; 0: the candidate is valid. */
+/* A candidate's slots on their way to what they are after some parameters got other values.  Only
+ * what asks for a value that differs is computed: a tenth of the work of gt_candidate_slots. */
+struct gt_change {
+    const struct gt_kernel *kernel;
+    const int64_t *before;              /* slots as they were (gt_candidate_slots) */
+    int64_t *now;                       /* as they are */
+    uint64_t stale;                     /* bit i: derived[i] is not computed anew yet */
+    uint64_t differ[GT_MAX_SLOTS / 64]; /* bit set of the slots whose value is another one */
+};
+void gt_change_begin(struct gt_change *change, const struct gt_candidate *candidate,
+                     uint64_t changed, const int64_t before[GT_MAX_SLOTS],
+                     int64_t now[GT_MAX_SLOTS]);
+
+/* Computes derived values of the bit set, with all that they are computed from; false: one of them
+ * cannot be computed. */
+bool gt_change_derive(struct gt_change *change, uint64_t derived);
+
+/* Whether the expression uses a value that differs. */
+bool gt_change_asked(const struct gt_change *change, const struct gt_expr *expr);
+
+/* Whether a candidate that was valid still is, after the parameters `changed` got other values.
+ * now: its slots, where it is.  The constraint of the index *likely is asked first, and *likely
+ * becomes the index of the one that does not hold; any number will do at first. */
 bool gt_candidate_still_valid(const struct gt_candidate *candidate, uint64_t changed,
                               const int64_t before[GT_MAX_SLOTS], int64_t now[GT_MAX_SLOTS],
-                              uint64_t *broken);
+                              size_t *likely);
+
+/* The contrary, with the reason.  *broken: the parameters behind the first constraint that does not
+ * hold; those changed, where a value cannot be computed; 0: the candidate is valid. */
+bool gt_candidate_breaks(const struct gt_candidate *candidate, uint64_t changed,
+                         const int64_t before[GT_MAX_SLOTS], int64_t now[GT_MAX_SLOTS],
+                         uint64_t *broken);
 
 struct gt_launch_geometry {
     const char *entry;

@@ -108,8 +108,12 @@ static void read_derived(struct gt_reader *r, const cJSON *object, size_t index)
     gt_reader_string(r, &derived->doc, object, "doc", GT_OPTIONAL);
     /* Read before the name is added, because a value cannot use itself. */
     gt_reader_needed_expr(r, &derived->expr, object, "value");
-    if (!r->rc)
+    if (!r->rc) {
         derived->depends = gt_kernel_depends(r->kernel, derived->expr);
+        derived->derived = gt_kernel_deriveds(r->kernel, derived->expr);
+        for (size_t i = 0; i < r->kernel->params; i++)
+            r->kernel->param[i].derived |= (derived->depends >> i & 1) << index;
+    }
     add_name(r, derived->name);
 }
 
@@ -125,8 +129,10 @@ static void read_constraint(struct gt_reader *r, const cJSON *object, size_t ind
     gt_reader_string(r, &constraint->why, object, "why", GT_REQUIRED);
     constraint->bet = gt_reader_choice(r, object, "kind", kinds, 2, 0);
     gt_reader_needed_expr(r, &constraint->expr, object, "if");
-    if (!r->rc)
+    if (!r->rc) {
         constraint->depends = gt_kernel_depends(r->kernel, constraint->expr);
+        constraint->derived = gt_kernel_deriveds(r->kernel, constraint->expr);
+    }
 }
 
 static void read_launch(struct gt_reader *r, const cJSON *object, size_t index)

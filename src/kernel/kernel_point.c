@@ -216,32 +216,3 @@ int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, str
 {
     return check(candidate, false, failed, err);
 }
-
-bool gt_candidate_still_valid(const struct gt_candidate *candidate, uint64_t changed,
-                              const int64_t before[GT_MAX_SLOTS], int64_t now[GT_MAX_SLOTS],
-                              uint64_t *broken)
-{
-    const struct gt_kernel *kernel = candidate->kernel;
-    const size_t first = kernel->first_param + kernel->params;
-    int64_t holds;
-
-    memcpy(now, before, kernel->names.count * sizeof(*now));
-    memcpy(now + kernel->first_param, candidate->point.value, kernel->params * sizeof(*now));
-    *broken = changed;
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (kernel->derived[i].depends & changed &&
-            gt_expr_eval(kernel->derived[i].expr, now, &now[first + i], NULL))
-            return false;
-    for (size_t i = 0; i < kernel->constraints; i++) {
-        if (!(kernel->constraint[i].depends & changed))
-            continue;
-        if (gt_expr_eval(kernel->constraint[i].expr, now, &holds, NULL))
-            return false;
-        if (!holds) {
-            *broken = kernel->constraint[i].depends;
-            return false;
-        }
-    }
-    *broken = 0;
-    return true;
-}

@@ -130,15 +130,6 @@ void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *
     keep(choosing->choices, &choice);
 }
 
-static bool is_valid(struct gt_choosing *choosing)
-{
-    int failed;
-
-    choosing->effort--;
-    return gt_candidate_valid(&choosing->candidate, &failed, NULL) == GT_OK && failed < 0 &&
-           gt_candidate_slots(&choosing->candidate, choosing->slots, NULL) == GT_OK;
-}
-
 /* Changes one parameter of a broken constraint, so that as few constraints as possible remain
  * broken. */
 static bool repair_one(struct gt_choosing *choosing, int *broken)
@@ -146,7 +137,6 @@ static bool repair_one(struct gt_choosing *choosing, int *broken)
     struct gt_candidate *candidate = &choosing->candidate;
     const struct gt_point start = candidate->point;
     struct gt_point best = start;
-    const uint64_t params = gt_lookup_broken_params(candidate);
     const int before = *broken;
     struct gt_breaks breaks;
 
@@ -154,7 +144,7 @@ static bool repair_one(struct gt_choosing *choosing, int *broken)
     for (size_t i = 0; i < candidate->kernel->params; i++) {
         const struct gt_param *param = &candidate->kernel->param[i];
 
-        if (!(params >> i & 1))
+        if (!(breaks.params >> i & 1))
             continue;
         candidate->point = start;
         for (size_t v = 0; v < param->count && choosing->effort > 0; v++) {
@@ -173,14 +163,16 @@ static bool repair_one(struct gt_choosing *choosing, int *broken)
     return *broken < before;
 }
 
-static bool repair(struct gt_choosing *choosing)
+/* broken: how many constraints the candidate breaks.  Fills the slots of one that is valid then. */
+static bool repair(struct gt_choosing *choosing, int broken)
 {
-    int broken = gt_lookup_broken(&choosing->candidate, GT_MAX_BROKEN);
-
     for (int step = 0; broken && step < REPAIR_STEPS && choosing->effort > 0; step++)
         if (!repair_one(choosing, &broken))
             return false;
-    return !broken && is_valid(choosing);
+    if (broken)
+        return false;
+    choosing->effort--;
+    return gt_candidate_slots(&choosing->candidate, choosing->slots, NULL) == GT_OK;
 }
 
 /* Whether the prototype is for the problem's type and for its accuracy or a better one: at accuracy
@@ -287,7 +279,7 @@ static void judge_parts(struct gt_choosing *choosing, const struct gt_table_row 
             candidate->point.value[i] = param->value[v];
             choosing->effort--;
             broken = gt_lookup_broken_slots(candidate, PARTS_BROKEN + 1, choosing->slots);
-            if (!broken || (broken <= PARTS_BROKEN && repair(choosing)))
+            if (!broken || (broken <= PARTS_BROKEN && repair(choosing, broken)))
                 gt_choosing_judge(choosing, row, true);
             candidate->point = start;
         }
@@ -337,7 +329,7 @@ static void repair_some(struct gt_choosing *choosing, const struct starts *start
             take(choosing, start);
             if ((choosing->valid < ENOUGH ||
                  choosing->valid_each[place_of(choosing)] < ENOUGH_EACH) &&
-                repair(choosing))
+                repair(choosing, start->broken))
                 gt_choosing_judge(choosing, start->row, true);
         }
 }

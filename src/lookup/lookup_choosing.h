@@ -15,6 +15,7 @@ struct gt_choosing {
     struct gt_candidate candidate;
     int64_t slots[GT_MAX_SLOTS];         /* of the candidate, where it was found to be valid */
     uint64_t judged[GT_CHOOSING_JUDGED]; /* hashes of candidates that were judged; see there */
+    size_t likely[GT_MAX_PARAMS];        /* constraints that changes of the parameters broke last */
     int effort;                          /* units left */
     int valid;                           /* candidates judged */
     int valid_each[GT_CHOOSING_KERNELS]; /* of each kernel */

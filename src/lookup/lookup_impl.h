@@ -196,6 +196,7 @@ struct gt_breaks {
     bool known; /* false: a derived value cannot be computed, or there are too many */
     bool broken[GT_BREAKS_MOST];
     int64_t slots[GT_MAX_SLOTS];
+    uint64_t params; /* behind the first of them; all, where a derived value cannot be computed */
 };
 
 void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_breaks *breaks);
@@ -204,10 +205,6 @@ void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_break
  */
 int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt_breaks *before,
                            size_t changed, int most);
-
-/* The parameters behind the first constraint that the point breaks; all of them where a derived
- * value cannot be computed; 0: it breaks none. */
-uint64_t gt_lookup_broken_params(const struct gt_candidate *candidate);
 
 /* Whether the candidate can run; fills its geometry. */
 bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry);

@@ -56,46 +56,9 @@ int gt_lookup_broken(const struct gt_candidate *candidate, int most)
     return gt_lookup_broken_slots(candidate, most, slots);
 }
 
-void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_breaks *breaks)
-{
-    const struct gt_kernel *kernel = candidate->kernel;
-
-    breaks->known = kernel->constraints <= GT_BREAKS_MOST &&
-                    gt_candidate_slots(candidate, breaks->slots, NULL) == GT_OK;
-    for (size_t i = 0; i < kernel->constraints && breaks->known; i++) {
-        int64_t holds;
-
-        breaks->broken[i] =
-            gt_expr_eval(kernel->constraint[i].expr, breaks->slots, &holds, NULL) != GT_OK ||
-            !holds;
-    }
-}
-
-int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt_breaks *before,
-                           size_t changed, int most)
-{
-    const struct gt_kernel *kernel = candidate->kernel;
-    const size_t first = kernel->first_param + kernel->params;
-    const uint64_t bit = (uint64_t)1 << changed;
-    int64_t slots[GT_MAX_SLOTS], holds;
-    int broken = 0;
-
-    if (!before->known)
-        return gt_lookup_broken(candidate, most);
-    memcpy(slots, before->slots, kernel->names.count * sizeof(*slots));
-    slots[kernel->first_param + changed] = candidate->point.value[changed];
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (kernel->derived[i].depends & bit &&
-            gt_expr_eval(kernel->derived[i].expr, slots, &slots[first + i], NULL))
-            return gt_lookup_broken(candidate, most);
-    for (size_t i = 0; i < kernel->constraints && broken < most; i++)
-        broken += kernel->constraint[i].depends & bit
-                      ? gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) || !holds
-                      : before->broken[i];
-    return broken;
-}
-
-uint64_t gt_lookup_broken_params(const struct gt_candidate *candidate)
+/* The parameters behind the first constraint that the point breaks; all of them where a derived
+ * value cannot be computed; 0: it breaks none. */
+static uint64_t first_broken_params(const struct gt_candidate *candidate)
 {
     const struct gt_kernel *kernel = candidate->kernel;
     int64_t slots[GT_MAX_SLOTS], holds;
@@ -104,8 +67,67 @@ uint64_t gt_lookup_broken_params(const struct gt_candidate *candidate)
         return ((uint64_t)1 << kernel->params) - 1;
     for (size_t i = 0; i < kernel->constraints; i++)
         if (gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) != GT_OK || !holds)
-            return gt_kernel_depends(kernel, kernel->constraint[i].expr);
+            return kernel->constraint[i].depends;
     return 0;
+}
+
+void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_breaks *breaks)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    bool found = false;
+
+    breaks->known = kernel->constraints <= GT_BREAKS_MOST &&
+                    gt_candidate_slots(candidate, breaks->slots, NULL) == GT_OK;
+    breaks->params = breaks->known ? 0 : first_broken_params(candidate);
+    for (size_t i = 0; i < kernel->constraints && breaks->known; i++) {
+        const struct gt_constraint *constraint = &kernel->constraint[i];
+        int64_t holds;
+
+        breaks->broken[i] =
+            gt_expr_eval(constraint->expr, breaks->slots, &holds, NULL) != GT_OK || !holds;
+        if (breaks->broken[i] && !found)
+            breaks->params = constraint->depends;
+        found |= breaks->broken[i];
+    }
+}
+
+/* How many of the broken constraints no change of the parameter mends, counted up to `most`. */
+static int count_unmended(const struct gt_kernel *kernel, const struct gt_breaks *before,
+                          size_t changed, int most)
+{
+    int broken = 0;
+
+    for (size_t i = 0; i < kernel->constraints && broken < most; i++)
+        broken += before->broken[i] && !(kernel->constraint[i].depends >> changed & 1);
+    return broken;
+}
+
+int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt_breaks *before,
+                           size_t changed, int most)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    int64_t slots[GT_MAX_SLOTS], holds;
+    struct gt_change change;
+    int broken;
+
+    if (!before->known)
+        return gt_lookup_broken(candidate, most);
+    broken = count_unmended(kernel, before, changed, most);
+    if (broken >= most)
+        return broken;
+    gt_change_begin(&change, candidate, (uint64_t)1 << changed, before->slots, slots);
+    if (!gt_change_derive(&change, change.stale))
+        return gt_lookup_broken(candidate, most);
+    for (size_t i = 0; i < kernel->constraints && broken < most; i++) {
+        const struct gt_constraint *constraint = &kernel->constraint[i];
+
+        if (!(constraint->depends >> changed & 1))
+            continue;
+        broken += gt_change_asked(&change, constraint->expr)
+                      ? gt_expr_eval(constraint->expr, slots, &holds, NULL) || !holds
+                      : before->broken[i];
+    }
+    return broken;
 }
 
 /* Ranks changes that break equally few constraints by the model's time.  Only a valid point has

@@ -29,13 +29,11 @@ static void repair_by_another(struct gt_choosing *choosing, const struct gt_choi
         if (!(broken & ~changed & bit))
             continue;
         for (size_t v = 0; v < param->count && choosing->effort > 0; v++) {
-            uint64_t unused;
-
             candidate->point.value[i] = param->value[v];
             choosing->effort--;
             if (param->value[v] != start->point.value[i] &&
                 gt_candidate_still_valid(candidate, changed | bit, before, choosing->slots,
-                                         &unused))
+                                         &choosing->likely[i]))
                 gt_choosing_judge(choosing, start->row, true);
         }
         candidate->point.value[i] = start->point.value[i];
@@ -64,11 +62,12 @@ static void vary_one(struct gt_choosing *choosing, const struct gt_choice *start
             choosing->effort--;
             if (param->value[v] == start->point.value[i])
                 continue;
-            if (gt_candidate_still_valid(candidate, bit, before, choosing->slots, &broken)) {
-                if (!repairs)
-                    gt_choosing_judge(choosing, start->row, true);
-            } else if (repairs) {
-                repair_by_another(choosing, start, bit, broken, before);
+            if (repairs) {
+                if (gt_candidate_breaks(candidate, bit, before, choosing->slots, &broken))
+                    repair_by_another(choosing, start, bit, broken, before);
+            } else if (gt_candidate_still_valid(candidate, bit, before, choosing->slots,
+                                                &choosing->likely[i])) {
+                gt_choosing_judge(choosing, start->row, true);
             }
         }
         candidate->point.value[i] = start->point.value[i];

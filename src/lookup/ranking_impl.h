@@ -11,8 +11,11 @@
 /* A tree that is walked without asking where it ends: below step i come 2 i + 1 and 2 i + 2, and
  * below a leaf of the file all have its value. */
 struct gt_ranking_steps {
-    float below[GT_RANKING_INNER], leaf[GT_RANKING_INNER + 1];
-    unsigned char column[GT_RANKING_INNER];
+    struct {
+        float below;
+        unsigned column;
+    } step[GT_RANKING_INNER];
+    float leaf[GT_RANKING_INNER + 1];
 };
 
 /* The trees of one kernel.  Their columns are those of the file. */

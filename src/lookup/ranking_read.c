@@ -282,8 +282,8 @@ static int read_tree(struct reading *reading, char *rest, struct gt_err *err)
             return GT_ENOMEM;
         model->node[model->nodes++] = node;
         if (node.column >= 0) {
-            steps->column[at] = (unsigned char)node.column;
-            steps->below[at] = node.value;
+            steps->step[at].column = (unsigned)node.column;
+            steps->step[at].below = node.value;
             open[depth] = model->nodes - 1;
             step[depth++] = at;
             at = 2 * at + 1;

@@ -208,6 +208,8 @@ static void test_uses(void **state)
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(gt_expr_uses(expr, i), used[i]);
     assert_false(gt_expr_uses(expr, GT_MAX_SLOTS));
+    assert_true(gt_expr_uses_any(expr, (const uint64_t[GT_MAX_SLOTS / 64]){1u << 1 | 1u << 5}));
+    assert_false(gt_expr_uses_any(expr, (const uint64_t[GT_MAX_SLOTS / 64]){1u << 1, UINT64_MAX}));
     gt_expr_free(expr);
     gt_expr_free(NULL);
 }

@@ -101,6 +101,40 @@ static void test_the_winner_is_that_of_the_steady_state(void **state)
     close_bench(&bench);
 }
 
+/* A power cap holds one shape down less than another: P = 12, which the race puts behind the 48
+ * points of three shapes, is the fastest in the steady state. */
+static double uncapped(const struct gt_candidate *candidate)
+{
+    const int64_t p = candidate->point.value[0];
+
+    return (p >= 8 && p <= 10 ? 100
+            : p == 12         ? 106
+                              : 200) +
+           0.1 * (double)candidate->point.value[1];
+}
+
+static double capped(const struct gt_candidate *candidate)
+{
+    return uncapped(candidate) + (candidate->point.value[0] == 12 ? 0 : 20);
+}
+
+static void test_every_shape_has_a_seat(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    gt_kernel_free(bench.kernel[0]);
+    bench.kernel[0] =
+        modelled_kernel(s, "grid", "\"model\": {\"block_m\": \"P + 1\", \"block_n\": \"16\"},");
+    fake.us_of = uncapped;
+    fake.final_us_of = capped;
+    bench.options.budget.trials = SIDE * SIDE;
+    OK(&s->err, run(&bench, &fake));
+    assert_string_equal(stored_winner(&bench, true).point, "P=12,Q=0");
+    close_bench(&bench);
+}
+
 /* The noise of a final hides that Q = 12, which has the most shared memory, is faster by 0.15 %. */
 static double nearly_tied(const struct gt_candidate *candidate)
 {
@@ -183,6 +217,7 @@ int main(void)
         WITH_FOLDER(test_a_missed_final),
         WITH_FOLDER(test_ties),
         WITH_FOLDER(test_the_winner_is_that_of_the_steady_state),
+        WITH_FOLDER(test_every_shape_has_a_seat),
         WITH_FOLDER(test_the_paired_median_breaks_ties),
         WITH_FOLDER(test_a_time_low_by_chance_is_not_stored),
         WITH_FOLDER(test_drift_is_measured_again),
