@@ -175,6 +175,7 @@ TUNE_SRC := \
 	tuner/learn/learn_choose.c \
 	tuner/learn/learn_loss.c \
 	tuner/learn/learn_trees.c \
+	tuner/learn/learn_trials.c \
 	tuner/learn/learn_write.c \
 	tuner/workers/compile_answers.c \
 	tuner/workers/compile_crew.c \
@@ -394,6 +395,7 @@ TESTS := \
 	tests/unit/lookup/test_ranking.c \
 	tests/unit/lookup/test_rankings.c \
 	tests/unit/learn/test_learn.c \
+	tests/unit/learn/test_learn_trials.c \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \

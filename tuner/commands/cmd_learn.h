@@ -4,7 +4,6 @@
 #define GT_CMD_LEARN_H
 
 #include "console/options.h"
-#include "kernel/kernel.h"
 
 struct gt_learn_options {
     const char *db;              /* its measured trials; NULL: of none */
@@ -17,10 +16,5 @@ struct gt_learn_options {
 /* Prints what choosing loses on problems left out, for each kind of problem, and writes a ranking
  * (src/lookup/ranking.h).  GT_EXIT_NOTHING if nothing was measured. */
 int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, struct gt_err *err);
-
-/* A point of this or an earlier text of the kernel: parameters that it has not any more are left
- * out. */
-int gt_cmd_known_point(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
-                       struct gt_err *err);
 
 #endif

@@ -21,6 +21,7 @@
 #include "commands/quality.h"
 #include "exchange/recording.h"
 #include "exchange/trials.h"
+#include "learn/learn_trials.h"
 
 static const char csv_heading[] = "device,problem,kernel,tried,measured,correlation,first10,"
                                   "first50,first100,ratio,spread";
@@ -236,7 +237,7 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
         gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
     if (!candidate.kernel ||
-        gt_cmd_known_point(&candidate.point, candidate.kernel, named->point, NULL)) {
+        gt_learn_known_point(&candidate.point, candidate.kernel, named->point, NULL)) {
         predictor->unknown++;
         return GT_OK;
     }
@@ -269,7 +270,7 @@ static int read_point(const struct gt_recording *recording, size_t i,
             &text, "%s%s=%lld", p ? "," : "", recorded->param[p].name,
             (long long)recorded->param[p].value[recording->index[i * recorded->params + p]]);
     rc = gt_strbuf_check(&text, err);
-    GT_STEP(rc, gt_cmd_known_point(point, kernel, text.text ? text.text : "", err));
+    GT_STEP(rc, gt_learn_known_point(point, kernel, text.text ? text.text : "", err));
     gt_strbuf_release(&text);
     return rc;
 }
