@@ -394,8 +394,11 @@ TESTS := \
 	tests/unit/lookup/test_predict.c \
 	tests/unit/lookup/test_ranking.c \
 	tests/unit/lookup/test_rankings.c \
+	tests/unit/learn/test_boost.c \
 	tests/unit/learn/test_learn.c \
+	tests/unit/learn/test_learn_choose.c \
 	tests/unit/learn/test_learn_trials.c \
+	tests/unit/learn/test_learn_write.c \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
@@ -759,7 +762,7 @@ flips: all $(FLIPS_TEST)
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
                search/test_search_nomem console/test_cmd_json lookup/test_ranking lookup/test_rankings \
-               learn/test_learn lookup/test_deployed)
+               learn/test_learn_write lookup/test_deployed)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
