@@ -286,13 +286,13 @@ TUNE_SRC := \
 	tuner/commands/cmd_preload.c \
 	tuner/measure/cmd_recheck.c \
 	tuner/measure/cmd_recheck_report.c \
-	tuner/console/cmd_report.c \
-	tuner/console/cmd_report_json.c \
+	tuner/session/cmd_report.c \
+	tuner/session/cmd_report_json.c \
 	tuner/commands/cmd_serve.c \
 	src/serve/policy.c \
-	tuner/console/cmd_session.c \
-	tuner/console/cmd_session_problems.c \
-	tuner/console/cmd_session_sweep.c \
+	tuner/session/cmd_session.c \
+	tuner/session/cmd_session_problems.c \
+	tuner/session/cmd_session_sweep.c \
 	tuner/console/cmd_write.c \
 	tuner/console/columns.c \
 	tuner/console/gpu_names.c \
@@ -310,12 +310,12 @@ TUNE_SRC := \
 	tuner/console/help.c \
 	tuner/console/help_man.c \
 	tuner/console/options.c \
-	tuner/console/problemset.c \
-	tuner/console/random_problems.c \
-	tuner/console/ranges.c \
+	tuner/session/problemset.c \
+	tuner/session/random_problems.c \
+	tuner/session/ranges.c \
 	tuner/commands/quality.c \
-	tuner/console/session_options.c \
-	tuner/console/shard.c \
+	tuner/session/session_options.c \
+	tuner/session/shard.c \
 	tuner/console/terminal.c \
 
 
@@ -367,8 +367,8 @@ TESTS := \
 	tests/unit/commands/test_quality.c \
 	tests/unit/console/test_columns.c \
 	tests/unit/console/test_terminal.c \
-	tests/unit/console/test_problemset.c \
-	tests/unit/console/test_random_problems.c \
+	tests/unit/session/test_problemset.c \
+	tests/unit/session/test_random_problems.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_calibrate.c \
 	tests/unit/timing/test_williams.c \

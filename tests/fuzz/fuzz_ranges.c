@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console/ranges.h"
+#include "session/ranges.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -29,7 +29,7 @@
 #include "commands/cmd_learn.h"
 #include "commands/cmd_predictor.h"
 #include "commands/cmd_serve.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/commands.h"
 #include "console/options.h"
 

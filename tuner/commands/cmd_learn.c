@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "console/cmd_json.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "db/store.h"
 #include "exchange/trials.h"
 #include "learn/learn.h"

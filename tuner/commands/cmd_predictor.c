@@ -17,7 +17,7 @@
 #include "console/cmd_csv.h"
 #include "console/cmd_json.h"
 #include "commands/cmd_learn.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "commands/quality.h"
 #include "exchange/recording.h"
 #include "exchange/trials.h"

@@ -9,7 +9,7 @@
 #include "kernel/render.h"
 #include "lookup/predict.h"
 #include "console/cmd_compile.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "commands/cmd_show_json.h"
 #include "commands/cmd_stored_energy.h"
 #include "console/commands.h"

@@ -3,7 +3,7 @@
 #ifndef GT_CMD_ADOPT_H
 #define GT_CMD_ADOPT_H
 
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/columns.h"
 
 struct cJSON;

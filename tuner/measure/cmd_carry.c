@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "console/cmd_json.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/cmd_write.h"
 #include "cuda/cache.h"
 #include "workers/compile_pool.h"

@@ -12,7 +12,7 @@
 #include "measure/cmd_adopt.h"
 #include "measure/cmd_carry.h"
 #include "measure/cmd_recheck_report.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/commands.h"
 #include "sweep/progress.h"
 

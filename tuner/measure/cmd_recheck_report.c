@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "console/cmd_csv.h"
 #include "console/cmd_json.h"
-#include "console/cmd_report.h"
+#include "session/cmd_report.h"
 #include "console/options.h"
 #include "console/terminal.h"
 

@@ -2,7 +2,7 @@
 #ifndef GT_CMD_REPORT_H
 #define GT_CMD_REPORT_H
 
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 
 struct cJSON;
 

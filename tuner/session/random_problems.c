@@ -2,7 +2,7 @@
  *
  * A type is drawn first, then a family of problems, then the problem itself.  A problem that is too
  * large for a benchmark is drawn again in the same family.  The tables below hold the shares. */
-#include "console/random_problems.h"
+#include "session/random_problems.h"
 
 #include "base/err.h"
 #include "base/json.h"

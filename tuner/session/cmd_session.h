@@ -5,7 +5,7 @@
 
 #include "evaluate/evaluator.h"
 #include "console/options.h"
-#include "console/session_options.h"
+#include "session/session_options.h"
 #include "sweep/sweep.h"
 
 struct cJSON;

@@ -1,10 +1,10 @@
 /* problemset.c - vocabulary: the reader of configs/problems and of plain lists of problems. */
-#include "console/problemset.h"
+#include "session/problemset.h"
 
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
-#include "console/ranges.h"
+#include "session/ranges.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "console/problemset.h"
+#include "session/problemset.h"
 
 /* Loads a set from a temporary file that holds text[0..length). */
 static int load_bytes(struct gt_problemset *set, const char *text, size_t length,

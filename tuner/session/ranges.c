@@ -1,5 +1,5 @@
 /* ranges.c - vocabulary: expands lists and ranges of sizes; see ranges.h. */
-#include "console/ranges.h"
+#include "session/ranges.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* shard.c - see shard.h. */
-#include "console/shard.h"
+#include "session/shard.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* cmd_session_sweep.c - a sweep with what a session has open; see cmd_session.h. */
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 
 #include <stdlib.h>
 

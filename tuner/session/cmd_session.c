@@ -1,5 +1,5 @@
 /* cmd_session.c - what the commands that tune share; see cmd_session.h. */
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "console/random_problems.h"
+#include "session/random_problems.h"
 #include "problem/problem.h"
 
 #define MANY 4000

@@ -1,9 +1,9 @@
 /* session_options.c - tables of the options that several commands share. */
-#include "console/session_options.h"
+#include "session/session_options.h"
 
 #include <string.h>
 
-#include "console/random_problems.h"
+#include "session/random_problems.h"
 
 enum gt_timing gt_session_timing(const struct gt_session_options *options)
 {

@@ -4,7 +4,7 @@
 #include "problem/problem.h"
 #include "base/strbuf.h"
 #include "console/cmd_json.h"
-#include "console/cmd_report.h"
+#include "session/cmd_report.h"
 
 static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_result *result)
 {

@@ -5,7 +5,7 @@
 #ifndef GT_RANDOM_PROBLEMS_H
 #define GT_RANDOM_PROBLEMS_H
 
-#include "console/problemset.h"
+#include "session/problemset.h"
 
 #define GT_RANDOM_MOST 10000 /* problems of one draw */
 

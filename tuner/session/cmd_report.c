@@ -1,6 +1,6 @@
 /* cmd_report.c - the ranked table of a sweep, for people; cmd_report_json.c writes it for programs.
  */
-#include "console/cmd_report.h"
+#include "session/cmd_report.h"
 #include "console/terminal.h"
 
 #include <string.h>
