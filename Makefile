@@ -291,6 +291,8 @@ TUNE_SRC := \
 	tuner/commands/cmd_serve.c \
 	src/serve/policy.c \
 	tuner/session/cmd_session.c \
+	tuner/session/cmd_session_device.c \
+	tuner/session/cmd_session_kernels.c \
 	tuner/session/cmd_session_problems.c \
 	tuner/session/cmd_session_sweep.c \
 	tuner/console/cmd_write.c \
