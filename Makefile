@@ -203,6 +203,7 @@ TUNE_SRC := \
 	tuner/exchange/export_t4.c \
 	tuner/exchange/export_trials.c \
 	tuner/exchange/python_eval.c \
+	tuner/exchange/python_atoms.c \
 	tuner/exchange/python_parse.c \
 	tuner/exchange/recording.c \
 	tuner/exchange/recording_entry.c \
@@ -253,6 +254,7 @@ TUNE_SRC := \
 	tuner/measure/cmd_adopt_report.c \
 	tuner/measure/cmd_adopt_take.c \
 	tuner/measure/cmd_bench.c \
+	tuner/measure/cmd_bench_contest.c \
 	tuner/measure/cmd_bench_report.c \
 	tuner/measure/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
@@ -301,6 +303,7 @@ TUNE_SRC := \
 	tuner/console/scratch.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
+	tuner/commands/show_text.c \
 	tuner/commands/cmd_stored_energy.c \
 	tuner/commands/cmd_tune.c \
 	tuner/measure/cmd_try.c \
