@@ -267,6 +267,7 @@ TUNE_SRC := \
 	tuner/console/cmd_csv.c \
 	tuner/commands/cmd_compare.c \
 	tuner/commands/cmd_doctor.c \
+	tuner/doctor/doctor_checks.c \
 	tuner/commands/cmd_export.c \
 	tuner/commands/deploy.c \
 	tuner/commands/deploy_file.c \
@@ -277,13 +278,13 @@ TUNE_SRC := \
 	tuner/measure/cmd_energy_items.c \
 	tuner/measure/cmd_energy_rows.c \
 	tuner/measure/cmd_ladder.c \
-	tuner/commands/cmd_learn.c \
-	tuner/commands/cmd_learn_report.c \
+	tuner/doctor/cmd_learn.c \
+	tuner/doctor/cmd_learn_report.c \
 	tuner/commands/cmd_list.c \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
 	tuner/commands/cmd_page.c \
-	tuner/commands/cmd_predictor.c \
+	tuner/doctor/cmd_predictor.c \
 	tuner/commands/cmd_queue.c \
 	tuner/commands/cmd_preload.c \
 	tuner/measure/cmd_recheck.c \
@@ -318,7 +319,7 @@ TUNE_SRC := \
 	tuner/session/problemset.c \
 	tuner/session/random_problems.c \
 	tuner/session/ranges.c \
-	tuner/commands/quality.c \
+	tuner/doctor/quality.c \
 	tuner/session/session_options.c \
 	tuner/session/shard.c \
 	tuner/console/terminal.c \
@@ -369,7 +370,7 @@ TESTS := \
 	tests/unit/console/test_cmd_csv.c \
 	tests/unit/console/test_cmd_json.c \
 	tests/unit/measure/test_cmd_try.c \
-	tests/unit/commands/test_quality.c \
+	tests/unit/doctor/test_quality.c \
 	tests/unit/console/test_columns.c \
 	tests/unit/console/test_terminal.c \
 	tests/unit/session/test_problemset.c \

@@ -1,5 +1,5 @@
 /* quality.c - see quality.h. */
-#include "commands/quality.h"
+#include "doctor/quality.h"
 
 #include <math.h>
 #include <stdlib.h>

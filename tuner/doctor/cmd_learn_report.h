@@ -2,7 +2,7 @@
 #ifndef GT_CMD_LEARN_REPORT_H
 #define GT_CMD_LEARN_REPORT_H
 
-#include "commands/cmd_learn.h"
+#include "doctor/cmd_learn.h"
 #include "learn/learn.h"
 
 struct cJSON;

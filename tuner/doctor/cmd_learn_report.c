@@ -1,5 +1,5 @@
 /* cmd_learn_report.c - the losses of choosing, as tables, JSON and CSV.  See cmd_learn_report.h. */
-#include "commands/cmd_learn_report.h"
+#include "doctor/cmd_learn_report.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * choosing by them loses reported, and writes a ranking.  See cmd_learn.h. */
 #include "kernel/kernel.h"
 
-#include "commands/cmd_learn.h"
-#include "commands/cmd_learn_report.h"
+#include "doctor/cmd_learn.h"
+#include "doctor/cmd_learn_report.h"
 
 #include <errno.h>
 #include <stdio.h>

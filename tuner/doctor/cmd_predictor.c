@@ -1,6 +1,6 @@
 /* cmd_predictor.c - tune doctor --predictor: compares the model's times of all points that were
  * tried with their measured times.  See cmd_predictor.h. */
-#include "commands/cmd_predictor.h"
+#include "doctor/cmd_predictor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include "base/strbuf.h"
 #include "console/cmd_csv.h"
 #include "console/cmd_json.h"
-#include "commands/cmd_learn.h"
+#include "doctor/cmd_learn.h"
 #include "session/cmd_session.h"
-#include "commands/quality.h"
+#include "doctor/quality.h"
 #include "exchange/recording.h"
 #include "exchange/trials.h"
 #include "learn/learn_trials.h"

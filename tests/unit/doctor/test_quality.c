@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "commands/quality.h"
+#include "doctor/quality.h"
 
 #define MANY 120
 
