@@ -250,18 +250,18 @@ TUNE_SRC := \
 	tuner/sweep/transfer.c \
 	tuner/sweep/turn.c \
 	$(sort $(wildcard tuner/cluster/*.c)) \
-	tuner/measure/cmd_adopt.c \
-	tuner/measure/cmd_adopt_report.c \
-	tuner/measure/cmd_adopt_take.c \
+	tuner/recheck/cmd_adopt.c \
+	tuner/recheck/cmd_adopt_report.c \
+	tuner/recheck/cmd_adopt_take.c \
 	tuner/measure/cmd_bench.c \
 	tuner/measure/cmd_bench_contest.c \
 	tuner/measure/cmd_bench_report.c \
 	tuner/measure/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/measure/cmd_calibrate.c \
-	tuner/measure/cmd_carry.c \
-	tuner/measure/cmd_carry_compare.c \
-	tuner/measure/cmd_carry_rows.c \
+	tuner/recheck/cmd_carry.c \
+	tuner/recheck/cmd_carry_compare.c \
+	tuner/recheck/cmd_carry_rows.c \
 	tuner/commands/cmd_capture.c \
 	tuner/console/cmd_compile.c \
 	tuner/console/cmd_csv.c \
@@ -287,8 +287,9 @@ TUNE_SRC := \
 	tuner/doctor/cmd_predictor.c \
 	tuner/commands/cmd_queue.c \
 	tuner/commands/cmd_preload.c \
-	tuner/measure/cmd_recheck.c \
-	tuner/measure/cmd_recheck_report.c \
+	tuner/recheck/cmd_recheck.c \
+	tuner/recheck/cmd_recheck_contest.c \
+	tuner/recheck/cmd_recheck_report.c \
 	tuner/session/cmd_report.c \
 	tuner/session/cmd_report_json.c \
 	tuner/commands/cmd_serve.c \

@@ -1,6 +1,6 @@
 /* cmd_carry.c - tune recheck --adopt --same-code: reads the rows, has both texts of each compiled,
  * compares and writes what is the same.  See cmd_carry.h. */
-#include "measure/cmd_carry.h"
+#include "recheck/cmd_carry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* cmd_adopt_report.c - rows of tune recheck --adopt as a table, JSON and CSV; see cmd_adopt.h. */
-#include "measure/cmd_adopt.h"
+#include "recheck/cmd_adopt.h"
 
 #include <cjson/cJSON.h>
 

@@ -1,7 +1,7 @@
 /* cmd_adopt.c - tune recheck --adopt: treats each winner like any other candidate.  It is compiled,
  * proved and timed once, then timed in a final with cuBLASLt's best answer, and stored.  One
  * problem is open at a time, and the compilers work ahead of it.  See cmd_adopt.h. */
-#include "measure/cmd_adopt.h"
+#include "recheck/cmd_adopt.h"
 
 #include <stdlib.h>
 #include <string.h>

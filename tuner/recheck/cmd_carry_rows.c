@@ -1,7 +1,7 @@
 /* cmd_carry_rows.c - where the rows of tune recheck --adopt --same-code come from and go to: a text
  * table, which is written again line by line, or a database, which gets more rows.  See
  * cmd_carry.h. */
-#include "measure/cmd_carry.h"
+#include "recheck/cmd_carry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* cmd_carry_compare.c - is a row's candidate the same by the older text and by today's?  Launches,
  * tensor maps and compile options are compared as numbers for the row's own problem and device, the
  * machine code as bytes.  See cmd_carry.h. */
-#include "measure/cmd_carry.h"
+#include "recheck/cmd_carry.h"
 
 #include <stdarg.h>
 #include <stdio.h>

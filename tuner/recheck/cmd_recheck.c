@@ -7,18 +7,16 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "problem/problem.h"
-#include "base/stats.h"
 #include "base/strbuf.h"
-#include "measure/cmd_adopt.h"
-#include "measure/cmd_carry.h"
-#include "measure/cmd_recheck_report.h"
+#include "recheck/cmd_adopt.h"
+#include "recheck/cmd_carry.h"
+#include "recheck/cmd_recheck_report.h"
 #include "session/cmd_session.h"
 #include "console/commands.h"
 #include "sweep/progress.h"
 
 #define DEFAULT_LIMIT   50
 #define DEFAULT_RUNNERS 3
-#define CONTESTS        2
 
 struct options {
     struct gt_session_options session;
@@ -53,8 +51,6 @@ static const struct gt_option option_table[] = {
             "with --same-code: where the table of --system-db goes, rows that stay included"),
     GT_OPTIONS_END,
 };
-
-static const struct gt_rounds default_rounds = {61, GT_MAX_SAMPLES, 2e6};
 
 struct recheck {
     struct gt_session session;
@@ -161,69 +157,6 @@ static int find_candidates(const struct recheck *recheck, struct gt_contest *con
     return gt_store_rows(recheck->session.store, &filter, take_candidate, &collecting, err);
 }
 
-/* ---- timing ---- */
-
-/* Compares in pairs.  doubtful[i]: whether candidate i may still have beaten the winner.  It stays
- * doubtful if it is faster by more than the tolerance and its interval excludes a tie. */
-static void judge(struct gt_contest *contest, bool *doubtful)
-{
-    const struct gt_trial *trial = contest->trial;
-    bool lost = false;
-
-    contest->best = 0;
-    for (size_t i = 1; i < contest->count && trial[0].status == GT_STATUS_OK; i++) {
-        int samples = trial[0].samples < trial[i].samples ? trial[0].samples : trial[i].samples;
-        double ratio, lo, hi;
-
-        if (trial[i].status != GT_STATUS_OK) {
-            doubtful[i] = false;
-            continue;
-        }
-        ratio = gt_paired_ratio(trial[i].sample, trial[0].sample, samples);
-        gt_paired_interval(trial[i].sample, trial[0].sample, samples, &lo, &hi);
-        doubtful[i] = doubtful[i] && ratio < 1 - GT_RECHECK_TOLERANCE && hi < 1;
-        if (contest->best &&
-            (lost > doubtful[i] || (lost == doubtful[i] && ratio - 1 >= contest->margin)))
-            continue;
-        lost = doubtful[i];
-        contest->best = i;
-        contest->margin = ratio - 1;
-        contest->margin_lo = lo - 1;
-        contest->margin_hi = hi - 1;
-    }
-    contest->verdict = trial[0].status != GT_STATUS_OK ? GT_FAILED
-                       : !contest->best                ? GT_ALONE
-                       : lost                          ? GT_LOST
-                                                       : GT_HELD;
-}
-
-/* Among several candidates that are as fast as the winner, the best will sometimes look faster.  So
- * a winner has lost only if the same candidate beats it again, in a new process and new memory. */
-static int hold_contests(struct recheck *recheck, struct gt_contest *contest, struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = recheck->session.evaluator;
-    bool doubtful[1 + GT_RECHECK_RUNNERS];
-    int rounds = recheck->options->rounds
-                     ? (int)recheck->options->rounds
-                     : gt_rounds_for(&default_rounds, contest->count,
-                                     (double)contest->count * contest->stored_us);
-    int rc = GT_OK;
-
-    memset(doubtful, true, sizeof(doubtful));
-    do {
-        if (contest->contests)
-            rc = evaluator->ops->renew(evaluator, err);
-        GT_STEP(rc, evaluator->ops->open_problem(evaluator, &contest->problem, err));
-        GT_STEP(rc, evaluator->ops->final(evaluator, contest->candidate, contest->count, rounds,
-                                          contest->trial, NULL, err));
-        if (rc)
-            return rc;
-        judge(contest, doubtful);
-        contest->contests++;
-    } while (contest->verdict == GT_LOST && contest->contests < CONTESTS);
-    return GT_OK;
-}
-
 /* ---- the command ---- */
 
 static int recheck_problem(struct recheck *recheck, const char *text, struct gt_err *err)
@@ -240,7 +173,8 @@ static int recheck_problem(struct recheck *recheck, const char *text, struct gt_
     gt_progress_now(recheck->session.progress, text);
     rc = gt_problem_parse(&contest->problem, text, err);
     GT_STEP(rc, find_candidates(recheck, contest, err));
-    GT_STEP(rc, hold_contests(recheck, contest, &why));
+    GT_STEP(rc,
+            gt_recheck_contest(contest, recheck->session.evaluator, (int)options->rounds, &why));
     gt_progress_clear(recheck->session.progress);
     GT_STEP(rc, gt_recheck_report_row(&recheck->report, contest, err));
     free(contest);

@@ -1,6 +1,6 @@
 /* cmd_adopt_take.c - lists the winners to be adopted and fits them to today's text: those of the
  * database that belong to an older text of their kernel, and those of a table.  See cmd_adopt.h. */
-#include "measure/cmd_adopt.h"
+#include "recheck/cmd_adopt.h"
 
 #include <stdlib.h>
 #include <string.h>

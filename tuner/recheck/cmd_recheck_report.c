@@ -1,5 +1,5 @@
 /* cmd_recheck_report.c - rows of tune recheck; see cmd_recheck_report.h. */
-#include "measure/cmd_recheck_report.h"
+#include "recheck/cmd_recheck_report.h"
 
 #include <cjson/cJSON.h>
 #include <time.h>
