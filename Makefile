@@ -167,6 +167,7 @@ TUNE_SRC := \
 	tuner/timing/calibrate.c \
 	tuner/timing/chain.c \
 	tuner/timing/energy.c \
+	tuner/timing/energy_run.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
@@ -274,6 +275,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_help.c \
 	tuner/console/cmd_json.c \
 	tuner/measure/cmd_energy.c \
+	tuner/measure/cmd_energy_measure.c \
 	tuner/measure/cmd_energy_costs.c \
 	tuner/measure/cmd_energy_items.c \
 	tuner/measure/cmd_energy_rows.c \
