@@ -402,6 +402,7 @@ TESTS := \
 	tests/unit/db/test_store_nomem.c \
 	tests/unit/lookup/test_predict.c \
 	tests/unit/lookup/test_ranking.c \
+	tests/unit/lookup/test_ranking_shipped.c \
 	tests/unit/lookup/test_rankings.c \
 	tests/unit/learn/test_boost.c \
 	tests/unit/learn/test_learn.c \
