@@ -168,6 +168,7 @@ TUNE_SRC := \
 	tuner/timing/calibrate.c \
 	tuner/timing/chain.c \
 	tuner/timing/energy.c \
+	tuner/timing/energy_run.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
@@ -176,6 +177,7 @@ TUNE_SRC := \
 	tuner/learn/learn_choose.c \
 	tuner/learn/learn_loss.c \
 	tuner/learn/learn_trees.c \
+	tuner/learn/learn_trials.c \
 	tuner/learn/learn_write.c \
 	tuner/workers/compile_answers.c \
 	tuner/workers/compile_crew.c \
@@ -203,6 +205,7 @@ TUNE_SRC := \
 	tuner/exchange/export_t4.c \
 	tuner/exchange/export_trials.c \
 	tuner/exchange/python_eval.c \
+	tuner/exchange/python_atoms.c \
 	tuner/exchange/python_parse.c \
 	tuner/exchange/recording.c \
 	tuner/exchange/recording_entry.c \
@@ -249,56 +252,63 @@ TUNE_SRC := \
 	tuner/sweep/transfer.c \
 	tuner/sweep/turn.c \
 	$(sort $(wildcard tuner/cluster/*.c)) \
-	tuner/measure/cmd_adopt.c \
-	tuner/measure/cmd_adopt_report.c \
-	tuner/measure/cmd_adopt_take.c \
+	tuner/recheck/cmd_adopt.c \
+	tuner/recheck/cmd_adopt_report.c \
+	tuner/recheck/cmd_adopt_take.c \
 	tuner/measure/cmd_bench.c \
+	tuner/measure/cmd_bench_contest.c \
 	tuner/measure/cmd_bench_report.c \
 	tuner/measure/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/measure/cmd_calibrate.c \
-	tuner/measure/cmd_carry.c \
-	tuner/measure/cmd_carry_compare.c \
-	tuner/measure/cmd_carry_rows.c \
+	tuner/recheck/cmd_carry.c \
+	tuner/recheck/cmd_carry_compare.c \
+	tuner/recheck/cmd_carry_rows.c \
 	tuner/commands/cmd_capture.c \
 	tuner/console/cmd_compile.c \
 	tuner/console/cmd_csv.c \
 	tuner/commands/cmd_compare.c \
 	tuner/commands/cmd_doctor.c \
+	tuner/doctor/doctor_checks.c \
 	tuner/commands/cmd_export.c \
 	tuner/commands/deploy.c \
 	tuner/commands/deploy_file.c \
 	tuner/commands/cmd_help.c \
 	tuner/console/cmd_json.c \
 	tuner/measure/cmd_energy.c \
+	tuner/measure/cmd_energy_measure.c \
 	tuner/measure/cmd_energy_costs.c \
 	tuner/measure/cmd_energy_items.c \
 	tuner/measure/cmd_energy_rows.c \
 	tuner/measure/cmd_ladder.c \
-	tuner/commands/cmd_learn.c \
-	tuner/commands/cmd_learn_report.c \
+	tuner/doctor/cmd_learn.c \
+	tuner/doctor/cmd_learn_report.c \
 	tuner/commands/cmd_list.c \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
 	tuner/commands/cmd_page.c \
-	tuner/commands/cmd_predictor.c \
+	tuner/doctor/cmd_predictor.c \
 	tuner/commands/cmd_queue.c \
 	tuner/commands/cmd_preload.c \
-	tuner/measure/cmd_recheck.c \
-	tuner/measure/cmd_recheck_report.c \
-	tuner/console/cmd_report.c \
-	tuner/console/cmd_report_json.c \
+	tuner/recheck/cmd_recheck.c \
+	tuner/recheck/cmd_recheck_contest.c \
+	tuner/recheck/cmd_recheck_report.c \
+	tuner/session/cmd_report.c \
+	tuner/session/cmd_report_json.c \
 	tuner/commands/cmd_serve.c \
 	src/serve/policy.c \
-	tuner/console/cmd_session.c \
-	tuner/console/cmd_session_problems.c \
-	tuner/console/cmd_session_sweep.c \
+	tuner/session/cmd_session.c \
+	tuner/session/cmd_session_device.c \
+	tuner/session/cmd_session_kernels.c \
+	tuner/session/cmd_session_problems.c \
+	tuner/session/cmd_session_sweep.c \
 	tuner/console/cmd_write.c \
 	tuner/console/columns.c \
 	tuner/console/gpu_names.c \
 	tuner/console/scratch.c \
 	tuner/commands/cmd_show.c \
 	tuner/commands/cmd_show_json.c \
+	tuner/commands/show_text.c \
 	tuner/commands/cmd_stored_energy.c \
 	tuner/commands/cmd_tune.c \
 	tuner/measure/cmd_try.c \
@@ -310,12 +320,12 @@ TUNE_SRC := \
 	tuner/console/help.c \
 	tuner/console/help_man.c \
 	tuner/console/options.c \
-	tuner/console/problemset.c \
-	tuner/console/random_problems.c \
-	tuner/console/ranges.c \
-	tuner/commands/quality.c \
-	tuner/console/session_options.c \
-	tuner/console/shard.c \
+	tuner/session/problemset.c \
+	tuner/session/random_problems.c \
+	tuner/session/ranges.c \
+	tuner/doctor/quality.c \
+	tuner/session/session_options.c \
+	tuner/session/shard.c \
 	tuner/console/terminal.c \
 
 
@@ -364,11 +374,11 @@ TESTS := \
 	tests/unit/console/test_cmd_csv.c \
 	tests/unit/console/test_cmd_json.c \
 	tests/unit/measure/test_cmd_try.c \
-	tests/unit/commands/test_quality.c \
+	tests/unit/doctor/test_quality.c \
 	tests/unit/console/test_columns.c \
 	tests/unit/console/test_terminal.c \
-	tests/unit/console/test_problemset.c \
-	tests/unit/console/test_random_problems.c \
+	tests/unit/session/test_problemset.c \
+	tests/unit/session/test_random_problems.c \
 	tests/unit/proof/test_verify.c \
 	tests/unit/timing/test_calibrate.c \
 	tests/unit/timing/test_williams.c \
@@ -393,8 +403,13 @@ TESTS := \
 	tests/unit/db/test_store_nomem.c \
 	tests/unit/lookup/test_predict.c \
 	tests/unit/lookup/test_ranking.c \
+	tests/unit/lookup/test_ranking_shipped.c \
 	tests/unit/lookup/test_rankings.c \
+	tests/unit/learn/test_boost.c \
 	tests/unit/learn/test_learn.c \
+	tests/unit/learn/test_learn_choose.c \
+	tests/unit/learn/test_learn_trials.c \
+	tests/unit/learn/test_learn_write.c \
 	tests/unit/lookup/test_predict_h200.c \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
@@ -758,11 +773,11 @@ flips: all $(FLIPS_TEST)
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
                search/test_search_nomem console/test_cmd_json lookup/test_ranking lookup/test_rankings \
-               learn/test_learn lookup/test_deployed)
+               learn/test_learn_write lookup/test_deployed)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c $(BUILD)/libtuner.a
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c tests/fuzz/fuzz_text.h $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $< tests/fuzz/driver.c \

@@ -6,7 +6,7 @@
 #include "db/store.h"
 #include "cuda/compile.h"
 #include "base/err.h"
-#include "console/random_problems.h"
+#include "session/random_problems.h"
 #include "lookup/predict.h"
 #include "problem/problem.h"
 #include "kernel/render.h"

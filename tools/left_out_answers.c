@@ -27,10 +27,10 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "commands/cmd_learn.h"
 #include "db/store.h"
 #include "exchange/trials.h"
 #include "learn/learn.h"
+#include "learn/learn_trials.h"
 #include "lookup/lookup.h"
 #include "lookup/lookup_impl.h"
 #include "problem/problem.h"
@@ -44,7 +44,7 @@ struct judging {
     struct gt_learning learning;
     struct gt_ranking base, fixed, judge; /* judge: of all trials */
     struct gt_table table, winners;
-    struct gt_device on; /* that the last trial ran on */
+    struct gt_learn_source source; /* of the learning */
 };
 
 /* A problem's answer. */
@@ -64,31 +64,6 @@ static int find_device(struct gt_device *device, const char *data, const char *n
     snprintf(device->name, sizeof(device->name), "%s", name);
     device->profile = false;
     return rc;
-}
-
-static int take(void *context, const struct gt_named_trial *named, struct gt_err *err)
-{
-    struct judging *judging = context;
-    struct gt_learning *learning = &judging->learning;
-    const double clock = named->trial.clock_mhz / learning->device.clock_mhz;
-    struct gt_problem problem;
-    struct gt_candidate candidate = {.problem = &problem, .device = &judging->on};
-    int failed;
-
-    if (named->cc != learning->device.cc || !gt_trials_hold(named) ||
-        gt_problem_parse(&problem, named->problem, NULL))
-        return GT_OK;
-    if (strcmp(judging->on.name, named->device) != 0 &&
-        find_device(&judging->on, judging->data, named->device, err))
-        return err->code;
-    candidate.kernel = gt_kernels_find(&judging->kernels, named->kernel, NULL);
-    if (!candidate.kernel || !candidate.kernel->production ||
-        gt_cmd_known_point(&candidate.point, candidate.kernel, named->point, NULL) ||
-        gt_candidate_possible(&candidate, &failed, NULL) || failed >= 0)
-        return GT_OK;
-    return gt_learn_add(learning, &candidate,
-                        named->trial.status == GT_STATUS_SPILLS ? 0 : named->trial.us,
-                        clock > 0 ? fmin(clock, 1) : 1, err);
 }
 
 static double expect(const struct judging *judging, const struct gt_candidate *candidate)
@@ -308,7 +283,7 @@ static int read_option(struct judging *judging, const char *name, const char *va
         return rc ? rc : gt_learn_onto(&judging->learning, &judging->base, err);
     }
     if (strcmp(name, "--from") == 0)
-        return gt_trials_read(value, take, judging, err);
+        return gt_trials_read(value, gt_learn_take, &judging->source, err);
     if (strcmp(name, "--table") == 0)
         return gt_table_load(&judging->table, value, err);
     if (strcmp(name, "--winners") == 0)
@@ -329,6 +304,8 @@ static int read_all(struct judging *judging, int argc, char **argv, struct gt_er
             judging->device = argv[i + 1];
     rc = gt_kernels_load(&judging->kernels, judging->data, NULL, NULL, err);
     judging->learning.kernels = &judging->kernels;
+    judging->source =
+        (struct gt_learn_source){.learning = &judging->learning, .data_dir = judging->data};
     GT_STEP(rc, find_device(&judging->learning.device, judging->data, judging->device, err));
     for (int i = 1; i + 1 < argc && !rc; i += 2)
         rc = read_option(judging, argv[i], argv[i + 1], err);

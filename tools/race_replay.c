@@ -28,10 +28,9 @@
 
 #include "base/err.h"
 #include "base/stats.h"
-#include "commands/cmd_learn.h"
 #include "exchange/trials.h"
 #include "learn/learn.h"
-#include "problem/problem.h"
+#include "learn/learn_trials.h"
 #include "race_arms.h"
 
 #define FLYING_MAX 256
@@ -52,33 +51,13 @@ struct way {
 struct replay {
     struct gt_kernels kernels;
     struct gt_learning learning;
+    struct gt_learn_source source;
     const char *data;
     int cc;
     size_t seeds, least, every, first, flying, raced;
     struct way way[WAYS_MAX];
     size_t ways;
 };
-
-static int take(void *context, const struct gt_named_trial *named, struct gt_err *err)
-{
-    struct replay *replay = context;
-    struct gt_learning *learning = &replay->learning;
-    const double clock = named->trial.clock_mhz / learning->device.clock_mhz;
-    struct gt_problem problem;
-    struct gt_candidate candidate = {.problem = &problem, .device = &learning->device};
-    int failed;
-
-    if (named->cc != learning->device.cc || gt_problem_parse(&problem, named->problem, NULL))
-        return GT_OK;
-    candidate.kernel = gt_kernels_find(&replay->kernels, named->kernel, NULL);
-    if (!candidate.kernel || !candidate.kernel->production ||
-        gt_cmd_known_point(&candidate.point, candidate.kernel, named->point, NULL) ||
-        gt_candidate_possible(&candidate, &failed, NULL) || failed >= 0)
-        return GT_OK;
-    return gt_learn_add(learning, &candidate,
-                        named->trial.status == GT_STATUS_SPILLS ? 0 : named->trial.us,
-                        clock > 0 ? fmin(clock, 1) : 1, err);
-}
 
 static float expect(void *context, size_t point)
 {
@@ -348,6 +327,8 @@ static int read_arguments(struct replay *replay, int argc, char **argv, struct g
     int rc = gt_kernels_load(&replay->kernels, replay->data, NULL, NULL, err);
 
     replay->learning.kernels = &replay->kernels;
+    replay->source =
+        (struct gt_learn_source){.learning = &replay->learning, .data_dir = replay->data};
     GT_STEP(rc, gt_device_profile(&replay->learning.device, replay->data, replay->cc, err));
     for (int i = 1; i < argc && !rc; i++) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
@@ -359,7 +340,7 @@ static int read_arguments(struct replay *replay, int argc, char **argv, struct g
         }
         i++;
         if (strcmp(name, "--from") == 0)
-            rc = gt_trials_read(value, take, replay, err);
+            rc = gt_trials_read(value, gt_learn_take, &replay->source, err);
         else if (strcmp(name, "--seeds") == 0)
             replay->seeds = number;
         else if (strcmp(name, "--least") == 0)

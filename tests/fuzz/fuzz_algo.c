@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "cuda/cublaslt.h"
+#include "tests/fuzz/fuzz_text.h"
 
 #define VERSION "13.1.0"
 
@@ -15,13 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gt_lt_answer answer, again;
     struct gt_err err = {0};
-    char *text = malloc(size + 1), written[GT_CUBLASLT_ALGO_MAX];
+    char *text = fuzz_text(data, size), written[GT_CUBLASLT_ALGO_MAX];
 
     if (!text)
         return 0;
-    if (size)
-        memcpy(text, data, size);
-    text[size] = '\0';
     if (!gt_cublaslt_parse(&answer, VERSION, text, &err)) {
         gt_cublaslt_format(written, VERSION, &answer, gt_cublaslt_gain(text));
         if (gt_cublaslt_parse(&again, VERSION, written, NULL) ||

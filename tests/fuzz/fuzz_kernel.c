@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "kernel/kernel_impl.h"
 #include "kernel/render.h"
+#include "tests/fuzz/fuzz_text.h"
 
 #define DATA "tests/unit/data"
 
@@ -44,15 +45,12 @@ static void use(const struct gt_kernel *kernel)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gt_kernel *kernel = calloc(1, sizeof(*kernel));
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
     struct gt_err err = {0};
     int rc;
 
     if (!kernel || !text)
         goto out;
-    if (size)
-        memcpy(text, data, size);
-    text[size] = '\0';
     kernel->path = strdup(DATA "/configs/kernels/tiny.json");
     if (!kernel->path)
         goto out;

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "kernel/render.h"
+#include "tests/fuzz/fuzz_text.h"
 
 #define DATA "tests/unit/data"
 
@@ -54,14 +55,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gt_point point;
     struct gt_err err = {0};
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
 
     load();
     if (!text)
         return 0;
-    if (size)
-        memcpy(text, data, size);
-    text[size] = '\0';
     if (!gt_point_parse(&point, tiny, text, &err))
         use(&point);
     else if (!*err.msg)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "serve/policy.h"
+#include "tests/fuzz/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,13 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gt_policy policy = {.margin = 1};
     struct gt_err err = {0};
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
 
     if (!text)
         return 0;
-    if (size)
-        memcpy(text, data, size);
-    text[size] = '\0';
     if (gt_policy_parse(&policy, "file", text, &err) && strncmp(err.msg, "file: line ", 11))
         abort();
     if (!(policy.margin >= 0 && policy.margin <= 100) || policy.check < 0 ||

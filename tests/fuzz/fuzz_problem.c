@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "problem/problem.h"
+#include "tests/fuzz/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,13 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gt_problem problem;
     struct gt_err err = {0};
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
 
     if (!text)
         return 0;
-    if (size)
-        memcpy(text, data, size);
-    text[size] = '\0';
     if (gt_problem_parse(&problem, text, &err)) {
         if (strncmp(err.msg, "problem \"", 9))
             abort();

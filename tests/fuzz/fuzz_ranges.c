@@ -2,9 +2,9 @@
  * list or range, is never more than allowed, and an error has a sentence. */
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "console/ranges.h"
+#include "session/ranges.h"
+#include "tests/fuzz/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,14 +21,11 @@ static int check_one(void *context, const char *text, struct gt_err *err)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gt_err err = {0};
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
     size_t count = 0;
 
     if (!text)
         return 0;
-    if (size)
-        memcpy(text, data, size);
-    text[size] = '\0';
     if (gt_ranges_expand(text, check_one, &count, &err) ? count || !*err.msg : !count)
         abort();
     free(text);

@@ -2,9 +2,9 @@
  * makes a space that finds every point of its own. */
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "exchange/recording.h"
+#include "tests/fuzz/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,13 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct gt_recording recording;
     struct gt_err err = {0};
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
 
     if (!text)
         return 0;
-    if (size)
-        memcpy(text, data, size);
-    text[size] = '\0';
     if (!gt_recording_parse(&recording, "fuzz", text, size, &err))
         use(&recording);
     else if (!*err.msg)

@@ -2,9 +2,9 @@
  * enumerated, what is parsed is evaluated. */
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "exchange/t1.h"
+#include "tests/fuzz/fuzz_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,13 +49,10 @@ static void use_condition(const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1);
+    char *text = fuzz_text(data, size);
 
     if (!text)
         return 0;
-    if (size)
-        memcpy(text, data, size);
-    text[size] = '\0';
     use_space(text, size);
     use_condition(text);
     free(text);

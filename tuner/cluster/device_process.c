@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "console/cmd_json.h"
-#include "console/cmd_report.h"
+#include "session/cmd_report.h"
 #include "sweep/progress.h"
 
 #include <errno.h>

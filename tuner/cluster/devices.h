@@ -11,7 +11,7 @@
 #ifndef GT_DEVICES_H
 #define GT_DEVICES_H
 
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 
 #define GT_DEVICES_MAX       64
 #define GT_DEVICES_SILENCE_S 300 /* a process that says nothing for so long is replaced */

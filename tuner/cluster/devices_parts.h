@@ -93,8 +93,28 @@ struct gt_devices {
     bool printed; /* JSON: something stands in the list */
 };
 
+/* Whether the run was told to end. */
+static inline bool gt_devices_interrupted(const struct gt_devices *devices)
+{
+    return *devices->cli->signals > 0;
+}
+
 /* device_process.c: forks the process of gpu[i]; device_process_main is what it runs. */
 int gt_device_process_start(struct gt_devices *devices, size_t i, struct gt_err *err);
+
+/* devices_messages.c */
+
+#define GT_DEVICES_GRACE_MS 5000 /* for a process that was told to end */
+
+/* Starts the GPU's process; a GPU whose process cannot be started is out. */
+void gt_device_process_begin(struct gt_devices *devices, struct gt_device_process *gpu);
+/* Ends it; how: a text that says how it ended. */
+void gt_device_process_end(struct gt_device_process *gpu, int grace_ms, char *how, size_t size);
+/* The GPU's process is lost, or its device is: the turn is over.  why: NULL for how it ended. */
+void gt_device_process_lose(struct gt_devices *devices, struct gt_device_process *gpu,
+                            const char *why);
+/* Takes everything that a process has sent, and notices its end and its silence. */
+void gt_device_process_pump(struct gt_devices *devices, struct gt_device_process *gpu);
 
 /* devices_homes.c */
 
@@ -128,6 +148,26 @@ size_t gt_devices_late(const struct gt_devices *devices);
 
 /* Whether a task is left that some GPU may still take. */
 bool gt_devices_left(const struct gt_devices *devices);
+
+/* devices_budget.c */
+
+/* Whether it is one of the searches of the final's problem. */
+static inline bool gt_devices_is_search_of(const struct gt_task *task, const struct gt_task *final)
+{
+    return task->kind == GT_TASK_SEARCH && task->problem == final->problem &&
+           task->class_of == final->class_of;
+}
+
+/* The weight of a problem, a tenth of the mean at least. */
+double gt_devices_weight(const struct gt_devices *devices, size_t problem);
+/* How long the task should take, finals and all; 0: not known. */
+double gt_devices_task_time(const struct gt_devices *devices, const struct gt_task *task);
+/* Its budget of time: a sweep of one problem takes its finals beyond that. */
+double gt_devices_task_seconds(const struct gt_devices *devices, const struct gt_task *task);
+/* Its budget of trials.  Those of earlier runs on the GPU count, so those of its search count in
+ * its final, which also makes up for searches that no GPU came to. */
+int64_t gt_devices_task_trials(const struct gt_devices *devices,
+                               const struct gt_device_process *gpu, const struct gt_task *task);
 
 /* devices_report.c */
 

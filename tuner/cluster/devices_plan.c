@@ -1,10 +1,9 @@
 /* devices_plan.c - which problem a GPU of `tune --devices` gets next, and for how long.
  *
  * Problems of larger weight come first, and of equal weight those of more work, so that no long one
- * is left for the end.  The time that is left on all GPUs of the class is divided among the
- * problems that are left, by weight; so a GPU that is lost or slow takes from all of them, not from
- * the last ones.  Where more GPUs will soon be free than there are problems left, they share those:
- * each searches with a seed of its own, and one of them holds the finals. */
+ * is left for the end; devices_budget.c divides the time.  Where more GPUs will soon be free than
+ * there are problems left, they share those: each searches with a seed of its own, and one of them
+ * holds the finals. */
 #include "cluster/devices_parts.h"
 
 #include "base/err.h"
@@ -14,27 +13,15 @@
 
 #define ATTEMPTS      3   /* lost GPUs that a problem may cost */
 #define SEARCH_PART   0.7 /* of the time, where several GPUs search one problem */
-#define SECONDS_LEAST 1.0 /* of a turn, when the time is up but the problem has none yet */
 #define SHARED_S      2.0 /* of a search, for which a further GPU is worth its start; likewise */
 #define SHARED_TRIALS 8   /* trials */
 #define SOON          0.5 /* of a turn: a GPU that is free by then can share it */
 #define OVER_MOST     5.0 /* times its budget: a turn may be short, and its problem large */
 #define FOLLOW        0.3 /* how much of its error a new value corrects */
-#define WEIGHT_LEAST  0.1 /* of the mean weight, as in sweep/time_slices.c */
 
 /* Times its budget that a turn takes, until the first has ended: its finals have a third of it
  * (sweep/finals.c). */
 #define OVER 1.33
-
-static double weight_of(const struct gt_devices *devices, size_t problem)
-{
-    const struct gt_devices_options *options = &devices->options;
-    double mean = 0;
-
-    for (size_t i = 0; options->weight && i < options->problems; i++)
-        mean += options->weight[i] / (double)options->problems;
-    return mean > 0 ? fmax(options->weight[problem], WEIGHT_LEAST * mean) : 1;
-}
 
 static size_t gpus_of(const struct gt_devices *devices, int class_of)
 {
@@ -74,75 +61,6 @@ int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
                                      .home = gt_devices_home_of(devices, class_of, i),
                                      .seed = seed_of(devices)};
     return GT_OK;
-}
-
-/* Whether it is one of the searches of the final's problem. */
-static bool is_search_of(const struct gt_task *task, const struct gt_task *final)
-{
-    return task->kind == GT_TASK_SEARCH && task->problem == final->problem &&
-           task->class_of == final->class_of;
-}
-
-/* ---- the budget of a task ---- */
-
-/* Seconds for a whole problem: its part of the time that is left on the GPUs of the class. */
-static double share_of_time(const struct gt_devices *devices, const struct gt_task *task)
-{
-    const double now = devices->now_s, end = devices->options.budget.seconds;
-    double time = 0, weights = 0;
-
-    for (size_t i = 0; i < devices->gpus; i++) {
-        const struct gt_device_process *gpu = &devices->gpu[i];
-        const double free_s = gpu->task ? gpu->task->begun_s + gpu->task->takes_s : now;
-
-        if (!gpu->out && gpu->class_of == task->class_of)
-            time += fmax(0, end - fmax(now, free_s));
-    }
-    for (size_t i = 0; i < devices->tasks; i++)
-        if (devices->task[i].class_of == task->class_of && devices->task[i].state == GT_TASK_READY)
-            weights += weight_of(devices, devices->task[i].problem);
-    return fmin(time * weight_of(devices, task->problem) / weights, end - now);
-}
-
-/* How long the task should take, finals and all; 0: not known. */
-static double time_of(const struct gt_devices *devices, const struct gt_task *task)
-{
-    const struct gt_budget *budget = &devices->options.budget;
-
-    if (!(budget->seconds > 0))
-        return devices->turn_s;
-    if (task->kind != GT_TASK_WHOLE)
-        return task->until_s - devices->now_s;
-    return budget->each ? budget->seconds : share_of_time(devices, task);
-}
-
-/* Its budget of time: a sweep of one problem takes its finals beyond that. */
-static double seconds_of(const struct gt_devices *devices, const struct gt_task *task)
-{
-    const double over = task->kind == GT_TASK_SEARCH ? 1 : devices->over;
-
-    if (!(devices->options.budget.seconds > 0))
-        return 0;
-    return fmax(task->takes_s / over, SECONDS_LEAST);
-}
-
-/* Trials of earlier runs on the GPU count, so those of its search count in its final, which also
- * makes up for searches that no GPU came to. */
-static int64_t trials_of(const struct gt_devices *devices, const struct gt_device_process *gpu,
-                         const struct gt_task *task)
-{
-    const int64_t trials = devices->options.budget.trials;
-    const int64_t parts = (int64_t)task->searches + 1, part = (trials + parts - 1) / parts;
-    int64_t others = 0;
-
-    if (!trials || task->kind == GT_TASK_WHOLE)
-        return trials;
-    if (task->kind == GT_TASK_SEARCH)
-        return part;
-    for (size_t i = 0; i < devices->tasks; i++)
-        others += is_search_of(&devices->task[i], task) && devices->task[i].state == GT_TASK_DONE &&
-                  devices->task[i].by != gpu;
-    return trials - others * part > 0 ? trials - others * part : part;
 }
 
 /* ---- sharing ---- */
@@ -190,7 +108,7 @@ static bool are_few(const struct gt_devices *devices, int class_of)
 static size_t searches_for(const struct gt_devices *devices, const struct gt_task *task)
 {
     const struct gt_budget *budget = &devices->options.budget;
-    const double takes_s = time_of(devices, task);
+    const double takes_s = gt_devices_task_time(devices, task);
     const size_t problems = count_ready(devices, task->class_of, GT_TASK_WHOLE);
     const size_t taken = count_ready(devices, task->class_of, GT_TASK_SEARCH);
     size_t gpus = free_soon(devices, task->class_of, takes_s);
@@ -212,7 +130,7 @@ static size_t searches_for(const struct gt_devices *devices, const struct gt_tas
  */
 static struct gt_task *share(struct gt_devices *devices, struct gt_task *task, size_t searches)
 {
-    const double takes_s = time_of(devices, task);
+    const double takes_s = gt_devices_task_time(devices, task);
     struct gt_task search = *task;
 
     task->kind = GT_TASK_FINAL;
@@ -236,7 +154,7 @@ static void release_final(struct gt_devices *devices, struct gt_task *final)
     size_t begun = 0, running = 0;
 
     for (struct gt_task *task = devices->task; task < last; task++)
-        if (is_search_of(task, final)) {
+        if (gt_devices_is_search_of(task, final)) {
             begun += task->state > GT_TASK_READY;
             running += task->state == GT_TASK_RUNNING;
         }
@@ -244,7 +162,7 @@ static void release_final(struct gt_devices *devices, struct gt_task *final)
         return;
     final->state = GT_TASK_READY;
     for (struct gt_task *task = devices->task; task < last; task++)
-        if (is_search_of(task, final) && task->state == GT_TASK_READY)
+        if (gt_devices_is_search_of(task, final) && task->state == GT_TASK_READY)
             task->state = GT_TASK_FAILED;
 }
 
@@ -292,7 +210,8 @@ static bool comes_before(const struct gt_devices *devices, const struct gt_devic
                          const struct gt_task *a, const struct gt_task *b)
 {
     const struct gt_problem *problem = devices->options.problem;
-    const double more = weight_of(devices, a->problem) - weight_of(devices, b->problem);
+    const double more =
+        gt_devices_weight(devices, a->problem) - gt_devices_weight(devices, b->problem);
 
     if (a->kind != b->kind)
         return a->kind > b->kind;
@@ -322,10 +241,10 @@ struct gt_task *gt_devices_next(struct gt_devices *devices, struct gt_device_pro
     if (next->kind == GT_TASK_WHOLE && (searches = searches_for(devices, next)) > 1)
         next = share(devices, next, searches);
     next->begun_s = devices->now_s;
-    next->takes_s = fmax(0, time_of(devices, next));
-    next->search_s = seconds_of(devices, next);
+    next->takes_s = fmax(0, gt_devices_task_time(devices, next));
+    next->search_s = gt_devices_task_seconds(devices, next);
     *budget = (struct gt_budget){.seconds = next->search_s,
-                                 .trials = trials_of(devices, gpu, next),
+                                 .trials = gt_devices_task_trials(devices, gpu, next),
                                  .patience = devices->options.budget.patience};
     next->state = GT_TASK_RUNNING;
     next->by = gpu;

@@ -11,7 +11,7 @@
 #define GT_QUEUE_H
 
 #include "cluster/pq.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/scratch.h"
 
 #include <limits.h>

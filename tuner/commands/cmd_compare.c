@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "console/cmd_csv.h"
 #include "console/cmd_json.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/cmd_write.h"
 #include "console/columns.h"
 #include "console/commands.h"

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "cluster/queue.h"
 #include "commands/deploy.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/cmd_write.h"
 #include "console/commands.h"
 #include "exchange/export.h"

@@ -12,7 +12,7 @@
 #include "cluster/queue.h"
 #include "commands/cmd_stored_energy.h"
 #include "console/cmd_json.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "lookup/lookup.h"

@@ -3,7 +3,7 @@
 #ifndef GT_CMD_PRELOAD_H
 #define GT_CMD_PRELOAD_H
 
-#include "console/problemset.h"
+#include "session/problemset.h"
 #include "console/scratch.h"
 
 /* Puts the library into LD_PRELOAD of this process, before what stands there, and this folder into

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "console/cmd_csv.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/options.h"
 #include "problem/problem.h"
 

@@ -6,15 +6,11 @@
 
 #include "base/err.h"
 #include "problem/problem.h"
-#include "base/stats.h"
 #include "base/strbuf.h"
-#include "measure/cmd_bench_report.h"
+#include "measure/cmd_bench_contest.h"
 #include "console/cmd_json.h"
 #include "console/commands.h"
-#include "lookup/snapshot.h"
 #include "sweep/progress.h"
-
-static const struct gt_rounds default_rounds = {41, 200, 2e6};
 
 struct options {
     struct gt_session_options session;
@@ -39,159 +35,9 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* A winner counts as slower than the untuned answer if the 95 % interval of the paired ratio lies
- * above this: gaps scatter by 0.2 to 0.6 % from contest to contest (db/measured/README.md). */
-#define NOISE 1.01
-
-/* A benchmark run: what it has opened, and what it has found so far. */
-struct bench {
-    struct gt_session session;
-    const struct gt_kernel **kernel;
-    size_t kernels;
-    struct gt_bench_report report;
-    struct gt_snapshot untuned; /* answers look-ups as a program without this database gets them */
-    int rounds;                 /* 0: default_rounds */
-};
-
-/* The stored winner of a problem on this device, and the answer that a program gets without it. */
-struct winner {
-    const struct bench *bench;
-    const struct gt_kernel *kernel;
-    struct gt_point point;
-    struct gt_trial trial;
-    bool vendor; /* the sweep found cuBLASLt's answer faster, and it is a candidate */
-    struct gt_resolved untuned;
-};
-
-static int take_winner(void *context, const struct gt_row *row, struct gt_err *err)
-{
-    struct winner *winner = context;
-    const struct gt_session *session = &winner->bench->session;
-    const struct gt_kernel *kernel;
-
-    if (winner->kernel || row->timing != winner->bench->report.timing ||
-        strcmp(row->device, session->evaluator->device.name) != 0 ||
-        row->provenance != session->evaluator->ops->provenance)
-        return GT_OK;
-    kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
-    if (!kernel || strcmp(kernel->signature, row->signature) != 0)
-        return GT_OK; /* measured with another text of the template */
-    winner->kernel = kernel;
-    winner->vendor = *row->algo && row->baseline_us > 0 && row->baseline_us < row->us;
-    winner->trial = (struct gt_trial){.status = row->status,
-                                      .provenance = row->provenance,
-                                      .us = row->us,
-                                      .lo_us = row->lo_us,
-                                      .hi_us = row->hi_us,
-                                      .err_u = row->err_u};
-    return gt_point_parse(&winner->point, kernel, row->point, err);
-}
-
-static int find_winner(struct winner *winner, const struct gt_problem *problem, struct gt_err *err)
-{
-    const struct gt_session *session = &winner->bench->session;
-    char text[GT_PROBLEM_TEXT_MAX];
-    const struct gt_row_filter filter = {
-        .winners_only = true, .problem = text, .cc = session->evaluator->device.cc};
-    int rc;
-
-    gt_problem_format(problem, text);
-    rc = gt_store_rows(session->store, &filter, take_winner, winner, err);
-    if (!rc && winner->kernel && session->measures)
-        rc = gt_snapshot_lookup(&winner->bench->untuned, &session->evaluator->device, problem,
-                                &winner->untuned, err);
-    return rc;
-}
-
-/* Whether the untuned answer is the winner itself. */
-static bool same_answer(const struct winner *winner)
-{
-    const struct gt_kernel *kernel = winner->kernel;
-
-    return winner->untuned.kernel == kernel &&
-           memcmp(winner->untuned.point.value, winner->point.value,
-                  kernel->params * sizeof(winner->point.value[0])) == 0;
-}
-
-/* Judges the untuned answer by the rounds of the contest. */
-static void judge_untuned(const struct winner *winner, const struct gt_trial *untuned,
-                          struct gt_comparison *with)
-{
-    const struct gt_trial *tuned = &winner->trial;
-    double lo, hi;
-
-    with->untuned_us = untuned->us;
-    if (untuned == tuned)
-        return;
-    gt_paired_interval(tuned->sample, untuned->sample,
-                       tuned->samples < untuned->samples ? tuned->samples : untuned->samples, &lo,
-                       &hi);
-    with->worse = lo > NOISE;
-}
-
-/* Times the winner, the untuned answer and cuBLASLt's best one in turns. */
-static int hold_contest(const struct bench *bench, struct winner *winner,
-                        const struct gt_problem *problem, bool baseline, struct gt_comparison *with,
-                        struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = bench->session.evaluator;
-    const bool both = winner->untuned.kernel && !same_answer(winner);
-    const struct gt_candidate candidate[] = {
-        {winner->kernel, problem, &evaluator->device, winner->point},
-        {winner->untuned.kernel, problem, &evaluator->device, winner->untuned.point}};
-    struct gt_trial trial[2] = {winner->trial}, vendor = {0};
-    const double round_us = (1 + baseline + both) * winner->trial.us;
-    const int rounds = bench->rounds ? bench->rounds : gt_rounds_for(&default_rounds, 2, round_us);
-    int rc = evaluator->ops->final(evaluator, candidate, 1 + (size_t)both, rounds, trial,
-                                   baseline ? &vendor : NULL, err);
-
-    if (rc)
-        return rc;
-    winner->trial = trial[0];
-    if (trial[0].status != GT_STATUS_OK)
-        return GT_OK;
-    if (both && trial[1].status == GT_STATUS_OK)
-        judge_untuned(winner, &trial[1], with);
-    else if (!both && winner->untuned.kernel)
-        judge_untuned(winner, &winner->trial, with);
-    if (vendor.status == GT_STATUS_OK && vendor.us > 0) {
-        with->baseline_us = vendor.us;
-        with->baseline_err_u = vendor.err_u;
-        with->best_us = winner->vendor ? vendor.us : trial[0].us;
-    }
-    return GT_OK;
-}
-
-/* Compares the winner with the other answers, after measuring what moving the data alone takes. */
-static int compare(const struct bench *bench, struct winner *winner,
-                   const struct gt_problem *problem, struct gt_comparison *with, struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = bench->session.evaluator;
-    struct gt_move move = {0};
-    struct gt_baseline best;
-    int rc = evaluator->ops->open_problem(evaluator, problem, err);
-
-    if (!rc && bench->report.timing == GT_TIMING_COLD)
-        rc = evaluator->ops->move(evaluator, &move, err);
-    if (rc)
-        return rc;
-    with->move_us = move.us;
-    rc = evaluator->ops->baseline(evaluator, &best, err);
-    if (rc && rc != GT_ENOLIB && rc != GT_ENOTFOUND)
-        return rc;
-    if (rc && err)
-        gt_progress_note(bench->session.progress, err->msg); /* says why there is no baseline */
-    rc = hold_contest(bench, winner, problem, !rc, with, err);
-    with->us = winner->trial.us;
-    with->lo_us = winner->trial.lo_us;
-    with->hi_us = winner->trial.hi_us;
-    with->err_u = winner->trial.err_u;
-    return rc;
-}
-
 /* Stores the figures in the database, from which `tune export --format bench` makes the same table.
  */
-static int remember(const struct bench *bench, const struct winner *winner,
+static int remember(const struct gt_bench_run *bench, const struct gt_bench_winner *winner,
                     const struct gt_problem *problem, const struct gt_comparison *with,
                     struct gt_err *err)
 {
@@ -213,7 +59,7 @@ static int remember(const struct bench *bench, const struct winner *winner,
 }
 
 /* Measures the winner's row and adds it to the report. */
-static int report_winner(struct bench *bench, struct winner *winner,
+static int report_winner(struct gt_bench_run *bench, struct gt_bench_winner *winner,
                          const struct gt_problem *problem, double weight, struct gt_err *err)
 {
     struct gt_strbuf untuned = GT_STRBUF_INIT;
@@ -228,7 +74,7 @@ static int report_winner(struct bench *bench, struct winner *winner,
     rc = gt_strbuf_check(&untuned, err);
     if (!rc && bench->session.measures) {
         gt_progress_now(bench->session.progress, text);
-        rc = compare(bench, winner, problem, &with, err);
+        rc = gt_bench_compare(bench, winner, problem, &with, err);
     }
     if (with.untuned_us > 0)
         with.untuned = untuned.text;
@@ -256,10 +102,10 @@ static bool only_this_problem(int rc)
 }
 
 /* swept: the sweep's result for the problem; NULL if there was no sweep. */
-static int bench_problem(struct bench *bench, const struct gt_problem *problem, double weight,
-                         const struct gt_sweep_result *swept, struct gt_err *err)
+static int bench_problem(struct gt_bench_run *bench, const struct gt_problem *problem,
+                         double weight, const struct gt_sweep_result *swept, struct gt_err *err)
 {
-    struct winner winner = {.bench = bench};
+    struct gt_bench_winner winner = {.bench = bench};
     char text[GT_PROBLEM_TEXT_MAX];
     struct gt_err why = {0};
     int rc = GT_OK;
@@ -269,7 +115,7 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
         why = swept->nothing;
         rc = why.code;
     }
-    GT_STEP(rc, find_winner(&winner, problem, &why));
+    GT_STEP(rc, gt_bench_find_winner(&winner, problem, &why));
     if (!rc && winner.kernel)
         rc = report_winner(bench, &winner, problem, weight, &why);
     else if (!rc)
@@ -287,9 +133,9 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
 
 /* Tunes all problems in one sweep, so that the compilers work for the next ones while one is timed.
  */
-static int tune_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
-                    size_t problems, const char *budget_text, struct gt_sweep_result *result,
-                    struct gt_err *err)
+static int tune_all(struct gt_bench_run *bench, const struct gt_problem *problem,
+                    const double *weight, size_t problems, const char *budget_text,
+                    struct gt_sweep_result *result, struct gt_err *err)
 {
     struct gt_budget budget;
     int rc = gt_budget_parse(&budget, budget_text, err);
@@ -303,8 +149,8 @@ static int tune_all(struct bench *bench, const struct gt_problem *problem, const
     return problems == 1 && result[0].nothing.code ? GT_OK : rc; /* reported with its row */
 }
 
-static int bench_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
-                     size_t problems, const char *budget, struct gt_err *err)
+static int bench_all(struct gt_bench_run *bench, const struct gt_problem *problem,
+                     const double *weight, size_t problems, const char *budget, struct gt_err *err)
 {
     const struct gt_session *session = &bench->session;
     struct gt_sweep_result *result = calloc(problems, sizeof(*result));
@@ -325,7 +171,7 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, cons
     return rc;
 }
 
-static int measure_copy(struct bench *bench, struct gt_err *err)
+static int measure_copy(struct gt_bench_run *bench, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = bench->session.evaluator;
     struct gt_calibration calibration;
@@ -370,7 +216,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_problem_options asked = options->problem;
     struct gt_problem *problem = NULL;
     const char *budget = options->session.budget;
-    struct bench bench = {.rounds = (int)options->rounds};
+    struct gt_bench_run bench = {.rounds = (int)options->rounds};
     struct gt_budget checked;
     double *weight = NULL;
     size_t problems = 0;

@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "console/cmd_csv.h"
 #include "console/cmd_json.h"
-#include "console/cmd_report.h"
+#include "session/cmd_report.h"
 #include "console/terminal.h"
 #include "exchange/export.h"
 #include "sweep/progress.h"

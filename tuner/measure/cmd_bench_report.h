@@ -3,7 +3,7 @@
 #define GT_CMD_BENCH_REPORT_H
 
 #include "measure/cmd_bench_summary.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/columns.h"
 
 struct cJSON;

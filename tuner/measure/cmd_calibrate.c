@@ -10,7 +10,7 @@
 #include "cuda/cache.h"
 #include "base/err.h"
 #include "console/cmd_json.h"
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "evaluate/evaluator.h"
 #include "console/options.h"
 

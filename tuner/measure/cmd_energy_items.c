@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "db/store.h"
 
 struct finding {

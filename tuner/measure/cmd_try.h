@@ -2,7 +2,7 @@
 #ifndef GT_CMD_TRY_H
 #define GT_CMD_TRY_H
 
-#include "console/cmd_session.h"
+#include "session/cmd_session.h"
 #include "console/options.h"
 #include "kernel/kernel.h"
 #include "problem/measured.h"

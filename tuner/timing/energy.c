@@ -6,16 +6,9 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "timing/bench_internal.h"
+#include "timing/energy_run.h"
 #include "timing/throttle.h"
 
-#define BATCH_US      1000.0
-#define BATCH_MOST    (QUEUE_MOST / AHEAD_LEAST)
-#define QUEUE_US      60000.0 /* queued ahead, in batches: reading a meter takes milliseconds */
-#define QUEUE_MOST    480     /* launches, which may be of two kernels: the driver takes 1024 */
-#define AHEAD_LEAST   2
-#define AHEAD_MOST    GT_BENCH_BATCH
-#define FULL_TIMES    3   /* a host that was away once is late, too */
 #define HEAT          2.4 /* times the seconds to measure: how long the device is heated before */
 #define METER_S       1.2 /* of the same load before a power reading, a mean of a second, is of it */
 #define PATIENCE      4   /* times `seconds`: for a small bound; once more for two renewals */
@@ -27,21 +20,6 @@
 #define ATTEMPTS      3
 #define MARKS         64 /* renewals that are kept, */
 #define MARKS_APART   32 /* a part of `seconds` between them */
-
-/* A run in progress.  Device seconds and launches are of the batches that were waited for: the time
- * between them has all that the device did, gaps as well. */
-struct run {
-    struct gt_bench *bench;
-    const struct gt_runner *runner;
-    const struct gt_energy_wish *wish;
-    int batch, ahead, full; /* full: how often one after another the queue seemed to be so */
-    int64_t queued, ended;  /* batches */
-    double seconds;
-    double gap_s; /* of them: at most so much was waiting for the host */
-    int64_t launches;
-    double began_s;              /* on the host's clock: since when the load is the same */
-    double queued_s[AHEAD_MOST]; /* when all of a batch was queued, since then */
-};
 
 /* What a meter said, and when: on the host's clock, and how far the run was. */
 struct mark {
@@ -63,115 +41,6 @@ struct stretch {
     struct mark from, to;
     double error; /* bound; INFINITY: there is no such stretch */
 };
-
-static int enqueue(struct run *run, struct gt_err *err)
-{
-    struct gt_bench *bench = run->bench;
-    const struct gt_resident *resident = &bench->resident;
-    int rc = GT_OK;
-
-    for (int i = 0; i < run->batch && !rc; i++) {
-        const uint64_t turn = bench->launches++;
-        struct gt_args args;
-
-        gt_resident_args(
-            resident, resident->timed + (int)(turn % (uint64_t)(resident->sets - resident->timed)),
-            (int)(turn % GT_RESULTS), &args);
-        memcpy(args.launch, run->runner->geometry.launch_param, sizeof(args.launch));
-        rc = run->runner->run(run->runner, &args, err);
-    }
-    GT_STEP(rc, gt_event_record(bench->end[run->queued % AHEAD_MOST], err));
-    run->queued_s[run->queued++ % AHEAD_MOST] = gt_clock_s() - run->began_s;
-    return rc;
-}
-
-/* Waits for the oldest batch.  If the one before it had ended when not all of it was queued, the
- * time in between was a gap, or a part of it was. */
-static int end_batch(struct run *run, struct gt_err *err)
-{
-    const int slot = (int)(run->ended++ % AHEAD_MOST);
-    float us = 0;
-    int rc = gt_event_us(run->bench->begin[0], run->bench->end[slot], &us, err);
-    const double now_s = us * 1e-6;
-
-    run->gap_s += fmin(fmax(0, run->queued_s[slot] - run->seconds), now_s - run->seconds);
-    run->seconds = now_s;
-    run->launches += run->batch;
-    return rc;
-}
-
-/* Fills the queue and waits for its oldest batch, and for all that must have ended meanwhile: the
- * host may have been away for many batches.  begin[0] is the run's beginning.
- *
- * Where a launch has to wait because the driver's queue is full, the host is behind all the time,
- * even when what was queued at first has ended twice: after some times fewer batches are queued. */
-static int advance(struct run *run, struct gt_err *err)
-{
-    const int most = 2 * run->ahead;
-    double behind_s;
-    int ended = 0, rc = GT_OK;
-
-    do {
-        const double before_s = run->seconds;
-
-        while (!rc && run->queued < run->ended + run->ahead)
-            rc = enqueue(run, err);
-        GT_STEP(rc, end_batch(run, err));
-        behind_s = gt_clock_s() - run->began_s - run->seconds;
-        behind_s -= run->seconds - before_s;
-    } while (!rc && behind_s > 0 && ++ended < most);
-    run->full = behind_s > 0 ? run->full + 1 : 0;
-    if (run->full < FULL_TIMES)
-        return rc;
-    run->full = 0;
-    run->ahead = run->ahead / 2 > AHEAD_LEAST ? run->ahead / 2 : AHEAD_LEAST;
-    return rc;
-}
-
-/* Finds how many launches are a batch and how many batches are queued, and begins the run. */
-static int start(struct run *run, struct gt_err *err)
-{
-    struct gt_bench *bench = run->bench;
-    float us = 0;
-    int rc = GT_OK;
-
-    for (run->batch = 1; !rc; run->batch *= 2) {
-        rc = gt_event_record(bench->begin[0], err);
-        GT_STEP(rc, enqueue(run, err));
-        GT_STEP(rc,
-                gt_event_us(bench->begin[0], bench->end[(run->queued - 1) % AHEAD_MOST], &us, err));
-        if (us > BATCH_US / 2 || 2 * run->batch > BATCH_MOST)
-            break;
-    }
-    run->ahead = us > 0 ? (int)fmin(fmax(QUEUE_US / us, AHEAD_LEAST), AHEAD_MOST) : AHEAD_MOST;
-    run->ahead = (int)fmin(run->ahead, QUEUE_MOST / run->batch);
-    run->queued = 0;
-    run->began_s = gt_clock_s(); /* the device is idle: it begins now, too */
-    return rc ? rc : gt_event_record(bench->begin[0], err);
-}
-
-/* The end of a time that begins at that moment, or that of the whole run. */
-static double end_of(const struct run *run, double from_s, double seconds)
-{
-    const double most_s = run->wish->most_s;
-
-    return fmin(from_s + seconds, most_s > 0 ? run->began_s + most_s : INFINITY);
-}
-
-/* Lets the run last for so long since its beginning.  The counter is read meanwhile: what it does
- * when it has not been asked for long, such as standing still, is over then. */
-static int heat(struct run *run, double seconds, struct gt_err *err)
-{
-    const double until = end_of(run, run->began_s, seconds);
-    double joules;
-    int rc = GT_OK;
-
-    while (!rc && gt_clock_s() < until) {
-        rc = advance(run, err);
-        gt_throttle_energy(run->bench->throttle, &joules);
-    }
-    return rc;
-}
 
 static int64_t common_divisor(int64_t a, int64_t b)
 {
@@ -247,10 +116,10 @@ static void find_stretch(const struct count *count, double seconds, struct stret
 
 /* Counts until a stretch has the bound that is wanted, or for as long as there is patience.  None
  * is found where the counter is not renewed, or there is none. */
-static int take_count(struct run *run, struct stretch *best, struct gt_err *err)
+static int take_count(struct gt_energy_run *run, struct stretch *best, struct gt_err *err)
 {
     const double seconds = run->wish->seconds, begin = gt_clock_s();
-    const double until = end_of(run, begin, PATIENCE * seconds);
+    const double until = gt_energy_run_end(run, begin, PATIENCE * seconds);
     struct count count = {.marks = 0};
     double joules = 0, last = 0, looked = begin;
     bool stands = !gt_throttle_energy(run->bench->throttle, &last);
@@ -261,7 +130,7 @@ static int take_count(struct run *run, struct stretch *best, struct gt_err *err)
            (looked < until || best->error == INFINITY)) {
         struct mark mark;
 
-        rc = advance(run, err);
+        rc = gt_energy_run_advance(run, err);
         stands = !gt_throttle_energy(run->bench->throttle, &joules);
         mark = (struct mark){.joules = joules,
                              .host_s = gt_clock_s(),
@@ -281,7 +150,7 @@ static int take_count(struct run *run, struct stretch *best, struct gt_err *err)
 }
 
 /* The other meter's opinion; a difference of less than that meter's own error says nothing. */
-static double meters_differ(const struct run *run, double watts)
+static double meters_differ(const struct gt_energy_run *run, double watts)
 {
     double other, differ;
 
@@ -294,7 +163,7 @@ static double meters_differ(const struct run *run, double watts)
 
 /* The power is that of the host's clock between two renewals, and the time of a product the
  * device's: launches need not be known at the moment of a renewal. */
-static void by_counter(const struct run *run, const struct stretch *stretch,
+static void by_counter(const struct gt_energy_run *run, const struct stretch *stretch,
                        struct gt_energy *energy, double *gap)
 {
     const struct mark *from = &stretch->from, *to = &stretch->to;
@@ -308,22 +177,23 @@ static void by_counter(const struct run *run, const struct stretch *stretch,
     energy->error = stretch->error + meters_differ(run, energy->watts);
 }
 
-static int by_power(struct run *run, struct gt_energy *energy, double *gap, struct gt_err *err)
+static int by_power(struct gt_energy_run *run, struct gt_energy *energy, double *gap,
+                    struct gt_err *err)
 {
     const double seconds = run->wish->seconds;
     double watts, sum = 0, least = INFINITY, most = 0, began, next;
-    struct run before;
+    struct gt_energy_run before;
     int64_t reads = 0;
     int rc = GT_OK;
 
     if (!gt_throttle_power(run->bench->throttle, &watts))
         return gt_err_set(err, GT_ENOTFOUND,
                           "NVML tells neither the energy nor the power of this device");
-    rc = heat(run, fmax(METER_S, HEAT * seconds), err);
+    rc = gt_energy_run_heat(run, fmax(METER_S, HEAT * seconds), err);
     began = next = gt_clock_s();
     before = *run;
     while (!rc && (gt_clock_s() < began + seconds || !reads)) {
-        rc = advance(run, err);
+        rc = gt_energy_run_advance(run, err);
         if (rc || gt_clock_s() < next)
             continue;
         next += POWER_READS_S;
@@ -366,14 +236,14 @@ static int check(const struct gt_bench *bench, const struct gt_energy *energy, d
                       energy->watts, limit);
 }
 
-static int measure(struct run *run, struct gt_energy *energy, struct gt_err *err)
+static int measure(struct gt_energy_run *run, struct gt_energy *energy, struct gt_err *err)
 {
     struct gt_bench *bench = run->bench;
     struct stretch stretch = {.error = INFINITY};
     double gap = 1;
-    int rc = start(run, err);
+    int rc = gt_energy_run_start(run, err);
 
-    GT_STEP(rc, heat(run, HEAT * run->wish->seconds, err));
+    GT_STEP(rc, gt_energy_run_heat(run, HEAT * run->wish->seconds, err));
     GT_STEP(rc, take_count(run, &stretch, err));
     if (!rc && stretch.error < INFINITY)
         by_counter(run, &stretch, energy, &gap);
@@ -391,7 +261,7 @@ int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry,
 {
     struct gt_trial trial = {.status = GT_STATUS_NONE};
     struct gt_runner runner = {0};
-    struct run run = {.bench = bench, .runner = &runner, .wish = wish};
+    struct gt_energy_run run = {.bench = bench, .runner = &runner, .wish = wish};
     int rc = GT_OK;
 
     *energy = (struct gt_energy){0};

@@ -12,8 +12,8 @@
 #include "problem/device.h"
 #include "failmalloc.h"
 #include "problem/problem.h"
-#include "console/problemset.h"
-#include "console/random_problems.h"
+#include "session/problemset.h"
+#include "session/random_problems.h"
 #include "kernel/render.h"
 
 #define DATA "tests/unit/data"

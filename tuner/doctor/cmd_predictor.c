@@ -1,0 +1,396 @@
+/* cmd_predictor.c - tune doctor --predictor: compares the model's times of all points that were
+ * tried with their measured times.  See cmd_predictor.h. */
+#include "doctor/cmd_predictor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "db/store.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "lookup/predict.h"
+#include "problem/problem.h"
+#include "base/strbuf.h"
+#include "console/cmd_csv.h"
+#include "console/cmd_json.h"
+#include "doctor/cmd_learn.h"
+#include "session/cmd_session.h"
+#include "doctor/quality.h"
+#include "exchange/recording.h"
+#include "exchange/trials.h"
+#include "learn/learn_trials.h"
+
+static const char csv_heading[] = "device,problem,kernel,tried,measured,correlation,first10,"
+                                  "first50,first100,ratio,spread";
+
+#define ALL "(all kernels)"
+
+/* The points of one problem on one device; those of the current kernel begin at `first`. */
+struct group {
+    char device[96], problem[GT_PROBLEM_TEXT_MAX], kernel[64];
+    struct gt_quality_point *point;
+    size_t count, first, capacity;
+    int kernels;
+};
+
+/* The state of the report. */
+struct predictor {
+    struct gt_cli *cli;
+    struct gt_kernels kernels;
+    struct gt_store *store; /* NULL: there is none */
+    struct gt_csv *csv;
+    cJSON *rows; /* NULL: a table is printed */
+    struct group group;
+    struct gt_device device; /* that the group was measured on */
+    size_t printed, unknown; /* rows printed; points left out because no kernel here has them */
+    double correlation;      /* sum over the rows of single kernels ... */
+    double near[GT_QUALITY_FIRSTS];
+    size_t correlations, nears[GT_QUALITY_FIRSTS]; /* ... and the number of those rows */
+};
+
+/* ---- rows ---- */
+
+static void add_number(const struct gt_record *row, const char *name, double value)
+{
+    gt_record_real(row, name, value, 3, !isnan(value));
+}
+
+static void add_row(const struct gt_record *row, const struct group *group, const char *kernel,
+                    const struct gt_quality *quality)
+{
+    char name[32];
+
+    gt_record_text(row, "device", group->device);
+    gt_record_text(row, "problem", group->problem);
+    gt_record_text(row, "kernel", kernel);
+    gt_record_real(row, "tried", (double)quality->tried, 0, true);
+    gt_record_real(row, "measured", (double)quality->measured, 0, true);
+    add_number(row, "correlation", quality->correlation);
+    for (int i = 0; i < GT_QUALITY_FIRSTS; i++) {
+        snprintf(name, sizeof(name), "first%zu", gt_quality_first[i]);
+        add_number(row, name, quality->near[i]);
+    }
+    add_number(row, "ratio", quality->ratio);
+    add_number(row, "spread", quality->spread);
+    gt_csv_end(row->csv);
+}
+
+static const char *number(char text[16], double value, int decimals)
+{
+    if (isnan(value))
+        return "-";
+    snprintf(text, 16, "%.*f", decimals, value);
+    return text;
+}
+
+static void print_row(struct predictor *predictor, const char *kernel,
+                      const struct gt_quality *quality)
+{
+    const struct group *group = &predictor->group;
+    FILE *out = predictor->cli->out;
+    char text[6][16];
+
+    if (!predictor->printed)
+        fprintf(out, "%-34s %-14s %6s %6s %6s %6s %6s %6s %6s %6s\n", "problem", "kernel", "tried",
+                "timed", "rank", "10", "50", "100", "ratio", "spread");
+    fprintf(out, "%-34s %-14s %6zu %6zu %6s %6s %6s %6s %6s %6s\n", group->problem, kernel,
+            quality->tried, quality->measured, number(text[0], quality->correlation, 2),
+            number(text[1], quality->near[0], 2), number(text[2], quality->near[1], 2),
+            number(text[3], quality->near[2], 2), number(text[4], quality->ratio, 2),
+            number(text[5], quality->spread, 2));
+}
+
+/* Counts the row of a single kernel towards the means. */
+static void count_row(struct predictor *predictor, const struct gt_quality *quality)
+{
+    if (!isnan(quality->correlation)) {
+        predictor->correlation += quality->correlation;
+        predictor->correlations++;
+    }
+    for (int i = 0; i < GT_QUALITY_FIRSTS; i++) {
+        if (isnan(quality->near[i]))
+            continue;
+        predictor->near[i] += quality->near[i];
+        predictor->nears[i]++;
+    }
+}
+
+static void report(struct predictor *predictor, const char *kernel, struct gt_quality_point *point,
+                   size_t count)
+{
+    struct gt_record row = {NULL, predictor->csv};
+    struct gt_quality quality;
+
+    gt_quality_of(&quality, point, count);
+    if (!quality.measured)
+        return;
+    row.json = predictor->rows ? cJSON_CreateObject() : NULL;
+    if (predictor->rows)
+        cJSON_AddItemToArray(predictor->rows, row.json);
+    else
+        print_row(predictor, kernel, &quality);
+    add_row(&row, &predictor->group, kernel, &quality);
+    if (strcmp(kernel, ALL) != 0)
+        count_row(predictor, &quality);
+    predictor->printed++;
+}
+
+/* ---- groups ---- */
+
+/* Reports the current kernel.  The report sorts its points in place, so it gets a copy. */
+static int end_kernel(struct predictor *predictor, struct gt_err *err)
+{
+    struct group *group = &predictor->group;
+    size_t count = group->count - group->first;
+    struct gt_quality_point *copy;
+
+    if (!count)
+        return GT_OK;
+    copy = malloc(count * sizeof(*copy));
+    if (!copy)
+        return gt_err_nomem(err);
+    memcpy(copy, group->point + group->first, count * sizeof(*copy));
+    report(predictor, group->kernel, copy, count);
+    free(copy);
+    group->first = group->count;
+    group->kernels++;
+    return GT_OK;
+}
+
+static int end_group(struct predictor *predictor, struct gt_err *err)
+{
+    struct group *group = &predictor->group;
+    int rc = end_kernel(predictor, err);
+
+    if (!rc && group->kernels > 1)
+        report(predictor, ALL, group->point, group->count);
+    group->count = group->first = 0;
+    group->kernels = 0;
+    return rc;
+}
+
+/* Sets the facts of a device that the model uses: its profile's, and what it was measured to reach.
+ */
+static int find_device(struct predictor *predictor, const char *name, int cc, struct gt_err *err)
+{
+    struct gt_device *device = &predictor->device;
+    int rc = gt_device_profile_of(device, predictor->cli->data_dir, cc, name, err);
+
+    device->profile = false;
+    snprintf(device->name, sizeof(device->name), "%s", name);
+    return rc || !predictor->store ? rc : gt_store_apply_calibration(predictor->store, device, err);
+}
+
+/* Says where the next points belong, and ends the group or kernel before if that is another one. */
+static int go_to(struct predictor *predictor, const char *device, int cc, const char *problem,
+                 const char *kernel, struct gt_err *err)
+{
+    struct group *group = &predictor->group;
+    bool same = strcmp(group->device, device) == 0 && strcmp(group->problem, problem) == 0;
+    int rc = GT_OK;
+
+    if (same && strcmp(group->kernel, kernel) == 0)
+        return GT_OK;
+    rc = same ? end_kernel(predictor, err) : end_group(predictor, err);
+    if (!rc && strcmp(group->device, device) != 0)
+        rc = find_device(predictor, device, cc, err);
+    snprintf(group->device, sizeof(group->device), "%s", device);
+    snprintf(group->problem, sizeof(group->problem), "%s", problem);
+    snprintf(group->kernel, sizeof(group->kernel), "%s", kernel);
+    return rc;
+}
+
+/* Adds a point that was tried; measured is 0 if it has no time. */
+static int add_point(struct predictor *predictor, const struct gt_candidate *candidate,
+                     double measured, struct gt_err *err)
+{
+    struct group *group = &predictor->group;
+    struct gt_geometry geometry;
+    double predicted;
+
+    if (gt_candidate_geometry(candidate, &geometry, NULL) ||
+        gt_predict(candidate, &geometry, 0, 0, &predicted, NULL)) {
+        predictor->unknown++;
+        return GT_OK;
+    }
+    if (GT_ARRAY_RESERVE(&group->point, group->count + 1, &group->capacity, err))
+        return GT_ENOMEM;
+    group->point[group->count++] = (struct gt_quality_point){predicted, measured};
+    return GT_OK;
+}
+
+/* ---- a database ---- */
+
+static int take_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    struct predictor *predictor = context;
+    const struct gt_trial *trial = &named->trial;
+    struct gt_candidate candidate = {.device = &predictor->device};
+    struct gt_problem problem;
+    int rc;
+
+    candidate.kernel = gt_kernels_find(&predictor->kernels, named->kernel, NULL);
+    if (named->timing || trial->status == GT_STATUS_NONE ||
+        gt_problem_parse(&problem, named->problem, NULL))
+        return GT_OK;
+    if (!candidate.kernel ||
+        gt_learn_known_point(&candidate.point, candidate.kernel, named->point, NULL)) {
+        predictor->unknown++;
+        return GT_OK;
+    }
+    candidate.problem = &problem;
+    rc = go_to(predictor, named->device, named->cc, named->problem, named->kernel, err);
+    return rc ? rc
+              : add_point(predictor, &candidate, trial->status == GT_STATUS_OK ? trial->us : 0,
+                          err);
+}
+
+static int read_database(struct predictor *predictor, struct gt_err *err)
+{
+    const struct gt_row_filter filter = {.provenance = 1u << GT_MEASURED};
+    int rc = gt_store_trials(predictor->store, &filter, take_trial, predictor, err);
+
+    return rc ? rc : end_group(predictor, err);
+}
+
+/* ---- a recording ---- */
+
+static int read_point(const struct gt_recording *recording, size_t i,
+                      const struct gt_kernel *kernel, struct gt_point *point, struct gt_err *err)
+{
+    const struct gt_kernel *recorded = recording->kernel;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int rc;
+
+    for (size_t p = 0; p < recorded->params; p++)
+        gt_strbuf_addf(
+            &text, "%s%s=%lld", p ? "," : "", recorded->param[p].name,
+            (long long)recorded->param[p].value[recording->index[i * recorded->params + p]]);
+    rc = gt_strbuf_check(&text, err);
+    GT_STEP(rc, gt_learn_known_point(point, kernel, text.text ? text.text : "", err));
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+static int take_recording(struct predictor *predictor, const struct gt_recording *recording,
+                          const char *path, struct gt_err *err)
+{
+    struct gt_candidate candidate = {.device = &predictor->device};
+    struct gt_problem problem;
+    int rc;
+
+    candidate.kernel = gt_kernels_find(&predictor->kernels, recording->kernel->name, err);
+    if (!candidate.kernel)
+        return gt_err_prefix(err, GT_ENOTFOUND, "%s", path);
+    if (recording->predicted || !recording->cc)
+        return gt_err_set(
+            err, GT_ERANGE,
+            "%s: the predictor is judged by recordings that were measured and name their "
+            "arch, and this one %s",
+            path, recording->predicted ? "was predicted" : "names none");
+    rc = gt_problem_parse(&problem, recording->problem, err);
+    candidate.problem = &problem;
+    GT_STEP(rc, go_to(predictor, recording->device, recording->cc, recording->problem,
+                      recording->kernel->name, err));
+    for (size_t i = 0; i < recording->points && !rc; i++) {
+        if (read_point(recording, i, candidate.kernel, &candidate.point, NULL))
+            predictor->unknown++;
+        else
+            rc = add_point(predictor, &candidate, (double)recording->point[i].us, err);
+    }
+    return rc ? rc : end_group(predictor, err);
+}
+
+static int read_recording(struct predictor *predictor, const char *path, struct gt_err *err)
+{
+    struct gt_recording recording = {0};
+    int rc = gt_recording_load(&recording, path, err);
+
+    GT_STEP(rc, take_recording(predictor, &recording, path, err));
+    gt_recording_release(&recording);
+    return rc;
+}
+
+/* ---- trials that were kept as a text ---- */
+
+static int read_trials(struct predictor *predictor, const char *path, struct gt_err *err)
+{
+    int rc = gt_trials_read(path, take_trial, predictor, err);
+
+    return rc ? rc : end_group(predictor, err);
+}
+
+/* ---- the report ---- */
+
+static void print_means(const struct predictor *predictor)
+{
+    FILE *out = predictor->cli->out;
+    char text[4][16];
+    double mean[GT_QUALITY_FIRSTS];
+
+    for (int i = 0; i < GT_QUALITY_FIRSTS; i++)
+        mean[i] = predictor->nears[i] ? predictor->near[i] / (double)predictor->nears[i] : NAN;
+    fprintf(out, "%-34s %-14s %6s %6s %6s %6s %6s %6s\n", "mean of the kernels", "", "", "",
+            number(text[0],
+                   predictor->correlations
+                       ? predictor->correlation / (double)predictor->correlations
+                       : NAN,
+                   2),
+            number(text[1], mean[0], 2), number(text[2], mean[1], 2), number(text[3], mean[2], 2));
+    fprintf(out, "rank: correlation of the ranks of predicted and measured times\n"
+                 "10, 50, 100: the best time / the best of the first so many by prediction; -: no "
+                 "more were tried\n"
+                 "ratio: predicted / measured, geometric mean; spread: its factor up and down\n");
+    if (predictor->unknown && !predictor->cli->quiet)
+        fprintf(predictor->cli->log,
+                "%zu points left out: no kernel here has them, or the model no answer\n",
+                predictor->unknown);
+}
+
+static int open_predictor(struct predictor *predictor, const struct gt_predictor_options *options,
+                          struct gt_err *err)
+{
+    int rc = gt_kernels_load(&predictor->kernels, predictor->cli->data_dir, NULL, NULL, err);
+
+    if (!rc && options->db)
+        rc = gt_session_store(&predictor->store, options->db, GT_STORE_READ, err);
+    if (!rc && options->csv)
+        rc = gt_csv_new(&predictor->csv, options->csv, csv_heading, err);
+    if (!rc && predictor->cli->json) {
+        predictor->rows = cJSON_CreateArray();
+        rc = predictor->rows ? GT_OK : gt_err_nomem(err);
+    }
+    return rc;
+}
+
+int gt_cmd_predictor(struct gt_cli *cli, const struct gt_predictor_options *options,
+                     struct gt_err *err)
+{
+    struct predictor predictor = {.cli = cli};
+    int closed, rc = open_predictor(&predictor, options, err);
+
+    if (!rc && predictor.store)
+        rc = read_database(&predictor, err);
+    for (size_t i = 0; i < options->recording.count && !rc; i++) {
+        const char *path = options->recording.text[i];
+
+        rc = gt_trials_named(path) ? read_trials(&predictor, path, err)
+                                   : read_recording(&predictor, path, err);
+    }
+    if (!rc && !predictor.printed)
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "there are no measured trials to compare with");
+    if (!rc && !cli->json)
+        print_means(&predictor);
+    closed = gt_csv_close(predictor.csv, rc ? NULL : err);
+    if (!rc && cli->json)
+        rc = gt_cmd_print_json(cli, predictor.rows, err);
+    else
+        cJSON_Delete(predictor.rows);
+    gt_store_close(predictor.store);
+    gt_kernels_release(&predictor.kernels);
+    free(predictor.group.point);
+    return rc ? rc : closed;
+}

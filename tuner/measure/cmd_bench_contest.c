@@ -1,0 +1,143 @@
+/* cmd_bench_contest.c - tune bench: the stored winner of a problem in turns with the untuned answer
+ * and with cuBLASLt; see cmd_bench_contest.h. */
+#include "measure/cmd_bench_contest.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/stats.h"
+#include "problem/problem.h"
+#include "sweep/progress.h"
+
+static const struct gt_rounds default_rounds = {41, 200, 2e6};
+
+/* A winner counts as slower than the untuned answer if the 95 % interval of the paired ratio lies
+ * above this: gaps scatter by 0.2 to 0.6 % from contest to contest (db/measured/README.md). */
+#define NOISE 1.01
+
+static int take_winner(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct gt_bench_winner *winner = context;
+    const struct gt_session *session = &winner->bench->session;
+    const struct gt_kernel *kernel;
+
+    if (winner->kernel || row->timing != winner->bench->report.timing ||
+        strcmp(row->device, session->evaluator->device.name) != 0 ||
+        row->provenance != session->evaluator->ops->provenance)
+        return GT_OK;
+    kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
+    if (!kernel || strcmp(kernel->signature, row->signature) != 0)
+        return GT_OK; /* measured with another text of the template */
+    winner->kernel = kernel;
+    winner->vendor = *row->algo && row->baseline_us > 0 && row->baseline_us < row->us;
+    winner->trial = (struct gt_trial){.status = row->status,
+                                      .provenance = row->provenance,
+                                      .us = row->us,
+                                      .lo_us = row->lo_us,
+                                      .hi_us = row->hi_us,
+                                      .err_u = row->err_u};
+    return gt_point_parse(&winner->point, kernel, row->point, err);
+}
+
+int gt_bench_find_winner(struct gt_bench_winner *winner, const struct gt_problem *problem,
+                         struct gt_err *err)
+{
+    const struct gt_session *session = &winner->bench->session;
+    char text[GT_PROBLEM_TEXT_MAX];
+    const struct gt_row_filter filter = {
+        .winners_only = true, .problem = text, .cc = session->evaluator->device.cc};
+    int rc;
+
+    gt_problem_format(problem, text);
+    rc = gt_store_rows(session->store, &filter, take_winner, winner, err);
+    if (!rc && winner->kernel && session->measures)
+        rc = gt_snapshot_lookup(&winner->bench->untuned, &session->evaluator->device, problem,
+                                &winner->untuned, err);
+    return rc;
+}
+
+/* Whether the untuned answer is the winner itself. */
+static bool same_answer(const struct gt_bench_winner *winner)
+{
+    const struct gt_kernel *kernel = winner->kernel;
+
+    return winner->untuned.kernel == kernel &&
+           memcmp(winner->untuned.point.value, winner->point.value,
+                  kernel->params * sizeof(winner->point.value[0])) == 0;
+}
+
+/* Judges the untuned answer by the rounds of the contest. */
+static void judge_untuned(const struct gt_bench_winner *winner, const struct gt_trial *untuned,
+                          struct gt_comparison *with)
+{
+    const struct gt_trial *tuned = &winner->trial;
+    double lo, hi;
+
+    with->untuned_us = untuned->us;
+    if (untuned == tuned)
+        return;
+    gt_paired_interval(tuned->sample, untuned->sample,
+                       tuned->samples < untuned->samples ? tuned->samples : untuned->samples, &lo,
+                       &hi);
+    with->worse = lo > NOISE;
+}
+
+/* Times the winner, the untuned answer and cuBLASLt's best one in turns. */
+static int hold_contest(const struct gt_bench_run *bench, struct gt_bench_winner *winner,
+                        const struct gt_problem *problem, bool baseline, struct gt_comparison *with,
+                        struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = bench->session.evaluator;
+    const bool both = winner->untuned.kernel && !same_answer(winner);
+    const struct gt_candidate candidate[] = {
+        {winner->kernel, problem, &evaluator->device, winner->point},
+        {winner->untuned.kernel, problem, &evaluator->device, winner->untuned.point}};
+    struct gt_trial trial[2] = {winner->trial}, vendor = {0};
+    const double round_us = (1 + baseline + both) * winner->trial.us;
+    const int rounds = bench->rounds ? bench->rounds : gt_rounds_for(&default_rounds, 2, round_us);
+    int rc = evaluator->ops->final(evaluator, candidate, 1 + (size_t)both, rounds, trial,
+                                   baseline ? &vendor : NULL, err);
+
+    if (rc)
+        return rc;
+    winner->trial = trial[0];
+    if (trial[0].status != GT_STATUS_OK)
+        return GT_OK;
+    if (both && trial[1].status == GT_STATUS_OK)
+        judge_untuned(winner, &trial[1], with);
+    else if (!both && winner->untuned.kernel)
+        judge_untuned(winner, &winner->trial, with);
+    if (vendor.status == GT_STATUS_OK && vendor.us > 0) {
+        with->baseline_us = vendor.us;
+        with->baseline_err_u = vendor.err_u;
+        with->best_us = winner->vendor ? vendor.us : trial[0].us;
+    }
+    return GT_OK;
+}
+
+int gt_bench_compare(const struct gt_bench_run *bench, struct gt_bench_winner *winner,
+                     const struct gt_problem *problem, struct gt_comparison *with,
+                     struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = bench->session.evaluator;
+    struct gt_move move = {0};
+    struct gt_baseline best;
+    int rc = evaluator->ops->open_problem(evaluator, problem, err);
+
+    if (!rc && bench->report.timing == GT_TIMING_COLD)
+        rc = evaluator->ops->move(evaluator, &move, err);
+    if (rc)
+        return rc;
+    with->move_us = move.us;
+    rc = evaluator->ops->baseline(evaluator, &best, err);
+    if (rc && rc != GT_ENOLIB && rc != GT_ENOTFOUND)
+        return rc;
+    if (rc && err)
+        gt_progress_note(bench->session.progress, err->msg); /* says why there is no baseline */
+    rc = hold_contest(bench, winner, problem, !rc, with, err);
+    with->us = winner->trial.us;
+    with->lo_us = winner->trial.lo_us;
+    with->hi_us = winner->trial.hi_us;
+    with->err_u = winner->trial.err_u;
+    return rc;
+}

@@ -1,0 +1,343 @@
+/* cmd_report.c - the ranked table of a sweep, for people; cmd_report_json.c writes it for programs.
+ */
+#include "session/cmd_report.h"
+#include "console/terminal.h"
+
+#include <string.h>
+
+#include "problem/problem.h"
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "sweep/progress.h"
+
+/* 2 flops / us -> TFLOP/s. */
+static double tflops(const struct gt_problem *problem, double us)
+{
+    return us > 0 ? gt_problem_flops(problem) / us * 1e-6 : 0;
+}
+
+void gt_report_point(struct gt_strbuf *buf, const struct gt_session *session,
+                     const struct gt_kernel *kernel, const struct gt_point *point)
+{
+    size_t before = buf->length;
+
+    if (session && (session->replays || session->narrowed)) {
+        gt_point_format(buf, kernel, point);
+        return;
+    }
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        const struct gt_param *param = &kernel->param[i];
+
+        if (point->value[i] != param->value[param->standard])
+            gt_strbuf_addf(buf, "%s%s=%lld", buf->length > before ? "," : "", param->name,
+                           (long long)point->value[i]);
+    }
+    if (buf->length == before)
+        gt_strbuf_add(buf, "(defaults)");
+}
+
+static void print_heading(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    const struct gt_device *device = &session->evaluator->device;
+    const struct gt_cli *cli = session->cli;
+    char text[GT_PROBLEM_TEXT_MAX], arch[16] = ""; /* empty: a recording does not name it */
+    char name[sizeof(device->name)];
+
+    gt_progress_clear(session->progress); /* else the table would begin behind the progress line */
+    gt_problem_format(result->problem, text);
+    if (device->cc)
+        snprintf(arch, sizeof(arch), " (sm_%d)", device->cc);
+    gt_copy_clean(name, sizeof(name), device->name);
+    fprintf(cli->out, "%s%s on %s%s: %s%s\n", cli->colored ? "\033[1m" : "", text, name, arch,
+            session->replays    ? "REPLAYED from a recording, nothing was measured"
+            : session->measures ? "measured"
+                                : "PREDICTED by a model, nothing was measured",
+            cli->colored ? "\033[0m" : "");
+}
+
+static void print_baseline(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    const struct gt_baseline *baseline = &result->baseline;
+
+    if (!result->have_baseline)
+        return;
+    fprintf(session->cli->out, "baseline %s: %.2f us", baseline->name, baseline->us);
+    if (baseline->lo_us > 0) /* not known of a baseline that an earlier run measured */
+        fprintf(session->cli->out, " [%.2f, %.2f]", baseline->lo_us, baseline->hi_us);
+    fprintf(session->cli->out, ", %.2f TFLOP/s\n", tflops(result->problem, baseline->us));
+}
+
+/* What of the table fits: columns that matter less give way on a narrow terminal. */
+struct columns {
+    int name;             /* of the kernel's name */
+    bool ratio, rate;     /* x cuBLAS; TFLOP/s */
+    bool interval, error; /* of the time; err u */
+    bool facts, beside;   /* registers and shared memory; the point at the end of the row */
+};
+
+#define POINT_ROOM 24 /* columns; with less the point stands below its row */
+
+static bool fits(int *left, int columns)
+{
+    const bool room = *left >= columns;
+
+    *left -= room ? columns : 0;
+    return room;
+}
+
+static struct columns choose_columns(const struct gt_session *session,
+                                     const struct gt_sweep_result *result, size_t rows)
+{
+    const int width = session->cli->raw ? 0 : gt_terminal_width();
+    const bool measures = session->measures, compares = measures && result->have_baseline;
+    struct columns columns = {12, compares, true, measures, measures, true, true};
+    int left;
+
+    for (size_t i = 0; width && i < result->rows && i < rows; i++) {
+        const int name = (int)strlen(result->row[i].kernel->name);
+
+        columns.name = name > columns.name ? name : columns.name;
+    }
+    left = width - 6 - columns.name;
+    if (!width || !fits(&left, 12)) /* of the time, which is always there */
+        return columns;
+    columns.ratio = columns.ratio && fits(&left, 9);
+    columns.rate = columns.rate && fits(&left, 9);
+    columns.interval = columns.interval && fits(&left, 22);
+    columns.error = columns.error && fits(&left, 7);
+    columns.facts = columns.facts && fits(&left, 14);
+    columns.beside = left >= POINT_ROOM;
+    return columns;
+}
+
+static void print_row(const struct gt_session *session, const struct gt_sweep_result *result,
+                      const struct columns *columns, size_t i, struct gt_strbuf *point)
+{
+    const struct gt_sweep_row *row = &result->row[i];
+    const struct gt_trial *trial = &row->trial;
+    FILE *out = session->cli->out;
+    char interval[64];
+
+    gt_strbuf_reset(point);
+    gt_report_point(point, session, row->kernel, &row->point);
+    fprintf(out, "%4zu%c %-*s %11.2f", i + 1,
+            i && row->tie ? '='
+            : row->apart  ? '~'
+                          : ' ',
+            columns->name, row->kernel->name, trial->us);
+    snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
+    if (columns->interval)
+        fprintf(out, "  %-20s", interval);
+    if (columns->rate)
+        fprintf(out, " %8.2f", tflops(result->problem, trial->us));
+    if (columns->ratio)
+        fprintf(out, " %8.3f", result->baseline.us / trial->us);
+    if (columns->error && session->replays)
+        fprintf(out, " %6s", "-"); /* a recording has no proof figures */
+    else if (columns->error)
+        fprintf(out, " %6.1f", trial->err_u);
+    if (columns->facts && trial->registers > 0)
+        fprintf(out, " %5d", trial->registers);
+    else if (columns->facts) /* PTX, which the driver compiles, or a recording that does not say */
+        fprintf(out, " %5s", "-");
+    if (columns->facts && session->replays && !trial->shared_bytes)
+        fprintf(out, " %7s", "-");
+    else if (columns->facts)
+        fprintf(out, " %7lld", (long long)trial->shared_bytes);
+    fprintf(out, "%s%s\n", columns->beside ? "  " : "\n      ", point->text);
+}
+
+static void print_names(const struct gt_session *session, const struct columns *columns)
+{
+    fprintf(session->cli->out, "rank  %-*s %11s%s%s%s%s%s%s\n", columns->name, "kernel",
+            session->replays    ? "replayed us"
+            : session->measures ? "measured us"
+                                : "predict. us",
+            columns->interval ? "  [95 % interval]     " : "", columns->rate ? "  TFLOP/s" : "",
+            columns->ratio ? " x cuBLAS" : "", columns->error ? "  err u" : "",
+            columns->facts ? "  regs  shared" : "",
+            columns->beside ? "  point (where not default)" : "");
+}
+
+/* What take_reason searches for, and the reason that it found. */
+struct reason {
+    const struct gt_kernels *kernels;
+    struct gt_strbuf text;
+};
+
+/* Keeps the reason of the first trial that failed, provided that the kernel's text is today's. */
+static int take_reason(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct reason *reason = context;
+    const char *detail = row->detail ? row->detail : "";
+    struct gt_err ignored;
+    const struct gt_kernel *kernel = gt_kernels_find(reason->kernels, row->kernel, &ignored);
+
+    if (!reason->text.length && row->status != GT_STATUS_OK && kernel &&
+        strcmp(kernel->signature, row->signature) == 0)
+        gt_strbuf_addf(&reason->text, "; %s %s: %s%s%.*s", row->kernel, row->point,
+                       gt_status_name(row->status), *detail ? ": " : "", (int)strcspn(detail, "\n"),
+                       detail);
+    return gt_strbuf_check(&reason->text, err);
+}
+
+void gt_report_nothing(struct gt_strbuf *buf, const struct gt_session *session,
+                       const struct gt_sweep_result *result)
+{
+    struct reason reason = {&session->kernels, GT_STRBUF_INIT};
+    char text[GT_PROBLEM_TEXT_MAX];
+    const struct gt_row_filter filter = {.problem = text, .cc = session->evaluator->device.cc};
+    struct gt_err ignored;
+
+    gt_problem_format(result->problem, text);
+    gt_strbuf_add(buf, "no valid candidate");
+    if (result->nothing.code)
+        gt_strbuf_addf(buf, "; %s", result->nothing.msg);
+    else if (gt_store_rows(session->store, &filter, take_reason, &reason, &ignored) == GT_OK)
+        gt_strbuf_add(buf, reason.text.text);
+    gt_strbuf_release(&reason.text);
+}
+
+static void print_nothing(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    struct gt_strbuf sentence = GT_STRBUF_INIT;
+
+    gt_report_nothing(&sentence, session, result);
+    fprintf(session->cli->out, "%s\n\n", sentence.text);
+    gt_strbuf_release(&sentence);
+}
+
+static bool is_any_apart(const struct gt_sweep_result *result, size_t rows)
+{
+    for (size_t i = 0; i < result->rows && i < rows; i++)
+        if (result->row[i].apart)
+            return true;
+    return false;
+}
+
+void gt_report_result(const struct gt_session *session, const struct gt_sweep_result *result,
+                      size_t rows)
+{
+    const struct columns columns = choose_columns(session, result, rows);
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    FILE *out = session->cli->out;
+
+    print_heading(session, result);
+    if (!result->rows) {
+        print_nothing(session, result);
+        return;
+    }
+    print_baseline(session, result);
+    print_names(session, &columns);
+    for (size_t i = 0; i < result->rows && i < rows; i++)
+        print_row(session, result, &columns, i, &point);
+    if (result->rows > 1 && result->row[1].tie)
+        fprintf(out, "= cannot be told apart from rank 1\n");
+    if (session->measures && is_any_apart(result, rows))
+        fprintf(out, "~ timed on its own before the finals, when the GPU may have been cooler: not "
+                     "comparable\n");
+    fputc('\n', out);
+    gt_strbuf_release(&point);
+}
+
+/* Why the first of the trials that failed by the kernel's fault did: one line for each status. */
+struct failures {
+    const struct gt_session *session;
+    bool told[GT_STATUS_COUNT];
+};
+
+static bool is_kernels_fault(enum gt_status status)
+{
+    return status == GT_STATUS_COMPILE_ERROR || status == GT_STATUS_FAULT ||
+           status == GT_STATUS_WRONG || status == GT_STATUS_OOB_WRITE ||
+           status == GT_STATUS_NONDETERMINISTIC;
+}
+
+static int tell_failure(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct failures *failures = context;
+    const struct gt_session *session = failures->session;
+    const char *detail = row->detail ? row->detail : "";
+    FILE *log = session->cli->log;
+
+    (void)err;
+    if (!is_kernels_fault(row->status) || failures->told[row->status] ||
+        strcmp(row->device, session->evaluator->device.name) != 0)
+        return GT_OK;
+    failures->told[row->status] = true;
+    fprintf(log, "the first %s: %s %s: %.*s\n", gt_status_name(row->status), row->kernel,
+            row->point, (int)strcspn(detail, "\n"), detail);
+    if (row->status == GT_STATUS_COMPILE_ERROR)
+        fprintf(log,
+                "  all that the compiler says: tune show %s %s --problem %s --arch sm_%d%s%s\n",
+                row->kernel, row->point, row->problem, row->cc,
+                session->kernels_dir ? " --kernels-dir " : "",
+                session->kernels_dir ? session->kernels_dir : "");
+    return GT_OK;
+}
+
+static void tell_failures(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    struct failures failures = {.session = session};
+    char text[GT_PROBLEM_TEXT_MAX];
+    const struct gt_row_filter filter = {
+        .problem = text, .cc = session->evaluator->device.cc, .kernels = &session->kernels};
+    struct gt_err ignored;
+    bool any = false;
+
+    for (int status = 0; status < GT_STATUS_COUNT; status++)
+        any |= is_kernels_fault((enum gt_status)status) && result->status[status];
+    gt_problem_format(result->problem, text);
+    if (!any || !result->rows || session->replays ||
+        gt_store_rows(session->store, &filter, tell_failure, &failures, &ignored) != GT_OK)
+        return; /* without a row the table says why */
+    fprintf(session->cli->log, "  every trial with its reason: tune export --all --format json\n");
+}
+
+void gt_report_summary(const struct gt_session *session, const struct gt_sweep_result *result)
+{
+    FILE *log = session->cli->log;
+    const char *separator = "";
+
+    if (session->cli->quiet)
+        return;
+    fprintf(log,
+            "%lld trial%s (%lld new, %lld from earlier runs) of %s%.*g valid points in %.1f s: ",
+            (long long)(result->fresh + result->resumed),
+            result->fresh + result->resumed == 1 ? "" : "s", (long long)result->fresh,
+            (long long)result->resumed, result->points_estimated ? "about " : "",
+            result->points_estimated ? 2 : 15, result->points, result->wall_s);
+    for (int status = GT_STATUS_NONE + 1; status < GT_STATUS_COUNT; status++) {
+        if (!result->status[status])
+            continue;
+        fprintf(log, "%s%lld %s", separator, (long long)result->status[status],
+                gt_status_name((enum gt_status)status));
+        separator = ", ";
+    }
+    fprintf(log, "%s\n", *separator ? "" : "none");
+    fprintf(log, "%lld compiled, %lld from the cache", (long long)result->compiled,
+            (long long)result->cache_hits);
+    if (result->respawns)
+        fprintf(log, ", %lld workers replaced", (long long)result->respawns);
+    if (session->measures && result->wall_s > 0)
+        fprintf(log, "; GPU busy %.0f %%, within 2 %% of the best after %.1f s",
+                100 * result->busy_s / result->wall_s, result->to_best_s);
+    fputc('\n', log);
+    tell_failures(session, result);
+}
+
+void gt_report_totals(const struct gt_session *session)
+{
+    const struct gt_sweep_totals *totals = &session->totals;
+
+    if (session->cli->quiet || !session->measures || !(totals->wall_s > 0))
+        return;
+    fprintf(
+        session->cli->log,
+        "GPU busy %.0f %% of %.0f s; %lld candidates compiled, %lld proved and timed; compilers "
+        "busy %.0f %%\n",
+        100 * totals->busy_s / totals->wall_s, totals->wall_s, (long long)totals->compiled,
+        (long long)totals->timed,
+        100 * totals->compile_s / (totals->wall_s * (double)totals->jobs));
+}

@@ -1,0 +1,182 @@
+/* cmd_session.c - what the commands that tune share; see cmd_session.h. */
+#include "session/cmd_session_impl.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cuda/cache.h"
+#include "base/err.h"
+#include "sweep/progress.h"
+#include "exchange/recording.h"
+
+#define REPLAY "replay:"
+
+static bool is_replay(const struct gt_session_options *options)
+{
+    return options->device && strncmp(options->device, REPLAY, strlen(REPLAY)) == 0;
+}
+
+int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                     struct gt_err *err)
+{
+    int rc = gt_store_open(store, path, mode, err);
+
+    if (rc == GT_EBUSY && err)
+        err->code = GT_EDB;
+    return rc == GT_EBUSY ? GT_EDB : rc;
+}
+
+int gt_session_database(const char **path, struct gt_cli *cli, const char *named, bool create,
+                        struct gt_err *err)
+{
+    int rc;
+
+    *path = named;
+    if (named && strcmp(named, ":memory:") == 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--db :memory: a database is a file here, so that nothing is lost");
+    if (named && strncmp(named, "postgres", 8) == 0 && strstr(named, "://"))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--db names a file here; --queue takes problems from PostgreSQL, and "
+                          "`tune queue export` writes its results into a file");
+    if (named)
+        return GT_OK;
+    free(cli->database);
+    rc = gt_default_database(&cli->database, create, err);
+    *path = cli->database;
+    return rc;
+}
+
+/* The kernel of a recording takes the place of those described. */
+static int take_recorded_kernel(struct gt_session *session, struct gt_err *err)
+{
+    gt_kernels_release(&session->kernels);
+    session->kernels.kernel = calloc(1, sizeof(*session->kernels.kernel));
+    if (!session->kernels.kernel)
+        return gt_err_nomem(err);
+    session->kernels.kernel[0] = session->evaluator->recording->kernel;
+    session->kernels.count = 1;
+    return GT_OK;
+}
+
+int gt_session_no_replay(const struct gt_session_options *options, struct gt_err *err)
+{
+    if (!is_replay(options))
+        return GT_OK;
+    return gt_err_set(
+        err, GT_ESYNTAX,
+        "--device %s: a recording holds one kernel, one problem and no baseline: only "
+        "`tune` itself answers from it",
+        options->device);
+}
+
+/* Loads the winners that this project ships: a first sweep starts from them.  The rankings beside
+ * them correct what the model expects; a recording's kernels are not those that they speak of. */
+static int load_shipped(struct gt_session *session, struct gt_err *err)
+{
+    char *path = NULL;
+    int rc = GT_OK;
+
+    if (asprintf(&path, "%s/db/shipped", session->cli->data_dir) < 0)
+        return gt_err_nomem(err);
+    if (access(path, F_OK) == 0)
+        rc = gt_table_load(&session->shipped, path, err);
+    if (!rc && !session->replays)
+        rc = gt_rankings_add(&session->rankings, &session->kernels, session->shipped.ranking,
+                             session->shipped.rankings, err);
+    free(path);
+    return rc;
+}
+
+int gt_session_open(struct gt_session *session, struct gt_cli *cli,
+                    const struct gt_session_options *options, struct gt_err *err)
+{
+    const char *database = NULL;
+    int rc = GT_OK, cc = 0;
+    int64_t limit = 0;
+
+    memset(session, 0, sizeof(*session));
+    session->cli = cli;
+    session->strategy = options->strategy;
+    session->kernels_dir = options->kernels_dir;
+    session->replays = is_replay(options);
+    session->vendor = !options->kernels || gt_session_names_vendor(options->kernels);
+    session->narrowed = options->values != NULL;
+    session->seed = options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT;
+    if (options->space && !session->replays)
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--space %s: a kernel described in T1 can only be searched in a recording: "
+                        "--device replay:FILE",
+                        options->space);
+    if (!rc && options->arch)
+        rc = gt_arch_parse(options->arch, &cc, err);
+    GT_STEP(rc, gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir,
+                                options->include_dirs, err));
+    if (!rc && (options->values || options->no_bets))
+        rc = gt_kernels_load(&session->whole, cli->data_dir, options->kernels_dir,
+                             options->include_dirs, err);
+    for (size_t i = 0; i < session->kernels.count && !rc && options->no_bets; i++)
+        gt_kernel_drop_bets(session->kernels.kernel[i]);
+    if (!rc && options->values)
+        rc = gt_session_narrow(session, options, err);
+    GT_STEP(rc, gt_session_check_names(session, options, err));
+    GT_STEP(rc, load_shipped(session, err));
+    GT_STEP(rc, gt_cache_dir(&session->cache_dir, err));
+    GT_STEP(rc, gt_cache_limit(&limit, err));
+    if (!rc && options->lines)
+        rc = gt_progress_new(&session->progress, options->lines, false, false, err);
+    else if (!rc && !cli->quiet)
+        rc = gt_progress_stderr(&session->progress, cli->color, err);
+    if (!rc) {
+        /* A cache that this user must not use does not stop the run: the cubins are then kept for
+         * this run only. */
+        gt_cache_trim(session->cache_dir, limit, NULL, NULL);
+        rc = gt_session_open_evaluator(session, options, cc, err);
+        gt_progress_clear(session->progress);
+    }
+    GT_STEP(rc, gt_session_check_timing(session, options, err));
+    if (!rc && session->replays)
+        rc = take_recorded_kernel(session, err);
+    GT_STEP(rc, gt_session_database(&database, cli, options->db, true, err));
+    GT_STEP(rc, gt_session_store(&session->store, database,
+                                 options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, err));
+    if (!rc && !session->replays)
+        rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
+    if (rc) {
+        gt_session_close(session);
+        return rc;
+    }
+    gt_session_name_operands(session, options);
+    if (cli->verbose)
+        fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
+                session->cache_dir, database);
+    session->measures = session->evaluator->ops->provenance != GT_PREDICTED;
+    if (!session->measures && !cli->quiet && session->no_gpu.code)
+        fprintf(cli->log, "no sm_%d GPU here (%s)\n", session->evaluator->device.cc,
+                session->no_gpu.msg);
+    if (!session->measures && !cli->quiet)
+        fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
+                session->evaluator->device.cc);
+    if (session->replays && !cli->quiet)
+        fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n",
+                options->device + strlen(REPLAY),
+                session->evaluator->recording->predicted ? ", where a model PREDICTED them" : "");
+    return GT_OK;
+}
+
+void gt_session_close(struct gt_session *session)
+{
+    gt_progress_free(session->progress);
+    gt_scouts_free(session->foresight);
+    if (session->evaluator && session->evaluator->recording)
+        session->kernels.count = 0; /* the evaluator owns it */
+    gt_evaluator_close(session->evaluator);
+    gt_store_close(session->store);
+    gt_rankings_release(&session->rankings);
+    gt_kernels_release(&session->kernels);
+    gt_kernels_release(&session->whole);
+    gt_table_release(&session->shipped);
+    free(session->cache_dir);
+    memset(session, 0, sizeof(*session));
+}

@@ -1,0 +1,310 @@
+/* cmd_session_problems.c - the problems that the options of a command name; see cmd_session.h. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/near.h"
+#include "base/strbuf.h"
+#include "session/cmd_session.h"
+#include "session/problemset.h"
+#include "session/random_problems.h"
+#include "session/ranges.h"
+#include "session/shard.h"
+#include "exchange/recording.h"
+#include "problem/problem.h"
+
+/* Appends ":<value>" or ":<key>=<value>" for an option that was given.  The parser reports an
+ * option that contradicts the text. */
+static void add_part(struct gt_strbuf *buf, const char *key, const char *value)
+{
+    if (value)
+        gt_strbuf_addf(buf, ":%s%s", key, value);
+}
+
+int gt_session_complete(struct gt_problem *problem, const char *text,
+                        const struct gt_problem_options *options, struct gt_err *err)
+{
+    struct gt_strbuf buf = GT_STRBUF_INIT;
+    int rc;
+
+    if (gt_ranges_any(text))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "problem \"%.100s\": one problem is needed here, no list or range", text);
+    gt_strbuf_add(&buf, text);
+    add_part(&buf, "", options->dtype);
+    add_part(&buf, "", options->layout);
+    add_part(&buf, "accuracy=", options->accuracy);
+    add_part(&buf, "beta=", options->beta);
+    add_part(&buf, "epi=", options->epilogue);
+    add_part(&buf, "batch=", options->batch);
+    rc = gt_strbuf_check(&buf, err);
+    GT_STEP(rc, gt_problem_parse(problem, buf.text, err));
+    gt_strbuf_release(&buf);
+    return rc;
+}
+
+int gt_session_problem(struct gt_problem *problem, const char *text,
+                       const struct gt_problem_options *options, struct gt_err *err)
+{
+    int rc = gt_session_complete(problem, text, options, err);
+
+    if (!rc && (!problem->m || !problem->n)) /* K may be 0: D is then made of C and bias alone */
+        rc = gt_err_set(err, GT_ERANGE,
+                        "problem \"%s\": D has no elements, so there is nothing to tune", text);
+    return rc;
+}
+
+/* --dtype for problems of a file. */
+static int read_dtype(enum gt_dtype *type, const char *text, struct gt_err *err)
+{
+    static const char *const names[] = {"f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8"};
+    const char *near = strcasecmp(text, "fp8") == 0
+                           ? "e4m3 or e5m2"
+                           : gt_near(text, strlen(text), names, sizeof(names) / sizeof(names[0]));
+
+    if (gt_dtype_parse(type, text, strlen(text)))
+        return GT_OK;
+    return gt_err_set(
+        err, GT_ENOTFOUND,
+        "--dtype \"%s\" is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8%s%s%s", text,
+        near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+}
+
+/* Takes a problem of a file and replaces its type and accuracy where the options name others, so
+ * that one set of shapes serves every type. */
+static int problem_of_set(struct gt_problem *problem, const struct gt_problem_entry *entry,
+                          const struct gt_problem_options *options, struct gt_err *err)
+{
+    struct gt_problem_options rest = *options;
+    enum gt_dtype type;
+    int rc;
+
+    rest.dtype = rest.accuracy = NULL;
+    rc = gt_session_problem(problem, entry->text, &rest, err);
+    if (!rc && options->dtype)
+        rc = read_dtype(&type, options->dtype, err);
+    if (rc)
+        return rc;
+    if (options->dtype)
+        gt_problem_retype(problem, type);
+    if (options->accuracy &&
+        !gt_accuracy_parse(&problem->accuracy, options->accuracy, strlen(options->accuracy)))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "--accuracy \"%s\" is not an accuracy; there are strict f32 tf32 low",
+                          options->accuracy);
+    return gt_problem_check(problem, err);
+}
+
+/* What --shape names, its lists and ranges expanded. */
+struct shapes {
+    char **text;
+    size_t count;
+};
+
+static int add_shape(void *context, const char *text, struct gt_err *err)
+{
+    struct shapes *shapes = context;
+    char **list = realloc(shapes->text, (shapes->count + 1) * sizeof(*list));
+
+    if (!list)
+        return gt_err_nomem(err);
+    shapes->text = list;
+    list[shapes->count] = strdup(text);
+    return list[shapes->count++] ? GT_OK : gt_err_nomem(err);
+}
+
+static void release_shapes(struct shapes *shapes)
+{
+    for (size_t i = 0; i < shapes->count; i++)
+        free(shapes->text[i]);
+    free(shapes->text);
+}
+
+/* Problem i: those of --shape come first, then those of the --shapes file, then those drawn. */
+static int problem_at(struct gt_problem *problem, const struct gt_problem_options *options,
+                      const struct shapes *shapes, const struct gt_problemset *set, size_t i,
+                      struct gt_err *err)
+{
+    int rc;
+
+    if (i < shapes->count)
+        return gt_session_problem(problem, shapes->text[i], options, err);
+    rc = problem_of_set(problem, &set->entry[i - shapes->count], options, err);
+    return rc && options->shapes ? gt_err_prefix(err, rc, "%s", options->shapes) : rc;
+}
+
+/* Takes the recording's own problem if the user names none. */
+static int recorded_problem(const struct gt_cli *cli, const struct gt_session *session,
+                            struct gt_problem **problem, size_t *count, struct gt_err *err)
+{
+    const struct gt_recording *recording = session ? session->evaluator->recording : NULL;
+
+    if (!recording)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "no problem given, such as 4096x4096x4096; usage: tune %s; tune --help "
+                          "lists options and commands",
+                          cli->usage);
+    if (!*recording->problem)
+        return gt_err_set(
+            err, GT_ESYNTAX,
+            "the recording does not say which problem it is of: name it with --shape");
+    *problem = calloc(1, sizeof(**problem));
+    if (!*problem)
+        return gt_err_nomem(err);
+    *count = 1;
+    return gt_problem_parse(*problem, recording->problem, err);
+}
+
+/* Loads what --shapes and --random name; the caller releases the set in any case. */
+static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
+                    const char *data_dir, struct gt_err *err)
+{
+    char *path = NULL;
+    int rc = options->shapes ? gt_problemset_find(&path, options->shapes, data_dir, err) : GT_OK;
+
+    if (!rc && path)
+        rc = gt_problemset_load(set, path, err);
+    free(path);
+    if (!rc && options->random)
+        rc = gt_random_problems(set, data_dir, (size_t)options->random,
+                                options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT, err);
+    return rc;
+}
+
+static int list_problems(struct gt_problem **problem, double **weight, size_t *count,
+                         const struct shapes *shapes, const struct gt_problemset *set,
+                         const struct gt_problem_options *options, const struct gt_cli *cli,
+                         struct gt_err *err)
+{
+    const size_t all = shapes->count + set->count;
+    struct gt_shard shard;
+    int rc = gt_shard_read(&shard, options->shard, err);
+
+    if (rc)
+        return rc;
+    if (!options->shard && set->count)
+        gt_shard_slurm(&shard, cli);
+    *problem = calloc(all, sizeof(**problem));
+    if (weight)
+        *weight = calloc(all, sizeof(**weight));
+    if (!*problem || (weight && !*weight))
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < all && !rc; i++) {
+        if (weight)
+            (*weight)[i] = i < shapes->count ? 1 : set->entry[i - shapes->count].weight;
+        rc = problem_at(&(*problem)[i], options, shapes, set, i, err);
+    }
+    *count = all;
+    GT_STEP(rc, gt_shard_keep(&shard, *problem, weight ? *weight : NULL, count, err));
+    if (!rc && !*count)
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "--shard %lu/%lu: none of the %zu problems is in it",
+                        (unsigned long)shard.part + 1, (unsigned long)shard.parts, all);
+    return rc;
+}
+
+int gt_session_argument(struct gt_problem_options *options, char *text, struct gt_err *err)
+{
+    const bool problem =
+        isdigit((unsigned char)*text) && strpbrk(text, "xX*,") && !strchr(text, '.');
+
+    if (problem && access(text, F_OK) != 0 && options->shape.count < GT_MAX_TEXTS) {
+        options->shape.text[options->shape.count++] = text;
+        return GT_OK;
+    }
+    if (options->shapes)
+        return gt_err_set(err, GT_ESYNTAX, "both %s and --shapes %s name a set; give one of them",
+                          text, options->shapes);
+    if (options->shape.count)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "%s names a set, and --shape %s a problem; give one of them, or "
+                          "--shapes %s to have both",
+                          text, options->shape.text[0], text);
+    options->shapes = text;
+    return GT_OK;
+}
+
+int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,
+                        struct gt_problem **problem, double **weight, size_t *count,
+                        const struct gt_problem_options *options, struct gt_err *err)
+{
+    struct gt_problemset set = {0};
+    struct shapes shapes = {0};
+    int rc = load_set(&set, options, cli->data_dir, err);
+
+    *problem = NULL;
+    if (weight)
+        *weight = NULL;
+    *count = 0;
+    if (!rc && !options->shape.count && !set.count)
+        return recorded_problem(cli, session, problem, count, err);
+    for (size_t i = 0; i < options->shape.count && !rc; i++)
+        rc = gt_ranges_expand(options->shape.text[i], add_shape, &shapes, err);
+    GT_STEP(rc, list_problems(problem, weight, count, &shapes, &set, options, cli, err));
+    release_shapes(&shapes);
+    gt_problemset_release(&set);
+    if (rc) {
+        free(*problem);
+        *problem = NULL;
+        if (weight) {
+            free(*weight);
+            *weight = NULL;
+        }
+        *count = 0;
+    }
+    return rc;
+}
+
+/* The problems that a winner is looked for, and which of them have one. */
+struct looking {
+    const struct gt_session *session;
+    const struct gt_problem *problem;
+    size_t count;
+    bool *found;
+};
+
+static int note_winner(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    const struct looking *looking = context;
+    const struct gt_session *session = looking->session;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    (void)err;
+    if (strcmp(row->device, session->evaluator->device.name) != 0 ||
+        (row->provenance == GT_MEASURED && row->stage < 3))
+        return GT_OK;
+    for (size_t i = 0; i < looking->count; i++) {
+        gt_problem_format(&looking->problem[i], text);
+        looking->found[i] = looking->found[i] || strcmp(text, row->problem) == 0;
+    }
+    return GT_OK;
+}
+
+int gt_session_leave_out(const struct gt_session *session, struct gt_problem *problem,
+                         double *weight, size_t *count, struct gt_err *err)
+{
+    const struct gt_row_filter filter = {
+        .winners_only = true,
+        .provenance = 1u << session->evaluator->ops->provenance,
+        .kernels = session->replays ? NULL : &session->kernels,
+    };
+    struct looking looking = {session, problem, *count, calloc(*count, sizeof(bool))};
+    size_t kept = 0;
+    int rc;
+
+    if (!looking.found)
+        return gt_err_nomem(err);
+    rc = gt_store_rows(session->store, &filter, note_winner, &looking, err);
+    for (size_t i = 0; i < *count && !rc; i++) {
+        if (looking.found[i])
+            continue;
+        problem[kept] = problem[i];
+        weight[kept++] = weight[i];
+    }
+    if (!rc)
+        *count = kept;
+    free(looking.found);
+    return rc;
+}

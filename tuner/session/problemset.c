@@ -1,0 +1,305 @@
+/* problemset.c - vocabulary: the reader of configs/problems and of plain lists of problems. */
+#include "session/problemset.h"
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "session/ranges.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define WHERE_MAX 512
+
+void gt_problemset_release(struct gt_problemset *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        free(set->entry[i].name);
+        free(set->entry[i].text);
+    }
+    free(set->entry);
+    free(set->name);
+    free(set->doc);
+    *set = (struct gt_problemset){0};
+}
+
+static int add_one(void *context, const char *text, struct gt_err *err)
+{
+    struct gt_problemset *set = context;
+    struct gt_problem_entry *entry =
+        realloc(set->entry, (set->count + 1) * sizeof(struct gt_problem_entry));
+    int rc;
+
+    if (!entry)
+        return gt_err_nomem(err);
+    set->entry = entry;
+    entry += set->count;
+    *entry = (struct gt_problem_entry){.weight = 1};
+    rc = gt_problem_parse(&entry->problem, text, err);
+    if (rc)
+        return rc;
+    entry->text = strdup(text);
+    if (!entry->text)
+        return gt_err_nomem(err);
+    set->count++;
+    return GT_OK;
+}
+
+int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
+                      struct gt_err *err)
+{
+    int rc = gt_ranges_expand(text, add_one, set, err);
+
+    return rc ? gt_err_prefix(err, rc, "%s", where) : GT_OK;
+}
+
+static int copy_string(char **to, const cJSON *object, const char *where, const char *key,
+                       struct gt_err *err)
+{
+    const char *text = NULL;
+    int rc = gt_json_string(&text, object, where, key, GT_OPTIONAL, err);
+
+    if (rc || !text)
+        return rc;
+    *to = strdup(text);
+    return *to ? GT_OK : gt_err_nomem(err);
+}
+
+static int add_object(struct gt_problemset *set, const cJSON *object, const char *where,
+                      struct gt_err *err)
+{
+    static const char allowed[] = "name problem weight";
+    const size_t first = set->count;
+    const char *text = "";
+    double weight = 1;
+    int rc = gt_json_keys(object, where, allowed, err);
+
+    GT_STEP(rc, gt_json_string(&text, object, where, "problem", GT_REQUIRED, err));
+    GT_STEP(rc, gt_problemset_add(set, text, where, err));
+    GT_STEP(rc, gt_json_real(&weight, object, where, "weight", 0, 1e9, GT_OPTIONAL, err));
+    for (size_t i = first; i < set->count && !rc; i++) {
+        set->entry[i].weight = weight;
+        rc = copy_string(&set->entry[i].name, object, where, "name", err);
+    }
+    return rc;
+}
+
+static int read_json(struct gt_problemset *set, const cJSON *root, const char *path,
+                     struct gt_err *err)
+{
+    static const char allowed[] = "set doc problems";
+    const cJSON *list = NULL, *item;
+    char where[WHERE_MAX];
+    int i = 0;
+    int rc = gt_json_keys(root, path, allowed, err);
+
+    GT_STEP(rc, copy_string(&set->name, root, path, "set", err));
+    GT_STEP(rc, copy_string(&set->doc, root, path, "doc", err));
+    GT_STEP(rc, gt_json_get(&list, root, path, "problems", cJSON_Array, GT_REQUIRED, err));
+    if (rc)
+        return rc;
+    cJSON_ArrayForEach(item, list)
+    {
+        snprintf(where, sizeof(where), "%.440s: problems[%d]", path, i++);
+        if (cJSON_IsString(item))
+            rc = gt_problemset_add(set, item->valuestring, where, err);
+        else if (cJSON_IsObject(item))
+            rc = add_object(set, item, where, err);
+        else
+            rc = gt_err_set(err, GT_ECONFIG,
+                            "%s must be a problem text such as \"512x512x512:f32:nt\" or an object",
+                            where);
+        if (rc)
+            return rc;
+    }
+    return GT_OK;
+}
+
+/* `count=N` or `weight=X`; word is NUL-terminated. */
+static int take_word(struct gt_problem_entry *entry, const char *word, bool *weighed,
+                     const char *where, struct gt_err *err)
+{
+    const char *value = strchr(word, '=');
+    const size_t name = value ? (size_t)(value - word) : 0;
+    const bool count = name == 5 && memcmp(word, "count", 5) == 0;
+    char *end = NULL;
+    double number = value ? strtod(value + 1, &end) : 0;
+
+    if (!count && !(name == 6 && memcmp(word, "weight", 6) == 0))
+        return gt_err_set(
+            err, GT_ESYNTAX,
+            "%s: '%.60s' behind the problem; only count=N and weight=X may stand there", where,
+            word);
+    if (end == value + 1 || *end || !(number >= 0 && number <= 1e18) ||
+        (count && number != floor(number)))
+        return gt_err_set(err, GT_ERANGE, "%s: '%.60s' is not a %snumber from 0 to 1e18", where,
+                          word, count ? "whole " : "");
+    if (count)
+        entry->count = number;
+    if (!count || !*weighed)
+        entry->weight = number;
+    *weighed |= !count;
+    return GT_OK;
+}
+
+/* Adds a line: a problem and the words behind it. */
+static int add_line(struct gt_problemset *set, char *line, const char *where, struct gt_err *err)
+{
+    static const char blanks[] = " \t\r";
+    char *rest = line + strcspn(line, blanks), *word;
+    const size_t first = set->count;
+    bool weighed = false;
+    int rc;
+
+    if (*rest)
+        *rest++ = '\0';
+    rc = gt_problemset_add(set, line, where, err);
+    while (!rc && *(rest += strspn(rest, blanks))) {
+        word = rest;
+        rest += strcspn(rest, blanks);
+        if (*rest)
+            *rest++ = '\0';
+        rc = take_word(&set->entry[first], word, &weighed, where, err);
+    }
+    for (size_t i = first + 1; i < set->count && !rc; i++) {
+        set->entry[i].weight = set->entry[first].weight;
+        set->entry[i].count = set->entry[first].count;
+    }
+    return rc;
+}
+
+static int read_lines(struct gt_problemset *set, char *text, const char *path, struct gt_err *err)
+{
+    int rc = GT_OK, number = 1;
+
+    for (char *line = text, *next; !rc && line; line = next, number++) {
+        char *end = line + strcspn(line, "#\n");
+        char where[WHERE_MAX];
+
+        next = strchr(line, '\n');
+        next = next ? next + 1 : NULL;
+        while (end > line && isspace((unsigned char)end[-1]))
+            end--;
+        *end = '\0';
+        line += strspn(line, " \t\r");
+        snprintf(where, sizeof(where), "%.440s: line %d", path, number);
+        if (*line)
+            rc = add_line(set, line, where, err);
+    }
+    return rc;
+}
+
+static int read_input(struct gt_strbuf *text, struct gt_err *err)
+{
+    char part[4096];
+    size_t got;
+
+    while ((got = fread(part, 1, sizeof(part), stdin)) > 0)
+        gt_strbuf_add_bytes(text, part, got);
+    if (ferror(stdin))
+        return gt_err_set(err, GT_EIO, "cannot read standard input");
+    return gt_strbuf_check(text, err);
+}
+
+int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    cJSON *root = NULL;
+    size_t mark; /* bytes of the one that some editors put before UTF-8 */
+    int rc;
+
+    *set = (struct gt_problemset){0};
+    rc = strcmp(path, "-") == 0 ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
+    mark = strncmp(text.text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    if (!rc && text.text[mark + strspn(text.text + mark, " \t\r\n")] == '{') {
+        rc = gt_json_parse(&root, path, text.text + mark, text.length - mark, err);
+        GT_STEP(rc, read_json(set, root, path, err));
+        cJSON_Delete(root);
+    } else if (!rc && memchr(text.text, '\0', text.length)) {
+        rc =
+            gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no list of problems", path);
+    } else if (!rc && text.length) { /* an empty buffer is shared and must not be written to */
+        rc = read_lines(set, text.text + mark, path, err);
+    }
+    if (!rc && !set->count)
+        rc = gt_err_set(err, GT_ECONFIG, "%s: no problem in it", path);
+    gt_strbuf_release(&text);
+    if (rc)
+        gt_problemset_release(set);
+    return rc;
+}
+
+/* ---- sets of the data folder ---- */
+
+static int is_json(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+
+    return dot && strcmp(dot, ".json") == 0;
+}
+
+/* Appends the names of the files in the folder that are sets. */
+static void list_sets(struct gt_strbuf *names, const char *folder)
+{
+    struct dirent **entry = NULL;
+    int entries = scandir(folder, &entry, is_json, alphasort);
+
+    for (int i = 0; i < entries; i++) {
+        const char *name = entry[i]->d_name;
+        struct gt_problemset set;
+        char *path = NULL;
+
+        if (asprintf(&path, "%s/%s", folder, name) >= 0 && !gt_problemset_load(&set, path, NULL)) {
+            gt_strbuf_addf(names, "%s %.*s", names->length ? "," : "", (int)strlen(name) - 5, name);
+            gt_problemset_release(&set);
+        }
+        free(path);
+        free(entry[i]);
+    }
+    free(entry);
+}
+
+static int not_found(const char *name, const char *data_dir, struct gt_err *err)
+{
+    struct gt_strbuf names = GT_STRBUF_INIT;
+    char *folder = NULL;
+    struct stat file;
+    int rc;
+
+    if (!stat(name, &file))
+        return gt_err_set(err, GT_EIO, "%s is a folder, not a file of problems", name);
+    if (asprintf(&folder, "%s/configs/problems", data_dir) < 0)
+        return gt_err_nomem(err);
+    list_sets(&names, folder);
+    rc = gt_strbuf_check(&names, err);
+    GT_STEP(rc, gt_err_set(err, GT_EIO, "%s: no such file; the sets of %s are%s", name, folder,
+                           names.length ? names.text : " missing, too"));
+    gt_strbuf_release(&names);
+    free(folder);
+    return rc;
+}
+
+int gt_problemset_find(char **path, const char *name, const char *data_dir, struct gt_err *err)
+{
+    static const struct {
+        const char *folder, *suffix;
+    } place[] = {{"", ""}, {"/configs/problems/", ".json"}, {"/configs/problems/", ""}, {"/", ""}};
+    struct stat file;
+
+    for (size_t i = 0; i < sizeof(place) / sizeof(*place); i++) {
+        if (asprintf(path, "%s%s%s%s", i ? data_dir : "", place[i].folder, name, place[i].suffix) <
+            0)
+            return gt_err_nomem(err);
+        if (strcmp(name, "-") == 0 || (!stat(*path, &file) && !S_ISDIR(file.st_mode)))
+            return GT_OK;
+        free(*path);
+    }
+    *path = NULL;
+    return not_found(name, data_dir, err);
+}

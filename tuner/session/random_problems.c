@@ -1,0 +1,328 @@
+/* random_problems.c - vocabulary: draws problems as programs have them; see random_problems.h.
+ *
+ * A type is drawn first, then a family of problems, then the problem itself.  A problem that is too
+ * large for a benchmark is drawn again in the same family.  The tables below hold the shares. */
+#include "session/random_problems.h"
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/stats.h"
+#include "base/strbuf.h"
+#include "problem/problem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_LIST  64 /* entries of one list of models.json */
+#define MOST_BYTES ((int64_t)1 << 31)
+
+struct sizes {
+    int64_t value[MOST_LIST];
+    size_t count;
+};
+
+struct model {
+    int64_t hidden, ffn, qkv, heads, head, vocabulary;
+};
+
+/* What models.json says. */
+struct source {
+    struct sizes rows, lengths, round;
+    struct model model[MOST_LIST];
+    size_t models;
+};
+
+/* A problem that is being drawn. */
+struct draw {
+    const struct source *source;
+    struct gt_random random;
+    int64_t m, n, k, batch;
+    unsigned layout; /* trans_a * 2 + trans_b */
+};
+
+enum { LAYOUT_NN, LAYOUT_NT, LAYOUT_TN };
+
+static int64_t below(struct draw *draw, int64_t bound)
+{
+    return (int64_t)gt_random_below(&draw->random, (uint64_t)bound);
+}
+
+static int64_t one_of(struct draw *draw, const struct sizes *sizes)
+{
+    return sizes->value[below(draw, (int64_t)sizes->count)];
+}
+
+static const struct model *any_model(struct draw *draw)
+{
+    return &draw->source->model[below(draw, (int64_t)draw->source->models)];
+}
+
+/* Draws a projection of a model: its forward pass, or one of the two products of its backward pass.
+ */
+static void projection(struct draw *draw)
+{
+    const struct model *model = any_model(draw);
+    const int64_t rows = below(draw, 5) ? one_of(draw, &draw->source->rows) : 1 + below(draw, 9000);
+    const int64_t attended = model->heads * model->head;
+    const int64_t layer[][2] = {/* inputs, outputs; the vocabulary comes half as often */
+                                {model->hidden, model->qkv},       {model->hidden, model->qkv},
+                                {attended, model->hidden},         {attended, model->hidden},
+                                {model->hidden, model->ffn},       {model->hidden, model->ffn},
+                                {model->ffn, model->hidden},       {model->ffn, model->hidden},
+                                {model->hidden, model->vocabulary}};
+    const int64_t *size = layer[below(draw, (int64_t)(sizeof(layer) / sizeof(*layer)))];
+    const int64_t pass = below(draw, 20);
+
+    if (pass < 15) { /* forward, with weights as checkpoints store them: a row for each output */
+        draw->m = rows, draw->n = size[1], draw->k = size[0], draw->layout = LAYOUT_NT;
+    } else if (pass < 18) {
+        draw->m = rows, draw->n = size[0], draw->k = size[1], draw->layout = LAYOUT_NN;
+    } else {
+        draw->m = size[1], draw->n = size[0], draw->k = rows, draw->layout = LAYOUT_TN;
+    }
+}
+
+/* Draws scores (queries by keys) or mixes (scores by values) of all heads of some sequences. */
+static void attention(struct draw *draw)
+{
+    const struct model *model = any_model(draw);
+    const int64_t length = one_of(draw, &draw->source->lengths);
+    const bool scores = below(draw, 2);
+
+    draw->m = length;
+    draw->n = scores ? length : model->head;
+    draw->k = scores ? model->head : length;
+    draw->layout = scores ? LAYOUT_NT : LAYOUT_NN;
+    draw->batch = model->heads * ((int64_t)1 << below(draw, 4));
+}
+
+/* 32 to 8191, each octave as often. */
+static int64_t octave(struct draw *draw)
+{
+    const int64_t least = (int64_t)32 << below(draw, 8);
+
+    return least + below(draw, least);
+}
+
+static void ragged(struct draw *draw)
+{
+    draw->m = octave(draw), draw->n = octave(draw), draw->k = octave(draw);
+    draw->layout = (unsigned)below(draw, 4);
+}
+
+static void middle(struct draw *draw)
+{
+    draw->m = 8 * (50 + below(draw, 431)), draw->n = 8 * (50 + below(draw, 431));
+    draw->k = 8 * (50 + below(draw, 751));
+    draw->layout = (unsigned)below(draw, 3);
+}
+
+/* Draws sizes that people type by hand; half of these are squares. */
+static void round_sizes(struct draw *draw)
+{
+    const struct sizes *sizes = &draw->source->round;
+
+    draw->m = draw->n = draw->k = one_of(draw, sizes);
+    if (below(draw, 2))
+        draw->n = one_of(draw, sizes), draw->k = one_of(draw, sizes);
+    draw->layout = (unsigned)below(draw, 3);
+}
+
+static void batched(struct draw *draw)
+{
+    static const int64_t count[] = {8, 16, 32, 64, 96};
+
+    draw->m = (int64_t)64 << below(draw, 6), draw->n = (int64_t)64 << below(draw, 4);
+    draw->k = (int64_t)64 << below(draw, 6);
+    if (!below(draw, 3)) /* sizes of programs are not all powers of two */
+        draw->m = draw->m * 3 / 4 + below(draw, 2), draw->k = draw->k * 3 / 4;
+    draw->layout = (unsigned)below(draw, 4);
+    draw->batch = count[below(draw, (int64_t)(sizeof(count) / sizeof(*count)))];
+}
+
+/* The families, and the share of each in a hundred draws. */
+static void (*const family[])(struct draw *draw) = {projection, attention,   ragged,
+                                                    middle,     round_sizes, batched};
+static const int64_t family_share[] = {42, 8, 20, 18, 7, 5};
+
+static const struct {
+    enum gt_dtype type;
+    const char *accuracy; /* is appended to the problem's text */
+    int64_t most;         /* operations; they take an H200 2 to 10 ms */
+} kind[] = {
+    {GT_BF16, "", 1200000000000},
+    {GT_F16, "", 1200000000000},
+    {GT_TF32, "", 1200000000000},
+    {GT_F32, "", 300000000000},
+    {GT_F32, ":accuracy=f32", 300000000000},
+};
+static const int64_t kind_share[] = {36, 18, 12, 22, 12};
+
+#define PADDED 16   /* one problem without a batch in so many has leading dimensions of its own */
+#define TRIES  1000 /* attempts to draw a problem that is not too large */
+
+/* The index of the share into which a number below a hundred falls. */
+static size_t pick(struct draw *draw, const int64_t *share)
+{
+    int64_t left = below(draw, 100);
+    size_t i = 0;
+
+    for (; left >= share[i]; i++)
+        left -= share[i];
+    return i;
+}
+
+/* Adds leading dimensions, as slices of wider matrices have them. */
+static void pad(struct draw *draw, struct gt_problem *problem)
+{
+    static const int64_t more[] = {1, 3, 8, 16, 64, 1024};
+    const unsigned which = 1 + (unsigned)below(draw, 7); /* of A, B, C; at least one of them */
+    int64_t *ld[] = {&problem->lda, &problem->ldb, &problem->ldc};
+
+    for (size_t i = 0; i < 3; i++)
+        if (which >> i & 1)
+            *ld[i] += more[below(draw, (int64_t)(sizeof(more) / sizeof(*more)))];
+}
+
+static bool too_large(const struct draw *draw, int64_t most, int64_t bytes)
+{
+    const int64_t elements = draw->m * draw->k + draw->k * draw->n + draw->m * draw->n;
+
+    return elements > MOST_BYTES / bytes / draw->batch ||
+           draw->m * draw->n > most / 2 / draw->k / draw->batch;
+}
+
+static int draw_one(struct draw *draw, char text[GT_PROBLEM_TEXT_MAX], struct gt_err *err)
+{
+    const size_t of = pick(draw, kind_share), in = pick(draw, family_share);
+    const int64_t bytes = gt_dtype_size(kind[of].type);
+    struct gt_problem problem;
+    int rc, tries = 0;
+
+    do {
+        if (tries++ == TRIES)
+            return gt_err_set(err, GT_ECONFIG, "models.json: its sizes are too large for %s",
+                              gt_dtype_name(kind[of].type));
+        draw->batch = 1;
+        family[in](draw);
+    } while (too_large(draw, kind[of].most, bytes));
+    snprintf(text, GT_PROBLEM_TEXT_MAX, "%lldx%lldx%lld:%s:%s:batch=%lld%s", (long long)draw->m,
+             (long long)draw->n, (long long)draw->k, gt_dtype_name(kind[of].type),
+             gt_layout_name(draw->layout), (long long)draw->batch, kind[of].accuracy);
+    rc = gt_problem_parse(&problem, text, err);
+    if (!rc && draw->batch == 1 && !below(draw, PADDED))
+        pad(draw, &problem);
+    if (!rc)
+        gt_problem_format(&problem, text);
+    return rc;
+}
+
+/* ---- models.json ---- */
+
+static int read_sizes(struct sizes *sizes, const cJSON *root, const char *path, const char *key,
+                      struct gt_err *err)
+{
+    const cJSON *list = NULL, *item;
+    int rc = gt_json_get(&list, root, path, key, cJSON_Array, GT_REQUIRED, err);
+
+    if (rc)
+        return rc;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (sizes->count == MOST_LIST ||
+            !gt_json_whole(item, 1, 1000000, &sizes->value[sizes->count]))
+            return gt_err_set(err, GT_ECONFIG,
+                              "%s: \"%s\" must be a list of at most %d whole numbers from 1 to "
+                              "1000000",
+                              path, key, MOST_LIST);
+        sizes->count++;
+    }
+    return sizes->count ? GT_OK : gt_err_set(err, GT_ECONFIG, "%s: \"%s\" is empty", path, key);
+}
+
+static int read_model(struct model *model, const cJSON *object, const char *where,
+                      struct gt_err *err)
+{
+    static const char *const key[] = {"hidden", "ffn", "qkv", "heads", "head", "vocabulary"};
+    int64_t *const field[] = {&model->hidden, &model->ffn,  &model->qkv,
+                              &model->heads,  &model->head, &model->vocabulary};
+    const char *name;
+    int rc = gt_json_keys(object, where, "name hidden ffn qkv heads head vocabulary", err);
+
+    GT_STEP(rc, gt_json_string(&name, object, where, "name", GT_REQUIRED, err));
+    for (size_t i = 0; i < sizeof(field) / sizeof(*field) && !rc; i++)
+        rc = gt_json_integer(field[i], object, where, key[i], 1, 1000000, GT_REQUIRED, err);
+    return rc;
+}
+
+static int read_models(struct source *source, const cJSON *root, const char *path,
+                       struct gt_err *err)
+{
+    const cJSON *list = NULL, *item;
+    char where[512];
+    int rc = gt_json_get(&list, root, path, "models", cJSON_Array, GT_REQUIRED, err);
+
+    if (rc)
+        return rc;
+    cJSON_ArrayForEach(item, list)
+    {
+        snprintf(where, sizeof(where), "%.440s: models[%zu]", path, source->models);
+        if (source->models == MOST_LIST || !cJSON_IsObject(item))
+            return gt_err_set(err, GT_ECONFIG,
+                              "%s: \"models\" must be a list of at most %d objects", path,
+                              MOST_LIST);
+        rc = read_model(&source->model[source->models++], item, where, err);
+        if (rc)
+            return rc;
+    }
+    return source->models ? GT_OK : gt_err_set(err, GT_ECONFIG, "%s: \"models\" is empty", path);
+}
+
+static int read_source(struct source *source, const char *data_dir, struct gt_err *err)
+{
+    static const char allowed[] = "doc rows lengths round models";
+    struct gt_strbuf path = GT_STRBUF_INIT;
+    cJSON *root = NULL;
+    int rc;
+
+    gt_strbuf_addf(&path, "%s/configs/problems/models.json", data_dir);
+    rc = gt_strbuf_check(&path, err);
+    GT_STEP(rc, gt_json_load(&root, path.text, err));
+    GT_STEP(rc, gt_json_keys(root, path.text, allowed, err));
+    GT_STEP(rc, read_sizes(&source->rows, root, path.text, "rows", err));
+    GT_STEP(rc, read_sizes(&source->lengths, root, path.text, "lengths", err));
+    GT_STEP(rc, read_sizes(&source->round, root, path.text, "round", err));
+    GT_STEP(rc, read_models(source, root, path.text, err));
+    cJSON_Delete(root);
+    gt_strbuf_release(&path);
+    return rc;
+}
+
+/* ---- the list ---- */
+
+static bool is_known(const struct gt_problemset *set, const char *text)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->entry[i].text, text) == 0)
+            return true;
+    return false;
+}
+
+int gt_random_problems(struct gt_problemset *set, const char *data_dir, size_t count, uint64_t seed,
+                       struct gt_err *err)
+{
+    struct source *source = calloc(1, sizeof(*source));
+    struct draw draw = {.source = source, .random = {seed}};
+    const size_t all = set->count + count;
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc = source ? read_source(source, data_dir, err) : gt_err_nomem(err);
+
+    while (!rc && set->count < all) {
+        rc = draw_one(&draw, text, err);
+        if (!rc && !is_known(set, text))
+            rc = gt_problemset_add(set, text, "--random", err);
+    }
+    free(source);
+    return rc;
+}
