@@ -233,6 +233,7 @@ TUNE_SRC := \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
 	tuner/sweep/incumbent.c \
+	tuner/sweep/seats.c \
 	tuner/sweep/arms.c \
 	tuner/sweep/next.c \
 	tuner/sweep/progress.c \

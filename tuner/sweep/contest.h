@@ -1,5 +1,5 @@
 /* contest.h - one contest: candidates timed in turns, compared in pairs, put in order.  contests.c
- * says which are held; no other file includes this. */
+ * says which are held. */
 #ifndef GT_SWEEP_CONTEST_H
 #define GT_SWEEP_CONTEST_H
 
@@ -17,6 +17,9 @@ struct gt_contest {
 /* How many of the best rows a contest may have, at most `most`, so that its least rounds take no
  * more than that part of the time that is left. */
 size_t gt_contest_affordable(const struct gt_race *race, double part, size_t most);
+
+/* seats.c: moves the rows that may still win to the front, at most `most`.  Returns how many. */
+size_t gt_contest_seats(const struct gt_race *race, size_t most);
 
 /* Holds a contest of the first rows; the rows do not change. */
 int gt_contest_hold(struct gt_race *race, const struct gt_rounds *rounds, double part,

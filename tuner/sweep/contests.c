@@ -7,27 +7,19 @@
  * among equals, so that the same device gives the same answer in every run.  The incumbent takes
  * part in semi-final and final, however slow it was, and in the play-off unless it lost the final
  * clearly; it stays the winner if it ties, or if it loses a contest of few rounds by no more than
- * contests differ.  Where the finals are short, all go to the final at once.
- *
- * Of long products, every second seat of the first contest is for the best of a shape that has
- * none yet: of a kernel, its tile, the parts of the depth and the blocks of a cluster.  Of one
- * shape a race knows dozens of launch variants within a hundredth.  A power cap slows them all
- * alike, but not other shapes: on an H200 it took 6 to 15 % from what had been within a fiftieth of
- * each other in a race. */
+ * contests differ.  Where the finals are short, all go to the final at once.  seats.c says who
+ * takes part in the first contest. */
 #include "base/array.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "lookup/predict.h"
 #include "sweep/contest.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FINALISTS    8      /* of the final */
-#define EQUAL        0.0005 /* of the time: closer paired medians are the same */
-#define SHAPE_WITHIN 1.1    /* a shape's best time is at most this times the best of all */
-#define LONG_US      40     /* what takes less is over before a power cap holds clocks down */
+#define FINALISTS 8      /* of the final */
+#define EQUAL     0.0005 /* of the time: closer paired medians are the same */
 
 static const struct gt_rounds semi_final = {7, 41, 1e6};
 static const struct gt_rounds final = {21, 200, 2e6}; /* fewer than 21 rounds show nothing */
@@ -48,126 +40,6 @@ static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 
 /* ---- semi-final ---- */
 
-/* The first row from `from` on that was sampled, or was not, and may still win; `rows`: none. */
-static size_t find_row(const struct gt_sweep_result *result, size_t from, bool sampled,
-                       double limit)
-{
-    size_t i = from;
-
-    while (i < result->rows && ((result->row[i].trial.stage >= 2) != sampled ||
-                                (!sampled && result->row[i].trial.us > limit)))
-        i++;
-    return i;
-}
-
-/* What candidates share whose clocks a power cap holds down alike. */
-struct shape {
-    const struct gt_kernel *kernel; /* NULL: not known */
-    double tile_m, tile_n, splits, cluster;
-};
-
-static struct shape shape_of(const struct gt_race *race, const struct gt_sweep_row *row)
-{
-    const struct gt_candidate candidate = gt_sweep_candidate(race, row);
-    struct gt_prediction prediction;
-    struct gt_geometry geometry;
-
-    if (gt_candidate_geometry(&candidate, &geometry, NULL) ||
-        gt_predict_explain(&candidate, &geometry, 0, 0, &prediction, NULL))
-        return (struct shape){NULL};
-    return (struct shape){row->kernel, prediction.tile_m, prediction.tile_n, prediction.splits,
-                          prediction.cluster};
-}
-
-static bool same_shape(const struct shape *a, const struct shape *b)
-{
-    return a->kernel == b->kernel && a->tile_m == b->tile_m && a->tile_n == b->tile_n &&
-           a->splits == b->splits && a->cluster == b->cluster;
-}
-
-/* The first row from `from` on whose shape none of those before it has; `rows`: none. */
-static size_t find_shape(const struct gt_sweep_result *result, const struct shape *shape,
-                         size_t from, size_t shapes)
-{
-    for (size_t i = from; i < shapes; i++) {
-        size_t at = 0;
-
-        while (at < from && !same_shape(&shape[at], &shape[i]))
-            at++;
-        if (at == from && shape[i].kernel)
-            return i;
-    }
-    return result->rows;
-}
-
-/* The shapes of the rows that are fast enough for one to take part for its shape's sake, the first
- * *count.  The caller frees them; NULL and 0 where shapes do not matter, or without memory. */
-static struct shape *shapes_of(const struct gt_race *race, size_t *count)
-{
-    const struct gt_sweep_result *result = race->result;
-    struct shape *shape = NULL;
-
-    *count = 0;
-    if (result->row[0].trial.us >= LONG_US)
-        shape = calloc(result->rows, sizeof(*shape));
-    for (; shape && *count < result->rows &&
-           result->row[*count].trial.us <= SHAPE_WITHIN * result->row[0].trial.us;
-         (*count)++)
-        shape[*count] = shape_of(race, &result->row[*count]);
-    return shape;
-}
-
-/* Keeps shapes beside their rows when row number `from` becomes number `to`. */
-static void move_shape(struct shape *shape, size_t *shapes, size_t to, size_t from)
-{
-    const bool known = from < *shapes;
-    const struct shape moved = known ? shape[from] : (struct shape){NULL};
-
-    if (to >= *shapes)
-        return;
-    GT_ARRAY_OPEN(shape, to, known ? from : *shapes);
-    shape[to] = moved;
-    *shapes += !known;
-}
-
-/* The row for the next seat; `rows`: none.  Where the time is limited, the sampled ones were
- * sampled in earlier turns, and the others are of this turn: they then come in turns, because times
- * of the two kinds cannot be compared. */
-static size_t find_next(const struct gt_race *race, size_t count, double limit)
-{
-    const struct gt_sweep_result *result = race->result;
-    const bool sampled = !(race->finals_s > 0) || count / 2 % 2 == 0;
-    const size_t i = find_row(result, count, sampled, limit);
-
-    return i < result->rows ? i : find_row(result, count, !sampled, limit);
-}
-
-/* Moves the rows that may still win to the front, at most `most`.  Returns how many. */
-static size_t gather(const struct gt_race *race, size_t most)
-{
-    struct gt_sweep_result *result = race->result;
-    struct gt_sweep_row *row = result->row;
-    double limit = GT_SWEEP_TOO_SLOW * row[0].trial.us;
-    size_t count = 0, shapes = 0;
-    struct shape *shape = shapes_of(race, &shapes);
-
-    for (; count < most; count++) {
-        size_t i = count % 2 ? find_shape(result, shape, count, shapes) : result->rows;
-        struct gt_sweep_row moved;
-
-        if (i == result->rows)
-            i = find_next(race, count, limit);
-        if (i == result->rows)
-            break;
-        moved = row[i];
-        GT_ARRAY_OPEN(row, count, i);
-        row[count] = moved;
-        move_shape(shape, &shapes, count, i);
-    }
-    free(shape);
-    return count;
-}
-
 /* Finds the best of all that may still win, by paired times.  The finalists become the first
  * *finalists rows.  The times of the semi-final replace those that were sampled one by one: where
  * clocks are held down, the first candidate to be sampled had the coolest device. */
@@ -178,7 +50,7 @@ static int hold_semi_final(struct gt_race *race, struct gt_contest *contest, siz
     const bool brief = race->finals_s > 0 && race->finals_s < BRIEF_S;
     size_t most =
         gt_contest_affordable(race, brief ? FINAL_PART : SEMI_FINAL_PART, GT_CONTEST_ENTRIES);
-    size_t entries = gt_sweep_seat_incumbent(race, gather(race, most), most);
+    size_t entries = gt_sweep_seat_incumbent(race, gt_contest_seats(race, most), most);
     int rc;
 
     for (size_t i = 0; i < result->rows; i++)
