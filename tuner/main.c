@@ -35,9 +35,9 @@ static void catch_signals(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
-/* Gives a standard stream that was closed at the start a file that refuses to be used.  Else what is
- * opened next would get its number, and a worker's socket or a database what is printed.  Programs
- * that are started find it closed, as this one did. */
+/* Gives a standard stream that was closed at the start a file that refuses to be used.  Else what
+ * is opened next would get its number, and a worker's socket or a database what is printed.
+ * Programs that are started find it closed, as this one did. */
 static void hold_standard_streams(void)
 {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
