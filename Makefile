@@ -372,6 +372,7 @@ TESTS := \
 	tests/unit/measure/test_cmd_bench_summary.c \
 	tests/unit/cluster/test_devices_plan.c \
 	tests/unit/cluster/test_queue_device.c \
+	tests/unit/cluster/test_queue_outbox.c \
 	tests/unit/console/test_cmd_csv.c \
 	tests/unit/console/test_cmd_json.c \
 	tests/unit/measure/test_cmd_try.c \

@@ -36,6 +36,9 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
 /* NULL is accepted.  What is pending is written; who wants to know whether it is calls
  * gt_store_settle before. */
 void gt_store_close(struct gt_store *store);
+/* The same of a GT_STORE_WRITE store whose file is to be renamed or copied: fails if it does not
+ * hold everything without its log, as on a full disk.  The store is closed all the same. */
+int gt_store_close_whole(struct gt_store *store, struct gt_err *err);
 
 /* Closes the file of a GT_STORE_WRITE store and keeps its lock: processes that are forked from now
  * on write it by GT_STORE_SHARED.  Nothing but gt_store_close may follow.  (SQLite's state of an

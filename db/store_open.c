@@ -381,7 +381,8 @@ bool gt_store_lock_is_named(const struct gt_store *store, int lock)
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-static int close_file(struct gt_store *store, struct gt_err *err)
+/* Writes what is pending, and ends every statement. */
+static int end_writing(struct gt_store *store, struct gt_err *err)
 {
     int code = GT_OK;
 
@@ -395,11 +396,28 @@ static int close_file(struct gt_store *store, struct gt_err *err)
         sqlite3_finalize(store->statement[i]);
         store->statement[i] = NULL;
     }
+    store->seal = NULL;
+    return code;
+}
+
+static int close_file(struct gt_store *store, struct gt_err *err)
+{
+    const int code = end_writing(store, err);
+
     sqlite3_close_v2(store->db);
     store->db = NULL;
-    store->seal = NULL;
     if (store->moved)
         drop_log(store);
+    return code;
+}
+
+int gt_store_close_whole(struct gt_store *store, struct gt_err *err)
+{
+    int code = end_writing(store, err);
+
+    if (!code && sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL))
+        code = gt_store_fail(store->db, store->path, "write all of it", err);
+    gt_store_close(store);
     return code;
 }
 

@@ -1,6 +1,7 @@
 /* main.c - the program: finds the sub-command, parses its options, runs it, and turns its answer
  * into one sentence on standard error and an exit code. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -32,6 +33,16 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+}
+
+/* Gives a standard stream that was closed at the start a file that refuses to be used.  Else what
+ * is opened next would get its number, and a worker's socket or a database what is printed.
+ * Programs that are started find it closed, as this one did. */
+static void hold_standard_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) < 0)
+            open("/dev/null", (stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 }
 
 /* The command that argv[1] names; without a word or with a shape, the sweep.  *words: how many
@@ -192,6 +203,7 @@ int main(int argc, char **argv)
     int rc, words = 0, code;
     bool quiet = false, whole = false, json = asks_for_json(argc, argv);
 
+    hold_standard_streams();
     if (run_worker(argc, argv, &code))
         return code;
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a write error, not an end mid-sweep */

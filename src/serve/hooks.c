@@ -270,6 +270,8 @@ static void *stand_before(const struct hook *hook, void *found)
     for (int v = 0; found && v < GT_BLAS_VERSION_COUNT; v++)
         if (gt_real_is((enum gt_blas_version)v, hook->name, found))
             return address_of(hook, v);
+    if (found)
+        dlerror(); /* programs ask it whether dlsym failed: what failed here is not theirs */
     return found;
 }
 

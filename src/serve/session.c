@@ -1,6 +1,7 @@
 /* session.c - begins and ends a session; see session.h. */
 #include "serve/session.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,10 +24,12 @@ static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool said[GT_SAID_COUNT];
 
 static char began_in[PATH_MAX]; /* the process's first folder; "": not known */
+static bool mute; /* the process began without standard error: what has its number is a file */
 
 /* A program may change its folder before its first product, for which everything else waits. */
-__attribute__((constructor)) static void note_folder(void)
+__attribute__((constructor)) static void note_beginning(void)
 {
+    mute = fcntl(STDERR_FILENO, F_GETFD) < 0;
     if (!getcwd(began_in, sizeof(began_in)) || *began_in != '/')
         *began_in = '\0';
 }
@@ -38,7 +41,7 @@ void gt_say_once(enum gt_said kind, const char *format, ...)
     size_t length;
     va_list args;
 
-    if (atomic_exchange(&said[kind], true))
+    if (mute || atomic_exchange(&said[kind], true))
         return;
     va_start(args, format);
     vsnprintf(line + begin, sizeof(line) - begin - 1, format, args);

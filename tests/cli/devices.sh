@@ -66,3 +66,5 @@ echo "== interrupted"
 rm log
 "$TUNE" --devices all --shapes shapes.txt --kernels simt_thread1d --baseline none --budget 10m --db int.db > table 2> log & pid=$!
 process 0 $pid > /dev/null; kill -INT $pid; wait $pid; echo "[exit $?]"
+echo "== more GPUs than a run takes"
+for count in 65 256; do STUB_DEVICES=$count t --devices all --shape 33x64x32 "${sweep[@]:2}" --db most.db; done

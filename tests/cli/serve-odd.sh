@@ -38,6 +38,9 @@ odd GEMMTUNE_REPORT=/nowhere/report.txt 2>&5
 odd GEMMTUNE_MARGIN=much 2>&5
 exec 5>&-
 rm dead
+echo "-- a program without standard error has a file of its own in that place"
+(exec 2>&-; LD_PRELOAD=$library GEMMTUNE_MARGIN=much timeout 300 $client data.txt)
+cat data.txt
 echo "-- a policy that never ends is not waited for"
 rm -f pipe && mkfifo pipe
 LD_PRELOAD=$library GEMMTUNE_POLICY=pipe timeout 300 $client

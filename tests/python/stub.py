@@ -39,9 +39,10 @@ class WithDLPack(Matrix):
     """What __dlpack__ hands over, made by hand; freed: how many capsules were given back."""
 
     freed = 0
+    device = 0
 
     def __dlpack_device__(self):
-        return (2, 0)
+        return (2, self.device)
 
     def __dlpack__(self, stream=None):
         from gemmtune._arrays import _Tensor

@@ -86,6 +86,15 @@ class Eager(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "closed"):
             gt.matmul(a, b)
 
+    def test_several_devices(self):
+        """PyTorch says what is wrong with them."""
+        a, b = filled(16, 24), filled(24, 32, salt=3)
+        b.device.index = 1
+        before = gt.counts["pytorch"]
+        gt.matmul(a, b)
+        gt.linear(a, b.t())
+        self.assertEqual(gt.counts["pytorch"], before + 2)
+
     def test_modes_see_the_operator(self):
         a, b = filled(16, 24), filled(24, 32, salt=3)
         self.product(a, b)

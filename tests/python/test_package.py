@@ -1,8 +1,10 @@
 # test_package.py - the Python package on the stub driver: look-ups, plans and products of arrays.  Run by
 # tests/cli/wheel.sh against what is in the wheel, with nothing but the standard library.
+import copy
 import ctypes
 import gc
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
@@ -59,6 +61,34 @@ class Interface(unittest.TestCase):
             gemmtune.Tables("/nonexistent")
         with self.assertRaisesRegex(ValueError, "sm_90"):
             gemmtune.lookup("64x64x64", "hopper")
+
+    def test_what_c_would_cut_off(self):
+        for words, device in (("64x64x64\0:bf16", None), ("64x64x64", "NVIDIA H200\0x")):
+            with self.assertRaisesRegex(ValueError, "null character"):
+                gemmtune.lookup(words, 90, device)
+        with self.assertRaisesRegex(ValueError, "null character"):
+            gemmtune.Tables("mine.db\0x")
+        for arch in (2**32 + 90, "9" * 30):
+            with self.assertRaisesRegex(ValueError, "outside"):
+                gemmtune.lookup("64x64x64", arch)
+        with gemmtune.Tables("") as tables, self.assertRaisesRegex(ValueError, "outside"):
+            tables.plan("64x64x64", 2**32)
+
+    def test_copies(self):
+        """Two objects would free the same memory."""
+        with gemmtune.Tables("") as tables:
+            for thing in (tables, tables.plan("64x64x64")):
+                for way in (copy.copy, copy.deepcopy, pickle.dumps):
+                    with self.assertRaisesRegex(TypeError, "copied or pickled"):
+                        way(thing)
+
+    def test_several_devices(self):
+        a, b, d = (WithDLPack((8, 8), [1] * 64) for _ in range(3))
+        gemmtune.matmul(a, b, d)
+        b.device = 1
+        with self.assertRaisesRegex(ValueError, "several devices"):
+            gemmtune.matmul(a, b, d)
+        gemmtune.matmul(WithInterface((8, 8), [1] * 64), a, d)  # the first does not say where it is
 
     def test_closed_tables(self):
         with gemmtune.Tables("") as tables:

@@ -155,6 +155,17 @@ void test_signal(void)
     _exit(0); /* nothing else writes it */
 }
 
+/* Where a function is found in a library of another name, dlsym leaves no error behind. */
+static void find_elsewhere(void)
+{
+    void *library = dlopen("libcublas-1f3a.so.13", RTLD_LAZY | RTLD_LOCAL);
+
+    EXPECT(library);
+    dlerror();
+    EXPECT(dlsym(library, "cublasGemmEx"));
+    EXPECT(!dlerror());
+}
+
 /* A program that asks dlsym for cuBLAS's functions is served, and RTLD_NEXT means the caller's. */
 void test_dlsym(void)
 {
@@ -178,4 +189,5 @@ void test_dlsym(void)
     EXPECT(dlsym(RTLD_DEFAULT, "cublasGemmEx") == address);
     EXPECT(dlsym(RTLD_NEXT, "cuMemAlloc_v2") == (void *)cuMemAlloc_v2);
     EXPECT(dlsym(RTLD_DEFAULT, "printf") == (void *)printf);
+    find_elsewhere();
 }

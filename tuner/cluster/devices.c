@@ -134,15 +134,18 @@ static void close_all(struct gt_devices *devices)
                                   sizeof(how));
 }
 
-/* How many GPUs the driver sees.  A process of its own asks, because this one never uses a GPU.
- * Where it finds none, GPU 0 is tried, so that its process says why. */
+/* How many GPUs the driver sees, GT_DEVICES_MAX + 1 at most.  A process of its own asks, because
+ * this one never uses a GPU. Where it finds none, GPU 0 is tried, so that its process says why. */
 static size_t count_gpus(void)
 {
     int status = 0, count = 0;
     pid_t pid = fork();
 
-    if (pid == 0)
-        _exit(gt_gpu_count(&count, NULL) == GT_OK ? count : 0);
+    if (pid == 0) {
+        const int rc = gt_gpu_count(&count, NULL);
+
+        _exit(rc ? 0 : count < GT_DEVICES_MAX + 1 ? count : GT_DEVICES_MAX + 1); /* fits a status */
+    }
     if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || !WEXITSTATUS(status))
         return 1;
     return (size_t)WEXITSTATUS(status);
@@ -156,9 +159,15 @@ static int start_gpus(struct gt_devices *devices, struct gt_err *err)
 
     if (rc)
         return rc;
-    if (!count)
-        for (count = count_gpus(); devices->gpus < count; devices->gpus++)
-            ordinal[devices->gpus] = (int)devices->gpus;
+    if (!count) {
+        count = count_gpus();
+        if (count > GT_DEVICES_MAX)
+            return gt_err_set(err, GT_ERANGE,
+                              "there are more than %d GPUs: name those to use, e.g. --devices 0-%d",
+                              GT_DEVICES_MAX, GT_DEVICES_MAX - 1);
+        for (size_t i = 0; i < count; i++)
+            ordinal[i] = (int)i;
+    }
     devices->gpus = count;
     for (size_t i = 0; i < count; i++)
         devices->gpu[i] = (struct gt_device_process){.ordinal = ordinal[i], .class_of = -1};

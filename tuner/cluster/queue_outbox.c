@@ -101,25 +101,51 @@ static int each_file(const struct gt_queue_outbox *outbox, struct gt_queue_link 
     return rc;
 }
 
+/* Makes a database of what the worker's knows of a problem. */
+static int make_result(const char *path, const char *database, const char *problem, int64_t *rows,
+                       struct gt_err *err)
+{
+    struct gt_store *store;
+    int rc = gt_store_open(&store, path, GT_STORE_WRITE, err);
+
+    if (rc)
+        return rc;
+    rc = gt_store_merge_problem(store, database, problem, rows, err);
+    if (!rc)
+        return gt_store_close_whole(store, err);
+    gt_store_close(store);
+    return rc;
+}
+
+static void remove_made(const char *path)
+{
+    static const char *const tail[] = {"", "-wal", "-shm"};
+    char name[GT_QUEUE_PATH + 96];
+
+    for (size_t i = 0; i < sizeof(tail) / sizeof(*tail); i++) {
+        snprintf(name, sizeof(name), "%s%s", path, tail[i]);
+        unlink(name);
+    }
+}
+
 /* Writes what the worker's database knows of a job's problem into the outbox; it is there as a
  * whole or not at all. */
 static int put_result(const struct gt_queue_outbox *outbox, const char *job, const char *problem,
                       const char *name, const char *tail, struct gt_err *err)
 {
     char made[GT_QUEUE_PATH + 64], named[GT_QUEUE_PATH + 256];
-    struct gt_store *store = NULL;
     int64_t rows = 0;
     int rc;
 
     snprintf(made, sizeof(made), "%s/making", outbox->folder);
-    unlink(made);
-    rc = gt_store_open(&store, made, GT_STORE_WRITE, err);
-    GT_STEP(rc, gt_store_merge_problem(store, outbox->database, problem, &rows, err));
-    gt_store_close(store);
+    remove_made(made);
+    rc = make_result(made, outbox->database, problem, &rows, err);
     snprintf(named, sizeof(named), "%s/%s,%lld,%s%s", outbox->folder, job, (long long)rows, name,
              tail);
     if (!rc && rename(made, named) != 0)
         rc = gt_err_set(err, GT_EIO, "%s: cannot be renamed: %s", made, strerror(errno));
+    if (rc)
+        remove_made(made);
     return rc;
 }
 

@@ -33,7 +33,7 @@ class View(NamedTuple):
     shape: Tuple[int, ...]
     strides: Tuple[int, ...]  # elements
     type: str
-    device: int
+    device: int  # -1: the array does not say
     owner: Any  # keeps the memory
 
 
@@ -91,7 +91,7 @@ def _from_interface(array: Any) -> View:
         if any(stride % SIZES[kind] for stride in strides):
             raise ValueError("the strides are no whole numbers of elements")
         strides = tuple(stride // SIZES[kind] for stride in strides)
-    device = getattr(getattr(array, "device", None), "id", 0)  # CuPy's; others do not say
+    device = getattr(getattr(array, "device", None), "id", -1)  # CuPy's; others do not say
     return View(interface["data"][0], shape, strides, kind, int(device), array)
 
 

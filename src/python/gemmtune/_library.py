@@ -142,13 +142,27 @@ def text(value: Optional[bytes]) -> Optional[str]:
     return None if value is None else value.decode(errors="replace")
 
 
+def chars(words: bytes) -> bytes:
+    """What C reads whole: it would end at a null character."""
+    if b"\0" in words:
+        raise ValueError(f"{words!r} has a null character")
+    return words
+
+
+def number(value: int, name: str) -> int:
+    """An int of C, of which ctypes would keep the lower 32 bits."""
+    if not -(2**31) <= value < 2**31:
+        raise ValueError(f"{name} {value} is outside the allowed numbers")
+    return value
+
+
 def path_bytes(path: "Optional[str | os.PathLike[str]]") -> Optional[bytes]:
-    return None if path is None else os.fsencode(path)
+    return None if path is None else chars(os.fsencode(path))
 
 
 def parse(words: str) -> CProblem:
     problem, err = CProblem(), CErr()
-    check(library.gt_problem_parse(byref(problem), words.encode(), byref(err)), err)
+    check(library.gt_problem_parse(byref(problem), chars(words.encode()), byref(err)), err)
     return problem
 
 

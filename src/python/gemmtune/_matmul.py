@@ -57,6 +57,14 @@ def _alignment(*arrays: Optional[View]) -> int:
     return bits & -bits
 
 
+def _device(*arrays: Optional[View]) -> int:
+    """The one device that all of them are on, as far as they say."""
+    devices = {array.device for array in arrays if array is not None and array.device >= 0}
+    if len(devices) > 1:
+        raise ValueError(f"the arrays are on several devices: {sorted(devices)}")
+    return devices.pop() if devices else 0
+
+
 def _sizes(a: View, b: View) -> Tuple[int, int, int, int]:
     """m, n, k and the batch."""
     if len(a.shape) not in (2, 3) or len(a.shape) != len(b.shape):
@@ -167,7 +175,8 @@ def multiply(
         raise ValueError("beta is not 0, and there is no c")
     tables = tables or default_tables()
     key = (
-        id(tables), va[1:5], vb[1:4], vd[1:4], None if vc is None else vc[1:4], vbias is not None,
+        id(tables), va[1:5], vb[1:5], vd[1:5], None if vc is None else vc[1:5],
+        None if vbias is None else vbias.device,
         activation, accuracy, beta != 0, _alignment(va, vb, vd, vc, vbias),
     )
     plan = _known.get(key)
@@ -175,7 +184,7 @@ def multiply(
         problem = problem_of(
             va, vb, vd, c=vc, bias=vbias, activation=activation, accuracy=accuracy, beta=beta
         )
-        plan = _known[key] = plan_for(problem, va.device, tables, may_plan)
+        plan = _known[key] = plan_for(problem, _device(va, vb, vd, vc, vbias), tables, may_plan)
     needed = plan.answer.workspace_bytes
     if needed and workspace is None:
         if not can_make(a):

@@ -80,9 +80,9 @@ def _answer(raw: c.CAnswer) -> Answer:
 def _arch(arch: Union[int, str]) -> int:
     """86, "86", "sm_86" or "sm_90a"."""
     digits = str(arch).lower().replace("sm_", "").rstrip("a")
-    if not digits.isdigit():
+    if not (digits.isascii() and digits.isdigit()):
         raise ValueError(f'no arch: "{arch}"; it is written sm_90 or 90')
-    return int(digits)
+    return c.number(int(digits), "arch")
 
 
 def _find_nvrtc() -> None:
@@ -160,6 +160,10 @@ class Tables:
         if getattr(self, "_handle", None) and c is not None:
             self.close()
 
+    def __reduce__(self) -> Any:
+        """Two objects would close the same tables."""
+        raise TypeError("tables cannot be copied or pickled: open them again")
+
     def _open(self) -> c_void_p:
         if not self._handle:
             raise ValueError("the tables are closed")
@@ -173,7 +177,7 @@ class Tables:
         Nothing that serves it is an answer (``Tier.NONE``), not an error.
         """
         parsed, err, answer = c.parse(problem), c.CErr(), POINTER(c.CAnswer)()
-        name = None if device is None else device.encode()
+        name = None if device is None else c.chars(device.encode())
         code = c.library.gt_lookup(
             self._open(), _arch(arch), name, byref(parsed), byref(answer), byref(err)
         )
@@ -193,13 +197,16 @@ class Plan:
         self._tables = tables  # must stay open as long as the plan
         parsed, err = c.parse(problem), c.CErr()
         code = c.library.gt_plan(
-            byref(self._handle), tables._open(), device, byref(parsed), byref(err)
+            byref(self._handle), tables._open(), c.number(device, "device"), byref(parsed), byref(err)
         )
         c.check(code, err)
         self.problem: str = c.format_problem(parsed)
         self.device: int = device
         self.answer: Answer = _answer(c.library.gt_plan_answer(self._handle).contents)
         tables._plans.add(self)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a plan cannot be copied or pickled: make it again")
 
     def _free(self) -> None:
         if self._handle:

@@ -66,7 +66,9 @@ def _compute(
     a: Tensor, b: Tensor, bias: Optional[Tensor], accuracy: str, out: Optional[Tensor] = None
 ) -> Tuple[Tensor, Optional[Plan]]:
     """a @ b + bias of matrices or batches, by gemmtune where it can; with the plan of these very arrays."""
-    if a.is_cuda and a.numel() and b.numel():
+    at = a.get_device()
+    together = b.get_device() == at and (bias is None or bias.get_device() == at)
+    if a.is_cuda and together and a.numel() and b.numel():
         capturing = torch.cuda.is_current_stream_capturing()
         fit_a, fit_b = _fit(a), _fit(b)
         try:

@@ -41,7 +41,7 @@ class Tensor:
 
     def view(self, shape, strides):
         other = Tensor(shape, self.dtype, strides, self.memory)
-        other.address = self.address
+        other.address, other.device = self.address, self.device
         return other
 
     def at(self, *index):
@@ -58,7 +58,7 @@ class Tensor:
         return len(self.shape)
 
     def get_device(self):
-        return 0
+        return self.device.index
 
     def data_ptr(self):
         return self.address
