@@ -23,7 +23,7 @@ static size_t find_name(const char *what, const char *word, size_t length, const
     for (size_t i = 0; i < count; i++)
         gt_strbuf_addf(&names, "%s%s", i ? ", " : "", name[i]);
     gt_err_set(err, GT_ENOTFOUND, "unknown %s \"%.*s\"%s%s%s; there are: %s", what, (int)length,
-               word, near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "",
+               word, near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "",
                count ? names.text : "none");
     gt_strbuf_release(&names);
     return SIZE_MAX;
