@@ -247,6 +247,9 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
                           "--objective %s is measured on a GPU, after the finals: not with "
                           "--compile-only",
                           options->objective);
+    rc = gt_pq_check_address(options->queue.address, err); /* before a GPU is looked for */
+    if (rc)
+        return rc;
     if (options->queue.compile)
         return gt_queue_compile(cli, &options->session, &options->queue, err);
     rc = gt_session_database(&chosen.db, cli, options->session.db, true, err);
