@@ -23,3 +23,14 @@ echo '64x64x64:f32:nn count=1 weight=2' > one.txt
 for _ in 1 2; do "$TUNE" capture --merge one.txt -q -o "$shared"; done
 grep -c '^64x64x64' "$shared"
 rm "$shared"
+# "-" is standard output where a file is asked for, and no file of that name.
+"$TUNE" export -q -o - | head -n 1 | cut -c1-12
+"$TUNE" report -q -o - | head -n 1
+"$TUNE" capture --merge one.txt -q -o - | grep '^64x64x64'
+"$TUNE" export --format deploy --problem 96x80x64 -q -o - | head -c 15 | tr -d "\0"
+echo
+"$TUNE" compare gemmtune.db gemmtune.db --html - | grep -ci '<html'
+t report --watch -o -
+t export --format db -o -
+t compare gemmtune.db gemmtune.db --csv -
+ls -- -

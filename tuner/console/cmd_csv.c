@@ -19,8 +19,12 @@ struct gt_csv {
 
 int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struct gt_err *err)
 {
-    struct gt_csv *made = calloc(1, sizeof(*made));
+    struct gt_csv *made;
 
+    if (strcmp(path, "-") == 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--csv names a file, not \"-\": standard output has the table already");
+    made = calloc(1, sizeof(*made));
     if (made)
         made->path = strdup(path);
     if (!made || !made->path) {

@@ -68,6 +68,8 @@ int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, st
     int fd, rc = GT_OK;
 
     umask(mask);
+    if (strcmp(path, "-") == 0)
+        return writing->write(writing->context, stdout, err); /* main() checks and closes it */
     if (gt_is_special(path))
         return write_direct(path, writing, err);
     if ((size_t)snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path) >= sizeof(fresh))
@@ -108,7 +110,9 @@ int gt_cmd_may_write(const char *path, struct gt_err *err)
 
     if (!folder)
         return gt_err_nomem(err);
-    if (gt_is_special(path)) {
+    if (strcmp(path, "-") == 0) {
+        ; /* standard output */
+    } else if (gt_is_special(path)) {
         errno = stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? EISDIR : 0;
         if (errno || access(path, W_OK))
             rc = fail(path, err);
