@@ -265,6 +265,28 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
     return rc;
 }
 
+/* Refuses options that mean nothing without another one. */
+static int check_partners(const struct options *options, struct gt_err *err)
+{
+    const bool queue = options->queue.address != NULL;
+    const struct {
+        const char *option, *partner;
+        bool given, has;
+    } pairs[] = {
+        {"compile-only", "queue", options->queue.compile, queue},
+        {"lease", "queue", options->queue.lease_s > 0, queue},
+        {"stay", "queue", options->queue.stay, queue},
+        {"ahead", "compile-only", options->queue.ahead > 0, options->queue.compile},
+        {"silence", "devices", options->silence > 0, options->devices != NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+        if (pairs[i].given && !pairs[i].has)
+            return gt_err_set(err, GT_ESYNTAX, "--%s means something only with --%s",
+                              pairs[i].option, pairs[i].partner);
+    return GT_OK;
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -285,8 +307,9 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     for (int i = 0; i < cli->arguments; i++) /* `tune 64x64x64` means `tune --shape 64x64x64` */
         asked.shape.text[asked.shape.count++] = cli->argument[i];
     asked.seed = options->session.seed;
-    if (options->queue.compile && !options->queue.address)
-        return gt_err_set(err, GT_ESYNTAX, "--compile-only takes problems from a --queue");
+    rc = check_partners(options, err);
+    if (rc)
+        return rc;
     if (options->queue.address)
         return run_queue(cli, options, err);
     if (options->devices)

@@ -211,11 +211,14 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     cJSON *root = NULL;
+    const bool input = strcmp(path, "-") == 0;
     size_t mark; /* bytes of the one that some editors put before UTF-8 */
     int rc;
 
     *set = (struct gt_problemset){0};
-    rc = strcmp(path, "-") == 0 ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
+    rc = input ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
+    if (input)
+        path = "standard input";
     mark = strncmp(text.text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     if (!rc && text.text[mark + strspn(text.text + mark, " \t\r\n")] == '{') {
         rc = gt_json_parse(&root, path, text.text + mark, text.length - mark, err);
