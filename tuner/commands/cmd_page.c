@@ -9,6 +9,7 @@
 #include "console/commands.h"
 #include "console/options.h"
 #include "db/store.h"
+#include "kernel/kernel.h"
 #include "problem/device.h"
 #include "report/page.h"
 
@@ -113,6 +114,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         return gt_err_set(err, GT_ESYNTAX,
                           "--watch writes the page again and again: --html names its file, not "
                           "\"-\"");
+    if (options->problem.shapes && !cli->data_dir)
+        gt_data_dir(&cli->data_dir, NULL); /* sets of problems have names there, if it is there */
     if (options->arch)
         rc = gt_arch_parse(options->arch, &filter.cc, err);
     if (!rc && some)

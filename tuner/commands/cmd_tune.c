@@ -269,10 +269,7 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
 static int check_partners(const struct options *options, struct gt_err *err)
 {
     const bool queue = options->queue.address != NULL;
-    const struct {
-        const char *option, *partner;
-        bool given, has;
-    } pairs[] = {
+    const struct gt_option_pair pairs[] = {
         {"compile-only", "queue", options->queue.compile, queue},
         {"lease", "queue", options->queue.lease_s > 0, queue},
         {"stay", "queue", options->queue.stay, queue},
@@ -280,11 +277,7 @@ static int check_partners(const struct options *options, struct gt_err *err)
         {"silence", "devices", options->silence > 0, options->devices != NULL},
     };
 
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-        if (pairs[i].given && !pairs[i].has)
-            return gt_err_set(err, GT_ESYNTAX, "--%s means something only with --%s",
-                              pairs[i].option, pairs[i].partner);
-    return GT_OK;
+    return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)

@@ -277,6 +277,9 @@ static int not_found(const char *name, const char *data_dir, struct gt_err *err)
 
     if (!stat(name, &file))
         return gt_err_set(err, GT_EIO, "%s is a folder, not a file of problems", name);
+    if (!data_dir)
+        return gt_err_set(err, GT_EIO, "%s: no such file, and there is no data folder with sets",
+                          name);
     if (asprintf(&folder, "%s/configs/problems", data_dir) < 0)
         return gt_err_nomem(err);
     list_sets(&names, folder);
@@ -295,7 +298,7 @@ int gt_problemset_find(char **path, const char *name, const char *data_dir, stru
     } place[] = {{"", ""}, {"/configs/problems/", ".json"}, {"/configs/problems/", ""}, {"/", ""}};
     struct stat file;
 
-    for (size_t i = 0; i < sizeof(place) / sizeof(*place); i++) {
+    for (size_t i = 0; i < (data_dir ? sizeof(place) / sizeof(*place) : 1); i++) {
         if (asprintf(path, "%s%s%s%s", i ? data_dir : "", place[i].folder, name, place[i].suffix) <
             0)
             return gt_err_nomem(err);
