@@ -34,3 +34,13 @@ t report --watch -o -
 t export --format db -o -
 t compare gemmtune.db gemmtune.db --csv -
 ls -- -
+# A slip does not replace what was measured: no command writes its output over a database.
+cp gemmtune.db before.db
+t export -o gemmtune.db
+t export --format deploy --problem 96x80x64 -o gemmtune.db
+t report --html gemmtune.db
+t capture --merge one.txt -o gemmtune.db
+t capture -o gemmtune.db -- true
+t compare before.db gemmtune.db --csv gemmtune.db
+t compare before.db gemmtune.db --html gemmtune.db
+cmp gemmtune.db before.db

@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/err.h"
+#include "console/cmd_write.h"
 
 struct gt_csv {
     FILE *file;
@@ -24,6 +25,8 @@ int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struc
     if (strcmp(path, "-") == 0)
         return gt_err_set(err, GT_ESYNTAX,
                           "--csv names a file, not \"-\": standard output has the table already");
+    if (gt_cmd_keep_database(path, err))
+        return GT_EIO;
     made = calloc(1, sizeof(*made));
     if (made)
         made->path = strdup(path);

@@ -224,6 +224,9 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
         rc = gt_json_parse(&root, path, text.text + mark, text.length - mark, err);
         GT_STEP(rc, read_json(set, root, path, err));
         cJSON_Delete(root);
+    } else if (!rc && text.text[mark + strspn(text.text + mark, " \t\r\n")] == '[') {
+        rc = gt_err_set(err, GT_ECONFIG,
+                        "%s: a list of problems in JSON is {\"problems\": [\"MxNxK\", ...]}", path);
     } else if (!rc && memchr(text.text, '\0', text.length)) {
         rc =
             gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no list of problems", path);
