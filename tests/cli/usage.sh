@@ -25,4 +25,5 @@ for option in --compile-only "--lease 5" --stay "--ahead 3" "--silence 5"; do
     t --arch sm_86 --shape 64x64x64 --kernels simt_naive $option
 done
 t --arch sm_86 --shapes -
+t --arch sm_86 --shapes /dev/null
 echo 64x64 | "$TUNE" --arch sm_86 --shapes - 2>&1

@@ -212,10 +212,13 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     struct gt_strbuf text = GT_STRBUF_INIT;
     cJSON *root = NULL;
     const bool input = strcmp(path, "-") == 0;
+    struct stat file;
     size_t mark; /* bytes of the one that some editors put before UTF-8 */
     int rc;
 
     *set = (struct gt_problemset){0};
+    if (!input && stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
+        return gt_err_set(err, GT_EIO, "%s: not a regular file; \"-\" is standard input", path);
     rc = input ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
     if (input)
         path = "standard input";
