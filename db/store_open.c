@@ -226,12 +226,14 @@ static int open_immutable(struct gt_store *store, struct gt_err *err)
 }
 
 /* A reader of a database without a log makes the log's files.  Only a connection with the right to
- * write removes them when it closes; query_only keeps it from writing anything else.  Where there
- * is a log already, because a writer is there or was killed, a reader leaves it alone. */
+ * write removes them when it closes; query_only keeps it from writing anything else.  An empty log
+ * is another reader's, which may close first.  Where something is in the log, because a writer is
+ * there or was killed, a reader leaves it alone. */
 static int reader_flags(const char *path)
 {
     char *log = sqlite3_mprintf("%s-wal", path);
-    const bool logged = !log || access(log, F_OK) == 0;
+    struct stat status;
+    const bool logged = !log || (stat(log, &status) == 0 && status.st_size > 0);
 
     sqlite3_free(log);
     return logged ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;

@@ -138,7 +138,7 @@ int gt_policy_set(struct gt_policy *policy, const char *key, const char *value, 
     }
     near = gt_near(key, strlen(key), names, KEYS);
     return gt_err_set(err, GT_ENOTFOUND, "unknown key '%.100s'%s%s%s", key,
-                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                      near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
 }
 
 /* Removes blanks from both ends, in place. */

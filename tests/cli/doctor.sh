@@ -27,3 +27,8 @@ GEMMTUNE_DATA=$PWD/data t lookup 777x888x999:bf16:nn --arch sm_90 | grep -E 'tie
 GEMMTUNE_DATA=$PWD/data t lookup 4096x4096x4096:bf16:nt --arch sm_90 | grep -E 'tier|not taken'
 echo '# no table' >> data/db/shipped/h200.csv
 GEMMTUNE_DATA=$PWD/data t doctor | grep shipped
+# Options that mean nothing without another one.
+for option in "--recording x" "--csv x" --leave-out "--learn x" "--device cuda" "--predictor --onto x" "--predictor --from x"; do
+    # shellcheck disable=SC2086 # words
+    t doctor $option
+done

@@ -11,6 +11,13 @@ done
 "$TUNE" merge x.db --db y.db -q
 ls x.db* y.db*
 cmp x.db before.db
+echo "# two readers at once, and one after readers that could not remove an empty log"
+"$TUNE" compare x.db x.db -q
+ls x.db*
+: > x.db-wal
+"$TUNE" export --db x.db -q > /dev/null
+ls x.db*
+cmp x.db before.db
 echo "# exports that were killed an hour ago, one of now, and what only looks like one"
 mkdir out.db.part-abcdef out.db.part-ghijkl out.db.part-toolong other.db.part-abcdef
 touch out.db.part-abcdef/copy out.db.part-abcdef/copy-journal

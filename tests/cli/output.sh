@@ -23,3 +23,24 @@ echo '64x64x64:f32:nn count=1 weight=2' > one.txt
 for _ in 1 2; do "$TUNE" capture --merge one.txt -q -o "$shared"; done
 grep -c '^64x64x64' "$shared"
 rm "$shared"
+# "-" is standard output where a file is asked for, and no file of that name.
+"$TUNE" export -q -o - | head -n 1 | cut -c1-12
+"$TUNE" report -q -o - | head -n 1
+"$TUNE" capture --merge one.txt -q -o - | grep '^64x64x64'
+"$TUNE" export --format deploy --problem 96x80x64 -q -o - | head -c 15 | tr -d "\0"
+echo
+"$TUNE" compare gemmtune.db gemmtune.db --html - | grep -ci '<html'
+t report --watch -o -
+t export --format db -o -
+t compare gemmtune.db gemmtune.db --csv -
+ls -- -
+# A slip does not replace what was measured: no command writes its output over a database.
+cp gemmtune.db before.db
+t export -o gemmtune.db
+t export --format deploy --problem 96x80x64 -o gemmtune.db
+t report --html gemmtune.db
+t capture --merge one.txt -o gemmtune.db
+t capture -o gemmtune.db -- true
+t compare before.db gemmtune.db --csv gemmtune.db
+t compare before.db gemmtune.db --html gemmtune.db
+cmp gemmtune.db before.db

@@ -11,3 +11,10 @@ t queue status "postgresql:///tuning?host=$PWD&pass%77ord=secret"
 t --compile-only
 t --queue postgresql:///tuning --compile-only --db some.db
 t --arch sm_86 --shape 64x64x64 --db postgresql:///tuning
+# The words of an address are checked before a GPU is looked for, and nobody waits for a server that has no such address.
+t --queue tuning
+t --queue "dbnmae=tuning" --arch sm_86
+t --queue http://nowhere.invalid/tuning --arch sm_86 --compile-only
+t --queue postgresql://me:secret@nowhere.invalid/tuning
+t --queue "postgresql:///tuning?host=$PWD&sslmode=maybe" --arch sm_86 -q
+t queue status "dbnmae=tuning"

@@ -43,3 +43,13 @@ while read -r program words; do
     done
 done <<<"$commands"
 wc -l <<<"$commands" | awk '{ print ($1 > 40 ? "more than 40" : $1) " commands were looked at" }'
+# The table of calls has the figures of `make bench-host`.
+host_figure() { awk -v name="$1" 'index($0, name) == 1 { split(substr($0, length(name) + 1), f); printf "%.0f %s\n", f[1], f[2] }' db/measured/host.txt; }
+while IFS='|' read -r call figure; do
+    grep -qE "^\| $call[^|]*\|[^|]*\b$(host_figure "$figure")\b" src/README.md ||
+        echo "src/README.md: $call: db/measured/host.txt says $(host_figure "$figure")"
+done <<'CALLS'
+`gt_open`|open the tables
+`gt_lookup`, first of a problem that a table has|look-up, first, in the table
+`gt_lookup`, again|look-up, again
+CALLS

@@ -72,3 +72,8 @@ echo "# times of a model are no measured ones, and a disk that is full has a nam
 "$TUNE" report --db p.db --html p.html
 grep -o '"provenance":"[a-z]*"' p.html | sort | uniq -c
 "$TUNE" report --db t.db --html /dev/full; echo "exit $?"
+# Sets of problems have their short names here, too.
+"$TUNE" report --db t.db --html some.html --shapes bench 2>&1
+"$TUNE" report --db t.db --html some.html --shapes nosuch; echo "exit $?"
+GEMMTUNE_DATA=$PWD "$TUNE" report --db t.db --html some.html --shapes nosuch; echo "exit $?"
+GEMMTUNE_DATA=$PWD "$TUNE" report --db t.db --html some.html --shapes two.txt 2>&1

@@ -65,6 +65,7 @@ t serve --db none.db --wait -- $client
 head -c 3000 mine.db >broken.db
 t serve --db broken.db --wait -- $client
 t serve --report /nowhere/report.txt -- $client
+GEMMTUNE_REPORT=/nowhere/report.txt t serve -- $client
 t serve --library none.so -- $client
 t serve -- ./no-such-program
 t capture -- ./no-such-program

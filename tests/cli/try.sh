@@ -40,6 +40,8 @@ variant tile 's/^    float acc/    GT_STATIC_SHARED(float, tile, [13000]); tile[
 t "${try[@]}" --kernels-dir tile | tail -n 3
 t "${try[@]}" --kernels-dir own --json
 t "${try[@]}" --kernels-dir own --keep kept -q | tail -n 1
+touch taken
+t "${try[@]}" --kernels-dir own --keep taken
 (cd kept && ls)
 CXX=/no/compiler t "${try[@]}" --kernels-dir own
 t try rows --problem 8x8x8 --on cpu --kernels-dir own

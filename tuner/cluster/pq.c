@@ -17,6 +17,7 @@ enum { /* of libpq-fe.h and postgres_ext.h, part of its ABI */
        COMMAND_OK = 1,
        TUPLES_OK = 2,
        PING_OK = 0,
+       PING_NO_ATTEMPT = 3,
        SQLSTATE = 'C'
 };
 
@@ -83,11 +84,9 @@ static int load(struct gt_pq *pq, struct gt_err *err)
 }
 
 /* Whether a password stands in "postgresql://user:password@host", in "... password = ..." or in any
- * other spelling that libpq takes; one that it does not take is judged by the look of it. */
-static bool has_password(const struct gt_pq *pq, const char *address)
+ * other spelling that libpq takes; one that it does not take (no option) is judged by the look. */
+static bool has_password(const struct pq_option *option, const char *address)
 {
-    char *why = NULL;
-    struct pq_option *option = pq->api.parse(address, &why);
     const char *user = strstr(address, "://");
     const char *at = user ? strchr(user + 3, '@') : NULL;
     const char *colon = user ? strchr(user + 3, ':') : NULL;
@@ -95,11 +94,52 @@ static bool has_password(const struct gt_pq *pq, const char *address)
 
     for (const struct pq_option *each = option; each && each->keyword; each++)
         found |= each->value && *each->value && strstr(each->keyword, "password");
+    return found;
+}
+
+/* Whether the words of an address are right, which asks no server. */
+static int check_words(const struct gt_pq *pq, const char *address, struct gt_err *err)
+{
+    char *why = NULL;
+    struct pq_option *option = pq->api.parse(address, &why);
+    int rc = GT_OK;
+
+    if (has_password(option, address))
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "the address of the queue has a password in it, which others could read; "
+                        "put it into ~/.pgpass (see PostgreSQL's manual, The Password File)");
+    else if (!option && why)
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "the address of the queue: %.*s; write postgresql://HOST/DATABASE",
+                        (int)strcspn(why, "\n"), why);
+    else if (!option)
+        rc = gt_err_nomem(err);
     if (why)
         pq->api.free_text(why);
     if (option)
         pq->api.free_options(option);
-    return found;
+    return rc;
+}
+
+/* Opens the library, which the check of an address needs. */
+static int prepare(struct gt_pq *pq, const char *address, struct gt_err *err)
+{
+    int rc;
+
+    if (!strstr(address, "://") && !strchr(address, '='))
+        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is no address; write postgresql://HOST/DATABASE",
+                          address);
+    rc = load(pq, err);
+    GT_STEP(rc, check_words(pq, address, err));
+    return rc;
+}
+
+int gt_pq_check_address(const char *address, struct gt_err *err)
+{
+    struct gt_pq pq = {
+        0}; /* the library stays: it may have registered what unloading would break */
+
+    return prepare(&pq, address, err);
 }
 
 /* The server's sentences end with line feeds. */
@@ -121,12 +161,14 @@ bool gt_pq_is_address(const char *named)
     return found;
 }
 
-/* Opens the connection; a server that answers all the same refuses this user, database or line. */
+/* Opens the connection; a server that answers all the same refuses this user, database or line.
+ * libpq asks none if it does not know a value of the address, such as sslmode=maybe. */
 static int connect_to(struct gt_pq *pq, const char *address, bool *refused, struct gt_err *err)
 {
     static const char *const keyword[] = {"dbname", "connect_timeout", "tcp_user_timeout",
                                           "application_name", NULL};
     const char *const value[] = {address, "10", "20000", "gemmtune", NULL};
+    int answered;
 
     pq->connection = pq->api.connect(keyword, value, 1);
     if (!pq->connection)
@@ -135,9 +177,11 @@ static int connect_to(struct gt_pq *pq, const char *address, bool *refused, stru
         return pq->api.set_nonblocking(pq->connection, 1)
                    ? fail(GT_EIO, pq->api.message(pq->connection), err)
                    : GT_OK;
+    answered = pq->api.ping(keyword, value, 1);
     if (refused)
-        *refused = pq->api.ping(keyword, value, 1) == PING_OK;
-    return fail(GT_EIO, pq->api.message(pq->connection), err);
+        *refused = answered == PING_OK;
+    return fail(answered == PING_NO_ATTEMPT ? GT_ESYNTAX : GT_EIO, pq->api.message(pq->connection),
+                err);
 }
 
 int gt_pq_open(struct gt_pq **out, const char *address, bool *refused, struct gt_err *err)
@@ -148,17 +192,10 @@ int gt_pq_open(struct gt_pq **out, const char *address, bool *refused, struct gt
     *out = NULL;
     if (refused)
         *refused = false;
-    if (!strstr(address, "://") && !strchr(address, '='))
-        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is no address; write postgresql://HOST/DATABASE",
-                          address);
     pq = calloc(1, sizeof(*pq));
     if (!pq)
         return gt_err_nomem(err);
-    rc = load(pq, err);
-    if (!rc && has_password(pq, address))
-        rc = gt_err_set(err, GT_ESYNTAX,
-                        "the address of the queue has a password in it, which others could read; "
-                        "put it into ~/.pgpass (see PostgreSQL's manual, The Password File)");
+    rc = prepare(pq, address, err);
     GT_STEP(rc, connect_to(pq, address, refused, err));
     if (rc)
         gt_pq_close(pq);

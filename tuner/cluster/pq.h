@@ -21,8 +21,12 @@ struct gt_pq_value {
     size_t bytes;     /* 0: a text; else that many bytes, sent as they are */
 };
 
+/* GT_ENOLIB: there is no libpq; GT_ESYNTAX: libpq cannot read the address, or it has a password in
+ * it.  No server is asked. */
+int gt_pq_check_address(const char *address, struct gt_err *err);
+
 /* GT_ENOLIB: there is no libpq; GT_EIO: the server does not answer, or refuses (then *refused,
- * which may be NULL, is true); GT_ESYNTAX: the address has a password. */
+ * which may be NULL, is true); GT_ESYNTAX: as gt_pq_check_address, or a value is wrong. */
 int gt_pq_open(struct gt_pq **pq, const char *address, bool *refused, struct gt_err *err);
 void gt_pq_close(struct gt_pq *pq); /* NULL accepted */
 

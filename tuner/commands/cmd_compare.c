@@ -167,7 +167,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         GT_STEP(rc, gt_cmd_write_file(options->html, &page, err));
     if (!rc && cli->json)
         rc = gt_cmd_print_json(cli, gt_compare_json(&pairs, names), err);
-    else if (!rc)
+    else if (!rc && !(options->html && strcmp(options->html, "-") == 0)) /* it has the page */
         print(cli, &pairs);
     if (!rc && pairs.of[GT_VERDICT_SLOWER])
         rc = GT_EXIT_LOST;

@@ -70,6 +70,23 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
                                                 : gt_cmd_predictor(cli, &wanted, err);
 }
 
+/* Refuses options that mean nothing without another one. */
+static int check_partners(const struct options *options, struct gt_err *err)
+{
+    const bool learns = options->leave_out || options->learn;
+    const struct gt_option_pair pairs[] = {
+        {"device", "calibrate", options->device != NULL, options->calibrate},
+        {"recording", "predictor", options->recording.count > 0, options->predictor},
+        {"csv", "predictor", options->csv != NULL, options->predictor},
+        {"leave-out", "predictor", options->leave_out, options->predictor},
+        {"learn", "predictor", options->learn != NULL, options->predictor},
+        {"onto", "leave-out or --learn", options->onto != NULL, learns},
+        {"from", "leave-out or --learn", options->from.count > 0, learns},
+    };
+
+    return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
@@ -79,6 +96,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     bool missing = false, broken = false;
     const char *path;
 
+    if (check_partners(options, err))
+        return err->code;
     if (!options->program && cli->arguments)
         return gt_err_set(err, GT_ESYNTAX,
                           "unexpected argument \"%s\"; only --program runs a command",

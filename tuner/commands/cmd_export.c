@@ -31,9 +31,9 @@ static const struct gt_option option_table[] = {
             "kt-cache or t4 (a whole space for other tuners, or to be replayed), t4-metadata (its "
             "devices), db (a read-only copy of the database, with a digest), deploy (one file with "
             "machine code, for programs that have neither compiler nor templates)"),
-    GT_TEXT(
-        options, output, "output", 'o', "FILE",
-        "write there (default: standard output; db needs a name that does not exist, deploy any)"),
+    GT_TEXT(options, output, "output", 'o', "FILE",
+            "write there (default, and -: standard output; db needs a name that does not exist, "
+            "deploy any)"),
     GT_TEXT(options, db, "db", 0, "FILE",
             "database to read (default: as of a sweep), or postgresql://HOST/DATABASE: what the "
             "workers of a queue have found"),
@@ -187,7 +187,7 @@ static int run_export(struct gt_cli *cli, const char *path, const struct options
         ;
     else if (copy)
         rc = gt_store_export(store, options->output, err);
-    else if (options->output)
+    else if (options->output && strcmp(options->output, "-") != 0)
         rc = export_file(options->output, request, store, &rows, err);
     else
         rc = gt_export(cli->out, request, store, &rows, err);
@@ -239,7 +239,7 @@ static int check_options(const struct options *options, const char *format, stru
     if (deploy && (options->all || options->keep))
         return gt_err_set(err, GT_ESYNTAX,
                           "--format deploy holds winners: not with --all or --keep");
-    if (strcmp(format, "db") == 0 && !options->output)
+    if (strcmp(format, "db") == 0 && (!options->output || strcmp(options->output, "-") == 0))
         return gt_err_set(err, GT_ESYNTAX,
                           "--format db needs the name of a new file: --output FILE");
     return GT_OK;

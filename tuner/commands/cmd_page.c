@@ -9,6 +9,7 @@
 #include "console/commands.h"
 #include "console/options.h"
 #include "db/store.h"
+#include "kernel/kernel.h"
 #include "problem/device.h"
 #include "report/page.h"
 
@@ -23,7 +24,8 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    GT_TEXT(options, html, "html", 'o', "FILE", "the page to write (default: report.html)"),
+    GT_TEXT(options, html, "html", 'o', "FILE",
+            "the page to write, - for standard output (default: report.html)"),
     GT_TEXT(options, db, "db", 0, "FILE",
             "database to read (default: as of a sweep), or postgresql://HOST/DATABASE: what the "
             "workers of a queue have found"),
@@ -108,6 +110,12 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_report_counts counts = {0};
     int rc = GT_OK;
 
+    if (options->watch && strcmp(path, "-") == 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--watch writes the page again and again: --html names its file, not "
+                          "\"-\"");
+    if (options->problem.shapes && !cli->data_dir)
+        gt_data_dir(&cli->data_dir, NULL); /* sets of problems have names there, if it is there */
     if (options->arch)
         rc = gt_arch_parse(options->arch, &filter.cc, err);
     if (!rc && some)

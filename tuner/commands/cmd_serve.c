@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "commands/cmd_preload.h"
+#include "console/cmd_write.h"
 #include "console/commands.h"
 #include "serve/policy.h"
 
@@ -78,8 +79,10 @@ static int check_policy(const struct options *options, struct gt_err *err)
     int rc = gt_policy_read(&policy, NULL, err);
 
     if (!rc && options->db && access(policy.db, R_OK))
-        rc = gt_err_set(err, GT_ENOTFOUND, "%.1000s: cannot read the database: %s", policy.db,
+        rc = gt_err_set(err, GT_EDB, "%.1000s: cannot read the database: %s", policy.db,
                         strerror(errno));
+    if (!rc && options->report)
+        rc = gt_cmd_may_write(policy.report, err);
     return rc;
 }
 

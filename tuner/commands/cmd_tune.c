@@ -247,6 +247,9 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
                           "--objective %s is measured on a GPU, after the finals: not with "
                           "--compile-only",
                           options->objective);
+    rc = gt_pq_check_address(options->queue.address, err); /* before a GPU is looked for */
+    if (rc)
+        return rc;
     if (options->queue.compile)
         return gt_queue_compile(cli, &options->session, &options->queue, err);
     rc = gt_session_database(&chosen.db, cli, options->session.db, true, err);
@@ -260,6 +263,21 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
     gt_session_close(&session);
     free(kernel);
     return rc;
+}
+
+/* Refuses options that mean nothing without another one. */
+static int check_partners(const struct options *options, struct gt_err *err)
+{
+    const bool queue = options->queue.address != NULL;
+    const struct gt_option_pair pairs[] = {
+        {"compile-only", "queue", options->queue.compile, queue},
+        {"lease", "queue", options->queue.lease_s > 0, queue},
+        {"stay", "queue", options->queue.stay, queue},
+        {"ahead", "compile-only", options->queue.ahead > 0, options->queue.compile},
+        {"silence", "devices", options->silence > 0, options->devices != NULL},
+    };
+
+    return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
@@ -282,8 +300,9 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     for (int i = 0; i < cli->arguments; i++) /* `tune 64x64x64` means `tune --shape 64x64x64` */
         asked.shape.text[asked.shape.count++] = cli->argument[i];
     asked.seed = options->session.seed;
-    if (options->queue.compile && !options->queue.address)
-        return gt_err_set(err, GT_ESYNTAX, "--compile-only takes problems from a --queue");
+    rc = check_partners(options, err);
+    if (rc)
+        return rc;
     if (options->queue.address)
         return run_queue(cli, options, err);
     if (options->devices)

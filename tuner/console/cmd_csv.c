@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "base/err.h"
+#include "console/cmd_write.h"
 
 struct gt_csv {
     FILE *file;
@@ -19,8 +20,14 @@ struct gt_csv {
 
 int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struct gt_err *err)
 {
-    struct gt_csv *made = calloc(1, sizeof(*made));
+    struct gt_csv *made;
 
+    if (strcmp(path, "-") == 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--csv names a file, not \"-\": standard output has the table already");
+    if (gt_cmd_keep_database(path, err))
+        return GT_EIO;
+    made = calloc(1, sizeof(*made));
     if (made)
         made->path = strdup(path);
     if (!made || !made->path) {

@@ -60,6 +60,22 @@ static int write_direct(const char *path, const struct gt_cmd_writing *writing, 
     return rc;
 }
 
+int gt_cmd_keep_database(const char *path, struct gt_err *err)
+{
+    static const char magic[] = "SQLite format 3"; /* with its NUL: how SQLite's files begin */
+    char head[sizeof(magic)] = {0};
+    const int fd = gt_is_special(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const bool found = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+                       memcmp(head, magic, sizeof(magic)) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return found ? gt_err_set(err, GT_EIO,
+                              "%s is a database, and nothing is written over it; name another file",
+                              path)
+                 : GT_OK;
+}
+
 int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err)
 {
     const mode_t mask = umask(0);
@@ -68,8 +84,13 @@ int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, st
     int fd, rc = GT_OK;
 
     umask(mask);
+    if (strcmp(path, "-") == 0)
+        return writing->write(writing->context, stdout, err); /* main() checks and closes it */
     if (gt_is_special(path))
         return write_direct(path, writing, err);
+    rc = gt_cmd_keep_database(path, err);
+    if (rc)
+        return rc;
     if ((size_t)snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path) >= sizeof(fresh))
         return gt_err_set(err, GT_EIO, "%s: the name is too long", path);
     fd = mkostemp(fresh, O_CLOEXEC); /* O_EXCL: follows no link */
@@ -108,12 +129,16 @@ int gt_cmd_may_write(const char *path, struct gt_err *err)
 
     if (!folder)
         return gt_err_nomem(err);
-    if (gt_is_special(path)) {
+    if (strcmp(path, "-") == 0) {
+        ; /* standard output */
+    } else if (gt_is_special(path)) {
         errno = stat(path, &status) == 0 && S_ISDIR(status.st_mode) ? EISDIR : 0;
         if (errno || access(path, W_OK))
             rc = fail(path, err);
     } else if (access(folder, W_OK | X_OK)) {
         rc = fail(path, err);
+    } else {
+        rc = gt_cmd_keep_database(path, err);
     }
     free(folder);
     return rc;

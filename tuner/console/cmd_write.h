@@ -18,8 +18,11 @@ struct gt_cmd_writing {
 
 /* Writes to a new file beside `path`, which nobody can have planted, and renames it, so that a
  * failure leaves the old file.  What is no file (/dev/stdout, a pipe) is written to, and not
- * checked. */
+ * checked; "-" is standard output. */
 int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err);
+
+/* GT_EIO: a database is there, which holds what was measured, and nothing is written over it. */
+int gt_cmd_keep_database(const char *path, struct gt_err *err);
 
 /* Whether gt_cmd_write_file is likely to succeed later: told before work of hours begins. */
 int gt_cmd_may_write(const char *path, struct gt_err *err);

@@ -285,6 +285,15 @@ static int set_field(const struct gt_option *option, void *fields, char *value, 
     return GT_OK;
 }
 
+int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, struct gt_err *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (pair[i].given && !pair[i].has)
+            return gt_err_set(err, GT_ESYNTAX, "--%s means something only with --%s",
+                              pair[i].option, pair[i].partner);
+    return GT_OK;
+}
+
 int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value, struct gt_err *err)
 {
     char *end;

@@ -131,6 +131,15 @@ extern const struct gt_option gt_common_options[];
 int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, void *fields,
                      int *argc, char **argv, struct gt_err *err);
 
+/* An option that means something only with another one: whether each was given. */
+struct gt_option_pair {
+    const char *option, *partner;
+    bool given, has;
+};
+
+/* GT_ESYNTAX with a sentence for the first option that was given without its partner. */
+int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, struct gt_err *err);
+
 /* A whole number in [min, max], nothing before or after it. */
 int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
                      struct gt_err *err);

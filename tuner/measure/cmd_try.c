@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
@@ -148,10 +149,13 @@ static int print_json(const struct gt_try *attempt, const char *point, struct gt
 static int open_keep(struct gt_try *attempt, struct gt_err *err)
 {
     const char *keep = attempt->options->keep;
+    struct stat status;
 
     if (!keep)
         return GT_OK;
-    if (mkdir(keep, 0777) && errno != EEXIST)
+    if (stat(keep, &status) == 0 && !S_ISDIR(status.st_mode))
+        return gt_err_set(err, GT_EIO, "%s: --keep names a folder, and this is a file", keep);
+    if (mkdir(keep, 0777) && (errno != EEXIST || access(keep, W_OK | X_OK)))
         return gt_err_set(err, GT_EIO, "%s: cannot make the folder: %s", keep, strerror(errno));
     attempt->keep = realpath(keep, NULL);
     return attempt->keep ? GT_OK : gt_err_set(err, GT_EIO, "%s: %s", keep, strerror(errno));

@@ -3,7 +3,9 @@
 
 #include "base/err.h"
 #include "base/near.h"
+#include "base/strbuf.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,8 +59,8 @@ static bool wants(const struct part *part, int64_t value)
     return false;
 }
 
-/* Keeps the values of the part; returns how many there are. */
-static size_t keep_values(struct gt_param *param, const struct part *part)
+/* Keeps the values of the part, of which the parameter has at least one. */
+static void keep_values(struct gt_param *param, const struct part *part)
 {
     size_t kept = 0, standard = 0;
 
@@ -71,7 +73,6 @@ static size_t keep_values(struct gt_param *param, const struct part *part)
     }
     param->count = kept;
     param->standard = standard;
-    return kept;
 }
 
 static int unknown(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
@@ -84,47 +85,103 @@ static int unknown(struct gt_kernel *const *kernel, size_t kernels, const struct
         for (size_t p = 0; p < kernel[k]->params && count < MAX_NAMES; p++)
             known[count++] = kernel[k]->param[p].name;
     near = gt_near(part->name, part->length, known, count);
-    return gt_err_set(err, GT_ENOTFOUND, "no kernel has a parameter \"%.*s\"%s%s%s",
+    return gt_err_set(err, GT_ENOTFOUND,
+                      "no kernel has a parameter \"%.*s\"%s%s%s; tune show KERNEL lists a kernel's",
                       part->length < 64 ? (int)part->length : 64, part->name,
                       near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
 static bool has_value(const struct gt_param *param, int64_t value)
 {
-    for (size_t i = 0; i < param->count; i++)
+    for (size_t i = 0; param && i < param->count; i++)
         if (param->value[i] == value)
             return true;
     return false;
 }
 
-static int apply(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
-                 struct gt_err *err)
+/* The parameter of that name, or NULL. */
+static struct gt_param *find_param(struct gt_kernel *kernel, const struct part *part)
 {
-    bool known = false, met[MAX_VALUES] = {false};
+    for (size_t p = 0; p < kernel->params; p++)
+        if (strlen(kernel->param[p].name) == part->length &&
+            strncmp(kernel->param[p].name, part->name, part->length) == 0)
+            return &kernel->param[p];
+    return NULL;
+}
+
+/* Whether one of the kernels has the value. */
+static bool is_known(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
+                     int64_t value)
+{
+    for (size_t k = 0; k < kernels; k++)
+        if (has_value(find_param(kernel[k], part), value))
+            return true;
+    return false;
+}
+
+/* Sets a sentence that ends with the values of the parameter in these kernels, each once. */
+static int refuse(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
+                  const char *sentence, struct gt_err *err)
+{
+    struct gt_strbuf list = GT_STRBUF_INIT;
+    int rc;
 
     for (size_t k = 0; k < kernels; k++) {
-        for (size_t p = 0; p < kernel[k]->params; p++) {
-            struct gt_param *param = &kernel[k]->param[p];
+        const struct gt_param *param = find_param(kernel[k], part);
 
-            if (strlen(param->name) != part->length ||
-                strncmp(param->name, part->name, part->length) != 0)
-                continue;
-            known = true;
-            for (size_t i = 0; i < part->values; i++)
-                met[i] |= has_value(param, part->value[i]);
-            if (!keep_values(param, part))
-                return gt_err_set(err, GT_ENOTFOUND,
-                                  "kernel %s: parameter %s has none of the values named",
-                                  kernel[k]->name, param->name);
-        }
+        for (size_t i = 0; param && i < param->count; i++)
+            if (!is_known(kernel, k, part, param->value[i]))
+                gt_strbuf_addf(&list, " %lld", (long long)param->value[i]);
+    }
+    rc = gt_err_set(err, GT_ENOTFOUND, "%s; its values are:%s", sentence, list.text);
+    gt_strbuf_release(&list);
+    return rc;
+}
+
+/* Each value belongs to some kernel's parameter, and each kernel with the parameter has a value. */
+static int check(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
+                 struct gt_err *err)
+{
+    bool known = false;
+    char sentence[256];
+
+    for (size_t k = 0; k < kernels; k++) {
+        const struct gt_param *param = find_param(kernel[k], part);
+        bool any = !param;
+
+        known |= param != NULL;
+        for (size_t i = 0; i < part->values; i++)
+            any |= has_value(param, part->value[i]);
+        if (any)
+            continue;
+        snprintf(sentence, sizeof(sentence), "kernel %s: parameter %s has none of the values named",
+                 kernel[k]->name, param->name);
+        return refuse(kernel + k, 1, part, sentence, err);
     }
     if (!known)
         return unknown(kernel, kernels, part, err);
-    for (size_t i = 0; i < part->values; i++)
-        if (!met[i])
-            return gt_err_set(err, GT_ENOTFOUND, "no kernel's parameter %.*s has the value %lld",
-                              (int)part->length, part->name, (long long)part->value[i]);
+    for (size_t i = 0; i < part->values; i++) {
+        if (is_known(kernel, kernels, part, part->value[i]))
+            continue;
+        snprintf(sentence, sizeof(sentence), "no kernel's parameter %.*s has the value %lld",
+                 (int)part->length, part->name, (long long)part->value[i]);
+        return refuse(kernel, kernels, part, sentence, err);
+    }
     return GT_OK;
+}
+
+static int apply(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
+                 struct gt_err *err)
+{
+    int rc = check(kernel, kernels, part, err);
+
+    for (size_t k = 0; !rc && k < kernels; k++) {
+        struct gt_param *param = find_param(kernel[k], part);
+
+        if (param)
+            keep_values(param, part);
+    }
+    return rc;
 }
 
 int gt_narrow(struct gt_kernel *const *kernel, size_t kernels, const char *text, struct gt_err *err)

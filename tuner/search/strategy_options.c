@@ -5,12 +5,14 @@
 #include "search/strategy.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define NAMES 32
 
-/* The index of word[0..length) among the names, or SIZE_MAX with a sentence; what: "strategy". */
+/* The index of word[0..length) among the names, or SIZE_MAX with a sentence; what: "unknown
+ * strategy". */
 static size_t find_name(const char *what, const char *word, size_t length, const char *const *name,
                         size_t count, struct gt_err *err)
 {
@@ -22,8 +24,8 @@ static size_t find_name(const char *what, const char *word, size_t length, const
             return i;
     for (size_t i = 0; i < count; i++)
         gt_strbuf_addf(&names, "%s%s", i ? ", " : "", name[i]);
-    gt_err_set(err, GT_ENOTFOUND, "unknown %s \"%.*s\"%s%s%s; there are: %s", what, (int)length,
-               word, near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "",
+    gt_err_set(err, GT_ENOTFOUND, "%s \"%.*s\"%s%s%s; there are: %s", what, (int)length, word,
+               near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "",
                count ? names.text : "none");
     gt_strbuf_release(&names);
     return SIZE_MAX;
@@ -36,7 +38,7 @@ static const struct gt_strategy_ops *find_ops(const char *text, size_t length, s
 
     for (; gt_strategies[count] && count < NAMES; count++)
         name[count] = gt_strategies[count]->name;
-    at = find_name("strategy", text, length, name, count, err);
+    at = find_name("unknown strategy", text, length, name, count, err);
     return at == SIZE_MAX ? NULL : gt_strategies[at];
 }
 
@@ -48,11 +50,12 @@ static int parse_option(const struct gt_strategy_ops *ops, double *value, unsign
     const char *name[GT_STRATEGY_OPTIONS];
     const char *equals = memchr(text, '=', (size_t)(end - text));
     size_t length = (size_t)((equals ? equals : end) - text), count = 0, at;
-    char *after;
+    char *after, what[64];
 
+    snprintf(what, sizeof(what), "strategy %s: unknown option", ops->name);
     for (; option && option[count].name; count++)
         name[count] = option[count].name;
-    at = find_name("option of the strategy", text, length, name, count, err);
+    at = find_name(what, text, length, name, count, err);
     if (at == SIZE_MAX)
         return GT_ENOTFOUND;
     if (*given >> at & 1)

@@ -211,16 +211,25 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     cJSON *root = NULL;
+    const bool input = strcmp(path, "-") == 0;
+    struct stat file;
     size_t mark; /* bytes of the one that some editors put before UTF-8 */
     int rc;
 
     *set = (struct gt_problemset){0};
-    rc = strcmp(path, "-") == 0 ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
+    if (!input && stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
+        return gt_err_set(err, GT_EIO, "%s: not a regular file; \"-\" is standard input", path);
+    rc = input ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
+    if (input)
+        path = "standard input";
     mark = strncmp(text.text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     if (!rc && text.text[mark + strspn(text.text + mark, " \t\r\n")] == '{') {
         rc = gt_json_parse(&root, path, text.text + mark, text.length - mark, err);
         GT_STEP(rc, read_json(set, root, path, err));
         cJSON_Delete(root);
+    } else if (!rc && text.text[mark + strspn(text.text + mark, " \t\r\n")] == '[') {
+        rc = gt_err_set(err, GT_ECONFIG,
+                        "%s: a list of problems in JSON is {\"problems\": [\"MxNxK\", ...]}", path);
     } else if (!rc && memchr(text.text, '\0', text.length)) {
         rc =
             gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no list of problems", path);
@@ -274,6 +283,9 @@ static int not_found(const char *name, const char *data_dir, struct gt_err *err)
 
     if (!stat(name, &file))
         return gt_err_set(err, GT_EIO, "%s is a folder, not a file of problems", name);
+    if (!data_dir)
+        return gt_err_set(err, GT_EIO, "%s: no such file, and there is no data folder with sets",
+                          name);
     if (asprintf(&folder, "%s/configs/problems", data_dir) < 0)
         return gt_err_nomem(err);
     list_sets(&names, folder);
@@ -292,7 +304,7 @@ int gt_problemset_find(char **path, const char *name, const char *data_dir, stru
     } place[] = {{"", ""}, {"/configs/problems/", ".json"}, {"/configs/problems/", ""}, {"/", ""}};
     struct stat file;
 
-    for (size_t i = 0; i < sizeof(place) / sizeof(*place); i++) {
+    for (size_t i = 0; i < (data_dir ? sizeof(place) / sizeof(*place) : 1); i++) {
         if (asprintf(path, "%s%s%s%s", i ? data_dir : "", place[i].folder, name, place[i].suffix) <
             0)
             return gt_err_nomem(err);

@@ -43,8 +43,11 @@ static void test_mistakes(void **state)
         {"P=1x", "expected parameters", GT_ESYNTAX},
         {"P=1|", "expected parameters", GT_ESYNTAX},
         {"=1", "expected parameters", GT_ESYNTAX},
-        {"R=1", "no kernel has a parameter \"R\"", GT_ENOTFOUND},
-        {"Q=1,P=3", "kernel whole: parameter P has none of the values named", GT_ENOTFOUND},
+        {"R=1", "no kernel has a parameter \"R\"; tune show KERNEL lists", GT_ENOTFOUND},
+        {"Q=1,P=3",
+         "kernel whole: parameter P has none of the values named; its values are: 1 2 4 8",
+         GT_ENOTFOUND},
+        {"P=4|3", "no kernel's parameter P has the value 3; its values are: 1 2 4 8", GT_ENOTFOUND},
     };
     struct search *s = *state;
 

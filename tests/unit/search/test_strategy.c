@@ -260,10 +260,15 @@ static void test_options(void **state)
     static const struct {
         const char *text, *words;
     } bad[] = {
-        {"auto:start", "start=NUMBER"},        {"auto:start=", "0 to 1000"},
-        {"auto:start=-1", "start=-1"},         {"auto:start=4x", "4x"},
-        {"auto:", "there are: start"},         {"auto:strt=3", "did you mean \"start\""},
-        {"random:start=3", "there are: none"}, {"gentic", "did you mean \"genetic\""},
+        {"auto:start", "start=NUMBER"},
+        {"auto:start=", "0 to 1000"},
+        {"auto:start=-1", "start=-1"},
+        {"auto:start=4x", "4x"},
+        {"auto:", "there are: start"},
+        {"auto:strt=3",
+         "strategy auto: unknown option \"strt\" (did you mean \"start\"?); there are: start"},
+        {"random:start=3", "there are: none"},
+        {"gentic", "did you mean \"genetic\""},
         {"genetic:mutate=nan", "mutate"},
     };
     const struct gt_strategy_ops *ops;

@@ -100,7 +100,7 @@ static void test_wrong(void **state)
         const char *text, *words;
         int code;
     } wrong[] = {
-        {"maargin=1", "line 1: unknown key 'maargin'; did you mean 'margin'?", GT_ENOTFOUND},
+        {"maargin=1", "line 1: unknown key 'maargin' (did you mean 'margin'?)", GT_ENOTFOUND},
         {"\nmargin", "line 2: 'margin' should be key = value", GT_ESYNTAX},
         {"margin=-1", "margin is '-1', not a number from 0 to 100", GT_ERANGE},
         {"margin=nan", "not a number", GT_ERANGE},

@@ -160,6 +160,7 @@ static void test_refused(void **state)
         {"{\"problems\": []}", "no problem in it"},
         {"{}", "key \"problems\" is missing"},
         {"{\"problems\": 3}", "\"problems\" must be a list"},
+        {" [\"1x1x1\"]", "a list of problems in JSON is {\"problems\": [\"MxNxK\", ...]}"},
         {"{\"problems\": [3]}", "problems[0] must be a problem text"},
         {"{\"problems\": [\"1x2\"]}", "problems[0]: problem \"1x2\""},
         {"{\"problems\": [{\"name\": \"n\"}]}", "problems[0]: key \"problem\" is missing"},
