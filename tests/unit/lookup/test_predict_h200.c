@@ -21,7 +21,7 @@
             fail_msg("%s: %s", #call, w->err.msg); \
     } while (0)
 
-#define MOST 1024 /* rows of the table that are looked at */
+#define MOST 2048 /* rows of the table that are looked at */
 
 struct world {
     struct gt_kernels kernels;
