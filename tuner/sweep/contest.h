@@ -18,8 +18,9 @@ struct gt_contest {
  * more than that part of the time that is left. */
 size_t gt_contest_affordable(const struct gt_race *race, double part, size_t most);
 
-/* seats.c: moves the rows that may still win to the front, at most `most`.  Returns how many. */
-size_t gt_contest_seats(const struct gt_race *race, size_t most);
+/* seats.c: moves the rows that may still win to the front, at most `most` with the incumbent.
+ * *seats: how many. */
+int gt_contest_seats(struct gt_race *race, size_t most, size_t *seats, struct gt_err *err);
 
 /* Holds a contest of the first rows; the rows do not change. */
 int gt_contest_hold(struct gt_race *race, const struct gt_rounds *rounds, double part,

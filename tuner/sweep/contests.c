@@ -50,9 +50,11 @@ static int hold_semi_final(struct gt_race *race, struct gt_contest *contest, siz
     const bool brief = race->finals_s > 0 && race->finals_s < BRIEF_S;
     size_t most =
         gt_contest_affordable(race, brief ? FINAL_PART : SEMI_FINAL_PART, GT_CONTEST_ENTRIES);
-    size_t entries = gt_sweep_seat_incumbent(race, gt_contest_seats(race, most), most);
-    int rc;
+    size_t entries = 0;
+    int rc = gt_contest_seats(race, most, &entries, err);
 
+    if (rc)
+        return rc;
     for (size_t i = 0; i < result->rows; i++)
         result->row[i].apart = i >= entries;
     *finalists = entries;

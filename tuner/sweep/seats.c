@@ -7,6 +7,7 @@
  * alike, but not other shapes: on an H200 it took 6 to 15 % from what had been within a fiftieth of
  * each other in a race. */
 #include "base/array.h"
+#include "base/err.h"
 #include "lookup/predict.h"
 #include "sweep/contest.h"
 
@@ -69,20 +70,18 @@ static size_t find_shape(const struct gt_sweep_result *result, const struct shap
 }
 
 /* The shapes of the rows that are fast enough for one to take part for its shape's sake, the first
- * *count.  The caller frees them; NULL and 0 where shapes do not matter, or without memory. */
-static struct shape *shapes_of(const struct gt_race *race, size_t *count)
+ * *count: none where shapes do not matter.  `shape` has room for all rows. */
+static void find_shapes(const struct gt_race *race, struct shape *shape, size_t *count)
 {
     const struct gt_sweep_result *result = race->result;
-    struct shape *shape = NULL;
+    const double best = result->row[0].trial.us;
 
     *count = 0;
-    if (result->row[0].trial.us >= LONG_US)
-        shape = calloc(result->rows, sizeof(*shape));
-    for (; shape && *count < result->rows &&
-           result->row[*count].trial.us <= SHAPE_WITHIN * result->row[0].trial.us;
-         (*count)++)
+    while (best >= LONG_US && *count < result->rows &&
+           result->row[*count].trial.us <= SHAPE_WITHIN * best) {
         shape[*count] = shape_of(race, &result->row[*count]);
-    return shape;
+        (*count)++;
+    }
 }
 
 /* Keeps shapes beside their rows when row number `from` becomes number `to`. */
@@ -110,14 +109,17 @@ static size_t find_next(const struct gt_race *race, size_t count, double limit)
     return i < result->rows ? i : find_row(result, count, !sampled, limit);
 }
 
-size_t gt_contest_seats(const struct gt_race *race, size_t most)
+int gt_contest_seats(struct gt_race *race, size_t most, size_t *seats, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
     struct gt_sweep_row *row = result->row;
     double limit = GT_SWEEP_TOO_SLOW * row[0].trial.us;
+    struct shape *shape = calloc(result->rows, sizeof(*shape));
     size_t count = 0, shapes = 0;
-    struct shape *shape = shapes_of(race, &shapes);
 
+    if (!shape)
+        return gt_err_nomem(err);
+    find_shapes(race, shape, &shapes);
     for (; count < most; count++) {
         size_t i = count % 2 ? find_shape(result, shape, count, shapes) : result->rows;
         struct gt_sweep_row moved;
@@ -132,5 +134,6 @@ size_t gt_contest_seats(const struct gt_race *race, size_t most)
         move_shape(shape, &shapes, count, i);
     }
     free(shape);
-    return count;
+    *seats = gt_sweep_seat_incumbent(race, count, most);
+    return GT_OK;
 }
