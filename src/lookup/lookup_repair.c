@@ -91,7 +91,7 @@ void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_break
     }
 }
 
-/* How many of the broken constraints no change of the parameter mends, counted up to `most`. */
+/* How many of the broken constraints no change of the parameter repairs, counted up to `most`. */
 static int count_unmended(const struct gt_kernel *kernel, const struct gt_breaks *before,
                           size_t changed, int most)
 {

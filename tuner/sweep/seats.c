@@ -43,7 +43,7 @@ static struct shape shape_of(const struct gt_race *race, const struct gt_sweep_r
 
     if (!row->kernel->launches || gt_candidate_geometry(&candidate, &geometry, NULL) ||
         gt_predict_explain(&candidate, &geometry, 0, 0, &prediction, NULL))
-        return (struct shape){NULL};
+        return (struct shape){.kernel = NULL};
     return (struct shape){row->kernel, prediction.tile_m, prediction.tile_n, prediction.splits,
                           prediction.cluster};
 }
@@ -88,7 +88,7 @@ static void find_shapes(const struct gt_race *race, struct shape *shape, size_t 
 static void move_shape(struct shape *shape, size_t *shapes, size_t to, size_t from)
 {
     const bool known = from < *shapes;
-    const struct shape moved = known ? shape[from] : (struct shape){NULL};
+    const struct shape moved = known ? shape[from] : (struct shape){.kernel = NULL};
 
     if (to >= *shapes)
         return;

@@ -20,9 +20,8 @@
 #define JUMP_MOST 3.0  /* odd columns after even ones are not aligned: twice the time is true */
 #define JUMP      1.3  /* what few neighbours do */
 #define JUMPS     0.20 /* every second one changes what can be loaded at a time; 0.34 was wrong */
-#define TILE_MOST 160  /* of 16 bits: how k is divided matters more, 257x2x5000 by a winner of 140 \
-                        */
-#define SLOW 10.0      /* times of the memory, with 2.7 us to launch: small k-heavy products */
+#define TILE_MOST 160  /* of 16 bits: how k is divided matters more */
+#define SLOW      10.0 /* times of the memory, with 2.7 us to launch: small k-heavy products */
 
 struct grid {
     struct gt *gt;
