@@ -21,6 +21,8 @@
 #define FAR          1.5  /* or this many times ABANDONED the best */
 #define CHANGED      1.06 /* the measured one of two that are expected to take as long is taken */
 #define SAME         0.85 /* a point that won this problem on another device of the arch is taken first */
+#define TILE_WIDE    128 /* rows or columns: a tile that is wider than this, and than this many */
+#define TILE_OUTSIDE 4   /* times D, is no untuned answer */
 
 /* Whether two candidates of a kernel divide the problem in the same way.  The ranking can hardly
  * tell apart what else they differ in, such as the order of tiles, so one of each kind is kept. */
@@ -97,6 +99,14 @@ static bool was_judged(struct gt_choosing *choosing)
     return false;
 }
 
+/* Whether a wide tile lies for most of one side outside of D.  Times of such tiles were hardly ever
+ * measured, so that nothing corrects what the model thinks of them. */
+static bool is_mostly_outside(const struct gt_prediction *shape, const struct gt_problem *problem)
+{
+    return (shape->tile_m > TILE_WIDE && shape->tile_m > TILE_OUTSIDE * (double)problem->m) ||
+           (shape->tile_n > TILE_WIDE && shape->tile_n > TILE_OUTSIDE * (double)problem->n);
+}
+
 void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row, bool adapted)
 {
     struct gt_choice choice = {.kernel = choosing->candidate.kernel,
@@ -116,7 +126,8 @@ void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *
         return;
     choice.us = gt_ranking_slots(choosing->ranking, &choosing->candidate, &geometry,
                                  choosing->slots, most, &choice.shape);
-    if (!(choice.us > 0) || !isfinite(choice.us))
+    if (!(choice.us > 0) || !isfinite(choice.us) ||
+        is_mostly_outside(&choice.shape, choosing->candidate.problem))
         return;
     if (is_known_code(&choice))
         choice.us /= choice.shape.risk;

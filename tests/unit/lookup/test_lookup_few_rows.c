@@ -20,7 +20,6 @@
 #define JUMP_MOST 3.0  /* odd columns after even ones are not aligned: twice the time is true */
 #define JUMP      1.3  /* what few neighbours do */
 #define JUMPS     0.20 /* every second one changes what can be loaded at a time; 0.34 was wrong */
-#define TILE_MOST 160  /* of 16 bits: how k is divided matters more */
 #define SLOW      10.0 /* times of the memory, with 2.7 us to launch: small k-heavy products */
 
 struct grid {
@@ -67,7 +66,7 @@ static void walk(struct grid *grid, const char *kind, int64_t many, int64_t k, b
         assert_int_equal(gt_problem_parse(&problem, text, &err), GT_OK);
         us = ask(grid, &problem, &tile, kernel);
         memory = 2.7 + gt_problem_traffic(&problem) / (grid->device.memory_gbps * 1e3);
-        if (few <= 32 && tile > (problem.type != GT_F32 ? TILE_MOST : few <= 8 ? 32 : 64))
+        if (few <= 32 && tile > (problem.type != GT_F32 ? 128 : few <= 8 ? 32 : 64))
             fail_msg("%s: %s with tiles of %.0f", text, kernel, tile);
         if (us > SLOW * memory)
             fail_msg("%s: %s in %.1f us, the memory takes %.1f", text, kernel, us, memory);
