@@ -28,11 +28,7 @@
  * tell apart what else they differ in, such as the order of tiles, so one of each kind is kept. */
 static bool same_way(const struct gt_choice *x, const struct gt_choice *y)
 {
-    const struct gt_prediction *a = &x->shape, *b = &y->shape;
-
-    return x->kernel == y->kernel && a->tile_m == b->tile_m && a->tile_n == b->tile_n &&
-           a->tile_k == b->tile_k && a->splits == b->splits && a->cluster == b->cluster &&
-           a->blocks_sm == b->blocks_sm;
+    return x->kernel == y->kernel && gt_predict_same_way(&x->shape, &y->shape);
 }
 
 /* Keeps the choice if it is better than the kept one that divides the problem in the same way, and

@@ -446,6 +446,12 @@ int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geome
     return GT_OK;
 }
 
+bool gt_predict_same_way(const struct gt_prediction *a, const struct gt_prediction *b)
+{
+    return a->tile_m == b->tile_m && a->tile_n == b->tile_n && a->tile_k == b->tile_k &&
+           a->splits == b->splits && a->cluster == b->cluster && a->blocks_sm == b->blocks_sm;
+}
+
 int gt_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
                int registers, int spill_bytes, double *us, struct gt_err *err)
 {

@@ -39,6 +39,10 @@ int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geome
                      const int64_t *slots, int registers, int spill_bytes,
                      struct gt_prediction *prediction, struct gt_err *err);
 
+/* Whether two candidates of one kernel divide the problem in the same way: tiles, parts of the
+ * depth, clusters, blocks of an SM. */
+bool gt_predict_same_way(const struct gt_prediction *a, const struct gt_prediction *b);
+
 /* The estimate alone. */
 int gt_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
                int registers, int spill_bytes, double *us, struct gt_err *err);

@@ -2,9 +2,9 @@
  * products the best of each shape.
  *
  * Of long products, every second seat of the first contest is for the best of a shape that has
- * none yet: of a kernel, its tile, the parts of the depth and the blocks of a cluster.  Of one
+ * none yet: a way in which a kernel divides the problem (gt_predict_same_way).  Of one
  * shape a race knows dozens of launch variants within a hundredth.  A power cap slows them all
- * alike, but not other shapes: on an H200 it took 6 to 15 % from what had been within a fiftieth of
+ * alike, but not other shapes: on an H200 it took 4 to 16 % from what had been within a fiftieth of
  * each other in a race. */
 #include "base/array.h"
 #include "base/err.h"
@@ -31,27 +31,20 @@ static size_t find_row(const struct gt_sweep_result *result, size_t from, bool s
 /* What candidates share whose clocks a power cap holds down alike. */
 struct shape {
     const struct gt_kernel *kernel; /* NULL: not known */
-    double tile_m, tile_n, splits, cluster;
+    struct gt_prediction way;
 };
 
 /* A kernel of a recorded space says nothing of its launches. */
 static struct shape shape_of(const struct gt_race *race, const struct gt_sweep_row *row)
 {
     const struct gt_candidate candidate = gt_sweep_candidate(race, row);
-    struct gt_prediction prediction;
+    struct shape shape = {.kernel = row->kernel};
     struct gt_geometry geometry;
 
     if (!row->kernel->launches || gt_candidate_geometry(&candidate, &geometry, NULL) ||
-        gt_predict_explain(&candidate, &geometry, 0, 0, &prediction, NULL))
-        return (struct shape){.kernel = NULL};
-    return (struct shape){row->kernel, prediction.tile_m, prediction.tile_n, prediction.splits,
-                          prediction.cluster};
-}
-
-static bool same_shape(const struct shape *a, const struct shape *b)
-{
-    return a->kernel == b->kernel && a->tile_m == b->tile_m && a->tile_n == b->tile_n &&
-           a->splits == b->splits && a->cluster == b->cluster;
+        gt_predict_explain(&candidate, &geometry, 0, 0, &shape.way, NULL))
+        shape.kernel = NULL;
+    return shape;
 }
 
 /* The first row from `from` on whose shape none of those before it has; `rows`: none. */
@@ -61,7 +54,8 @@ static size_t find_shape(const struct gt_sweep_result *result, const struct shap
     for (size_t i = from; i < shapes; i++) {
         size_t at = 0;
 
-        while (at < from && !same_shape(&shape[at], &shape[i]))
+        while (at < from && (shape[at].kernel != shape[i].kernel ||
+                             !gt_predict_same_way(&shape[at].way, &shape[i].way)))
             at++;
         if (at == from && shape[i].kernel)
             return i;
