@@ -84,6 +84,7 @@ LIB_SRC := \
 	src/cuda/libraries.c \
 	src/cuda/module.c \
 	src/cuda/module_maps.c \
+	db/store_fail.c \
 	db/store_migrate.c \
 	db/store_open.c \
 	db/store_rows.c \
