@@ -84,6 +84,7 @@ LIB_SRC := \
 	src/cuda/libraries.c \
 	src/cuda/module.c \
 	src/cuda/module_maps.c \
+	db/store_fail.c \
 	db/store_migrate.c \
 	db/store_open.c \
 	db/store_rows.c \
@@ -432,6 +433,7 @@ TESTS := \
 	tests/unit/cuda/test_cache.c \
 	tests/unit/cuda/test_gpu.c \
 	tests/unit/cuda/test_libraries.c \
+	tests/unit/cuda/test_module.c \
 	tests/unit/kernel/test_expr.c \
 	tests/unit/kernel/test_expr_random.c \
 	tests/unit/kernel/test_kernel.c \
@@ -645,7 +647,7 @@ $(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
 # A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
 STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
 STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
-$(BUILD)/stub/libcuda.so.1: $(addprefix tests/faults/stub_,cuda.c memory.c graph.c launch.c gemm.c power.c) \
+$(BUILD)/stub/libcuda.so.1: $(addprefix tests/faults/stub_,cuda.c memory.c graph.c launch.c gemm.c reference.c power.c) \
 		$(BUILD)/stub/stub_proof.o
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c

@@ -78,33 +78,56 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
 #define TIE(value)    " near_" value " AND sum(near_" value ") OVER place > 1"
 #define CHOSEN(value) " near_" value " AND us = min(iif(near_" value ", us, NULL)) OVER place"
 
+#define NEARS   NEAR("joules") ", " NEAR("edp")
+#define TIES    "0," TIE("joules") "," TIE("edp")
+#define CHOICES "by_time," CHOSEN("joules") "," CHOSEN("edp")
+
+#define ITS_CC                                                       \
+    "(SELECT d.cc FROM device AS d WHERE (d.name, d.uuid, d.driver)" \
+    " = (found.device, found.uuid, found.driver))"
+#define ITS_SIGNATURE                                                                \
+    "(SELECT e.signature FROM energy AS e JOIN device AS d ON d.id = e.device"       \
+    " JOIN problem AS p ON p.id = e.problem"                                         \
+    " WHERE (d.name, d.uuid, d.driver, p.text, e.kernel, e.point, e.us, e.joules) =" \
+    " (found.device, found.uuid, found.driver, found.problem, found.kernel,"         \
+    " found.point, found.us, found.joules))"
+
+/* The row that the query stands on. */
+static void read_energy(const struct gt_query *q, struct gt_energy_row *row)
+{
+    *row = (struct gt_energy_row){.device = gt_store_text(q->s, 0),
+                                  .uuid = gt_store_text(q->s, 1),
+                                  .problem = gt_store_text(q->s, 2),
+                                  .kernel = gt_store_text(q->s, 3),
+                                  .point = gt_store_text(q->s, 4),
+                                  .date = gt_store_text(q->s, 5),
+                                  .energy = {.us = sqlite3_column_double(q->s, 6),
+                                             .joules = sqlite3_column_double(q->s, 7),
+                                             .error = sqlite3_column_double(q->s, 8),
+                                             .watts = sqlite3_column_double(q->s, 9),
+                                             .clock_mhz = sqlite3_column_double(q->s, 10),
+                                             .counted = sqlite3_column_int(q->s, 11) != 0},
+                                  .driver = sqlite3_column_int(q->s, 18),
+                                  .cc = sqlite3_column_int(q->s, 19),
+                                  .signature = gt_store_text(q->s, 20)};
+    for (int i = 0; i < GT_OBJECTIVES; i++) {
+        row->best[i] = sqlite3_column_int(q->s, 12 + i) != 0;
+        row->tie[i] = sqlite3_column_int(q->s, 12 + GT_OBJECTIVES + i) != 0;
+    }
+}
+
 int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err)
 {
     struct gt_query q = gt_query(
         store, "read energies",
-        "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts,"
-        " clock_mhz, counted, by_time," CHOSEN("joules") "," CHOSEN("edp") ", 0," TIE(
-            "joules") "," TIE("edp") ", driver, (SELECT d.cc FROM"
-                                     " device AS d WHERE (d.name, d.uuid, d.driver) = "
-                                     "(found.device,"
-                                     " found.uuid, found.driver)), (SELECT e.signature FROM energy "
-                                     "AS e"
-                                     " JOIN device AS d ON d.id = e.device JOIN problem AS p ON "
-                                     "p.id = e.problem"
-                                     " WHERE (d.name, d.uuid, d.driver, p.text, e.kernel, e.point, "
-                                     "e.us, e.joules) ="
-                                     " (found.device, found.uuid, found.driver, found.problem,"
-                                     " found.kernel, found.point, found.us, found.joules))"
-                                     " FROM (SELECT *, " NEAR("joules") ", " NEAR(
-                                         "edp") " FROM objective WHERE"
-                                                " (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, "
-                                                "?3))"
-                                                " AND (?4 IS NULL OR problem = ?4)) AS found"
-                                                " WINDOW place AS (PARTITION BY device, uuid, "
-                                                "driver, problem)"
-                                                " ORDER BY device, uuid, driver, problem, us, "
-                                                "kernel, point",
+        "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts, clock_mhz,"
+        " counted, " CHOICES ", " TIES ", driver, " ITS_CC ", " ITS_SIGNATURE
+        " FROM (SELECT *, " NEARS " FROM objective"
+        " WHERE (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
+        " AND (?4 IS NULL OR problem = ?4)) AS found"
+        " WINDOW place AS (PARTITION BY device, uuid, driver, problem)"
+        " ORDER BY device, uuid, driver, problem, us, kernel, point",
         err);
 
     if (device) {
@@ -115,26 +138,9 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
     if (problem)
         gt_store_bind(q.s, 4, problem);
     while (!q.code && gt_query_row(&q)) {
-        struct gt_energy_row row = {.device = gt_store_text(q.s, 0),
-                                    .uuid = gt_store_text(q.s, 1),
-                                    .problem = gt_store_text(q.s, 2),
-                                    .kernel = gt_store_text(q.s, 3),
-                                    .point = gt_store_text(q.s, 4),
-                                    .date = gt_store_text(q.s, 5),
-                                    .energy = {.us = sqlite3_column_double(q.s, 6),
-                                               .joules = sqlite3_column_double(q.s, 7),
-                                               .error = sqlite3_column_double(q.s, 8),
-                                               .watts = sqlite3_column_double(q.s, 9),
-                                               .clock_mhz = sqlite3_column_double(q.s, 10),
-                                               .counted = sqlite3_column_int(q.s, 11) != 0},
-                                    .driver = sqlite3_column_int(q.s, 18),
-                                    .cc = sqlite3_column_int(q.s, 19),
-                                    .signature = gt_store_text(q.s, 20)};
+        struct gt_energy_row row;
 
-        for (int i = 0; i < GT_OBJECTIVES; i++) {
-            row.best[i] = sqlite3_column_int(q.s, 12 + i) != 0;
-            row.tie[i] = sqlite3_column_int(q.s, 12 + GT_OBJECTIVES + i) != 0;
-        }
+        read_energy(&q, &row);
         q.code = gt_store_whole(store, err);
         GT_STEP(q.code, visit(context, &row, err));
     }

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define SHARED_WAIT_MS                                                        \
-    60000 /* for the other processes' transactions, each of some milliseconds \
-           */
+/* For the other processes' transactions, each of some milliseconds. */
+#define SHARED_WAIT_MS 60000
 
 /* What is written to has no digest until it is closed (gt_store_seal). */
 static int drop_digest(struct gt_store *store, struct gt_err *err)

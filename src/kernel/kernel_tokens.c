@@ -12,10 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_CONDITIONS 64 /* nested #if of one file */
-#define MAX_INCLUDES                                                            \
-    1024 /* files, all together: ends a circle of includes under changing names \
-          */
+#define MAX_CONDITIONS 64   /* nested #if of one file */
+#define MAX_INCLUDES   1024 /* files: ends a circle of includes under changing names */
 
 /* Appends the text with comments turned into blanks; lines keep their numbers. */
 static void strip_comments(struct gt_strbuf *to, const char *text)

@@ -1,7 +1,9 @@
-/* measured.c - vocabulary: the names of a device's measured figures, and their use. */
+/* measured.c - vocabulary: the baseline's times; the names of a device's measured
+ * figures, and their use. */
 #include "problem/measured.h"
 
 #include <math.h>
+#include <string.h>
 
 const struct gt_calibration_row gt_calibration_rows[GT_CALIBRATION_COUNT] = {
 #define CALIBRATION_ROW(number, name, unit, decimals, doc) {name, unit, decimals, doc},
@@ -55,6 +57,17 @@ double gt_calibration_expected(const struct gt_device *device, enum gt_calibrati
     default:
         return 0;
     }
+}
+
+void gt_baseline_take(struct gt_baseline *baseline, const struct gt_trial *trial)
+{
+    if (trial->samples <= 0)
+        return;
+    baseline->us = trial->us;
+    baseline->lo_us = trial->lo_us;
+    baseline->hi_us = trial->hi_us;
+    baseline->samples = trial->samples;
+    memcpy(baseline->sample, trial->sample, sizeof(baseline->sample));
 }
 
 static void replace(double *fact, double measured)

@@ -20,6 +20,9 @@ struct gt_baseline {
     double err_u; /* its measured error, as for trials */
 };
 
+/* Takes the times of a trial of the baseline, if it was timed. */
+void gt_baseline_take(struct gt_baseline *baseline, const struct gt_trial *trial);
+
 /* How a product's energy is to be measured: for so long at least, after heating for 2.4 times that,
  * until the bound of the error is so, and no longer than so many seconds in all. */
 struct gt_energy_wish {

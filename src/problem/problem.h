@@ -38,7 +38,6 @@ enum gt_accuracy gt_dtype_default_accuracy(enum gt_dtype type);
 const char *gt_accuracy_name(enum gt_accuracy accuracy); /* "strict" */
 bool gt_accuracy_parse(enum gt_accuracy *accuracy, const char *text, size_t length);
 
-#define GT_EPILOGUE_COUNT 6 /* combinations of GT_EPILOGUE_ flags that are allowed */
 const char *gt_epilogue_name(unsigned epilogue); /* "bias+relu"; NULL if not allowed */
 bool gt_epilogue_parse(unsigned *epilogue, const char *text, size_t length);
 

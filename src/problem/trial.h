@@ -66,8 +66,8 @@ struct gt_trial {
     double us, lo_us, hi_us; /* median and its 95 % interval; 0 if not timed */
     double err_u;            /* max |c-ref| / (|A||B|), in units of u = 2^-24 */
     int registers, spill_bytes, static_shared;
-    int64_t shared_bytes,
-        workspace_bytes;                  /* per block (static + dynamic); of the whole candidate */
+    int64_t shared_bytes;                 /* of a block, static and dynamic */
+    int64_t workspace_bytes;              /* of the whole candidate */
     bool varies;                          /* last bits may differ between launches (atomics) */
     double clock_mhz;                     /* SM clock seen while timing; 0: not seen */
     double compile_ms, prove_ms, time_ms; /* what it cost */

@@ -43,6 +43,18 @@ static inline void stub_environment(void)
     }
 }
 
+/* The stub device alone, or NULL.  guest: as of gt_gpu_open. */
+static inline struct gt_gpu *stub_gpu(bool guest)
+{
+    struct gt_gpu *gpu = NULL;
+    struct gt_err err;
+
+    stub_environment();
+    if (gt_gpu_open(&gpu, 0, guest, &err))
+        fprintf(stderr, "%s\n", err.msg);
+    return gpu;
+}
+
 static inline int stub_open(struct stub_fixture *f, const char *kernel, struct gt_err *err)
 {
     int rc;

@@ -87,13 +87,58 @@ static int check_partners(const struct options *options, struct gt_err *err)
     return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
 }
 
-static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
+/* Adds a finding to the document or, where there is none, prints its line. */
+static void show_finding(const struct gt_cli *cli, cJSON *json, size_t check,
+                         const struct gt_finding *finding)
 {
     static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
-    const struct options *options = fields;
+    cJSON *item;
+
+    if (!json) {
+        fprintf(cli->out, "%-12s %-9s %s\n", gt_doctor_check_name(check), words[finding->verdict],
+                finding->text);
+        return;
+    }
+    item = cJSON_CreateObject();
+    cJSON_AddStringToObject(item, "check", gt_doctor_check_name(check));
+    cJSON_AddStringToObject(item, "verdict", words[finding->verdict]);
+    cJSON_AddStringToObject(item, "text", finding->text);
+    cJSON_AddItemToArray(json, item);
+}
+
+/* Makes every check, and shows the figures that GPUs were measured to reach. */
+static int report_checks(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
     const struct gt_checking checking = {cli, options->db};
-    cJSON *json;
+    cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
     bool missing = false, broken = false;
+
+    if (cli->json && !json)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < GT_DOCTOR_CHECKS; i++) {
+        struct gt_finding finding;
+
+        gt_doctor_probe(i, &checking, &finding);
+        missing |= finding.verdict == GT_FOUND_MISSING;
+        broken |= finding.verdict == GT_FOUND_BROKEN;
+        for (char *c = finding.text; *c; c++)
+            *c = (unsigned char)*c < ' ' ? ' ' : *c;
+        show_finding(cli, json, i, &finding);
+    }
+    if (cli->json && gt_cmd_print_json(cli, json, err))
+        return GT_ENOMEM;
+    if (!cli->json && gt_cmd_calibrated(cli, gt_doctor_database(cli, options->db), err))
+        return err->code;
+    if (broken)
+        return gt_err_set(err, GT_EDB, "the database cannot be used; the line about it says why");
+    return missing ? gt_err_set(err, GT_ENOLIB,
+                                "tuning is not possible yet: a line above says what is missing")
+                   : GT_OK;
+}
+
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
+{
+    const struct options *options = fields;
     const char *path;
 
     if (check_partners(options, err))
@@ -113,38 +158,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (options->calibrate)
         return gt_cmd_calibrate(cli, options->device ? options->device : "cuda",
                                 gt_doctor_database(cli, options->db), err);
-    if (options->predictor)
-        return report_predictor(cli, options, err);
-    json = cli->json ? cJSON_CreateArray() : NULL;
-    for (size_t i = 0; i < GT_DOCTOR_CHECKS; i++) {
-        struct gt_finding finding;
-
-        gt_doctor_probe(i, &checking, &finding);
-        missing |= finding.verdict == GT_FOUND_MISSING;
-        broken |= finding.verdict == GT_FOUND_BROKEN;
-        for (char *c = finding.text; *c; c++)
-            *c = (unsigned char)*c < ' ' ? ' ' : *c;
-        if (json) {
-            cJSON *item = cJSON_CreateObject();
-
-            cJSON_AddStringToObject(item, "check", gt_doctor_check_name(i));
-            cJSON_AddStringToObject(item, "verdict", words[finding.verdict]);
-            cJSON_AddStringToObject(item, "text", finding.text);
-            cJSON_AddItemToArray(json, item);
-        } else {
-            fprintf(cli->out, "%-12s %-9s %s\n", gt_doctor_check_name(i), words[finding.verdict],
-                    finding.text);
-        }
-    }
-    if (json && gt_cmd_print_json(cli, json, err))
-        return GT_ENOMEM;
-    if (!json && gt_cmd_calibrated(cli, gt_doctor_database(cli, options->db), err))
-        return err->code;
-    if (broken)
-        return gt_err_set(err, GT_EDB, "the database cannot be used; the line about it says why");
-    return missing ? gt_err_set(err, GT_ENOLIB,
-                                "tuning is not possible yet: a line above says what is missing")
-                   : GT_OK;
+    return options->predictor ? report_predictor(cli, options, err)
+                              : report_checks(cli, options, err);
 }
 
 const struct gt_command gt_command_doctor = {

@@ -280,19 +280,94 @@ static int check_partners(const struct options *options, struct gt_err *err)
     return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
 }
 
+/* Shows what a sweep found, as tables or as one JSON document, and what it costs if that is the
+ * objective.  rc: of the sweep. */
+static int show(struct gt_session *session, const struct options *options,
+                const struct gt_problem *problem, size_t problems,
+                const struct gt_sweep_result *result, int rc, struct gt_err *err)
+{
+    const size_t rows = options->rows ? (size_t)options->rows : DEFAULT_ROWS;
+    cJSON *document = NULL;
+    int printed;
+
+    if (rc == GT_OK || rc == GT_EINTERRUPTED) {
+        printed = report(session, result, problems, rows, rc == GT_EINTERRUPTED, &document,
+                         rc ? NULL : err);
+        rc = rc ? rc : printed;
+    }
+    if (!rc && by_energy(options))
+        rc = weigh_all(session, options, problem, session->weight, problems, document, err);
+    if (document) {
+        printed = gt_cmd_print_json(session->cli, document, rc ? NULL : err);
+        rc = rc ? rc : printed;
+    }
+    return rc;
+}
+
+/* Tunes the problems in one sweep. */
+static int sweep(struct gt_session *session, const struct options *options,
+                 const struct gt_problem *problem, size_t problems, const struct gt_budget *budget,
+                 struct gt_err *err)
+{
+    struct gt_sweep_result *result = calloc(problems, sizeof(*result));
+    const struct gt_kernel **kernel = NULL;
+    size_t kernels;
+    int rc = result ? gt_session_kernels(&kernel, &kernels, &session->kernels,
+                                         options->session.kernels, err)
+                    : gt_err_nomem(err);
+
+    session->fallbacks = !options->session.kernels;
+    GT_STEP(rc, gt_session_sweep(session, problem, problems, kernel, kernels, budget, result, err));
+    if (rc && rc != GT_ECONFIG && result && result[0].nothing.code == rc)
+        rc = GT_OK; /* no kernel serves the only problem: shown below, with exit code 4 */
+    rc = show(session, options, problem, problems, result, rc, err);
+    for (size_t i = 0; i < problems && result; i++)
+        gt_sweep_result_release(&result[i]);
+    free(result);
+    free(kernel);
+    return rc;
+}
+
+/* Tunes on one GPU, by the model, or in a recording. */
+static int run_one(struct gt_cli *cli, const struct options *options,
+                   const struct gt_problem_options *asked, struct gt_err *err)
+{
+    struct gt_problem *problem = NULL;
+    struct gt_session session = {0};
+    struct gt_budget budget = {0};
+    double *weight = NULL;
+    size_t problems = 0;
+    int rc = problems_given(options, asked)
+                 ? gt_session_problems(cli, NULL, &problem, &weight, &problems, asked, err)
+                 : GT_OK;
+
+    if (!rc && options->session.budget)
+        rc = gt_budget_parse(&budget, options->session.budget, err);
+    GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
+    GT_STEP(rc, check_objective(&session, options, err));
+    if (!rc && !problem)
+        rc = gt_session_problems(cli, &session, &problem, &weight, &problems, asked, err);
+    if (!rc && options->missing)
+        rc = gt_session_leave_out(&session, problem, weight, &problems, err);
+    if (!rc && !problems && !cli->quiet)
+        fprintf(cli->log, "nothing is missing: every problem has a winner\n");
+    if (!rc && problems) {
+        session.weight = weight;
+        if (!options->session.budget)
+            budget = gt_budget_default(session.measures);
+        rc = sweep(&session, options, problem, problems, &budget, err);
+    }
+    gt_session_close(&session);
+    free(problem);
+    free(weight);
+    return rc;
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
-    const struct gt_kernel **kernel = NULL;
     struct gt_problem_options asked = options->problem;
-    struct gt_sweep_result *result = NULL;
-    struct gt_problem *problem = NULL;
-    double *weight = NULL;
-    struct gt_session session = {0};
-    struct gt_budget budget = {0};
-    cJSON *document = NULL;
-    size_t kernels, problems = 0;
-    int rc, printed;
+    int rc;
 
     if (cli->arguments > (int)(GT_MAX_TEXTS - asked.shape.count))
         return gt_err_set(err, GT_ERANGE, "more than %d shapes; --shapes FILE takes any number",
@@ -305,58 +380,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         return rc;
     if (options->queue.address)
         return run_queue(cli, options, err);
-    if (options->devices)
-        return run_devices(cli, options, &asked, err);
-    rc = problems_given(options, &asked)
-             ? gt_session_problems(cli, NULL, &problem, &weight, &problems, &asked, err)
-             : GT_OK;
-    if (!rc && options->session.budget)
-        rc = gt_budget_parse(&budget, options->session.budget, err);
-    GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
-    GT_STEP(rc, check_objective(&session, options, err));
-    if (!rc && !problem)
-        rc = gt_session_problems(cli, &session, &problem, &weight, &problems, &asked, err);
-    GT_STEP(rc,
-            gt_session_kernels(&kernel, &kernels, &session.kernels, options->session.kernels, err));
-    if (!rc && options->missing)
-        rc = gt_session_leave_out(&session, problem, weight, &problems, err);
-    if (!rc && !problems && !cli->quiet)
-        fprintf(cli->log, "nothing is missing: every problem has a winner\n");
-    if (rc || !problems)
-        goto out;
-    result = calloc(problems, sizeof(*result));
-    if (!result) {
-        rc = gt_err_nomem(err);
-        goto out;
-    }
-    session.weight = weight;
-    session.fallbacks = !options->session.kernels;
-    if (!options->session.budget)
-        budget = gt_budget_default(session.measures);
-    rc = gt_session_sweep(&session, problem, problems, kernel, kernels, &budget, result, err);
-    if (rc && rc != GT_ECONFIG && result[0].nothing.code == rc)
-        rc = GT_OK; /* no kernel serves the only problem: reported below, with exit code 4 */
-    if (rc == GT_OK || rc == GT_EINTERRUPTED) {
-        printed =
-            report(&session, result, problems, options->rows ? (size_t)options->rows : DEFAULT_ROWS,
-                   rc == GT_EINTERRUPTED, &document, rc ? NULL : err);
-        rc = rc ? rc : printed;
-    }
-    if (!rc && by_energy(options))
-        rc = weigh_all(&session, options, problem, weight, problems, document, err);
-    if (document) {
-        printed = gt_cmd_print_json(cli, document, rc ? NULL : err);
-        rc = rc ? rc : printed;
-    }
-out:
-    for (size_t i = 0; i < problems && result; i++)
-        gt_sweep_result_release(&result[i]);
-    free(result);
-    gt_session_close(&session);
-    free(kernel);
-    free(problem);
-    free(weight);
-    return rc;
+    return options->devices ? run_devices(cli, options, &asked, err)
+                            : run_one(cli, options, &asked, err);
 }
 
 const struct gt_command gt_command_tune = {

@@ -18,15 +18,14 @@ struct gt_column {
 struct gt_columns {
     const struct gt_column *column; /* not owned */
     size_t count;
-    int lead, width,
-        used;   /* columns: of the lead, of the terminal (0: no limit), of a row's figures */
-    bool below; /* the figures stand below the lead */
+    int lead, width; /* characters of the lead and of the terminal (0: no limit) */
+    int used;        /* characters of a row's figures */
+    bool below;      /* the figures stand below the lead */
     bool shown[GT_COLUMNS_MAX];
 };
 
-/* Chooses what is shown.  lead: columns of the lead; width: of the terminal, 0 where nothing has to
- * fit.  Where the lead leaves no room for the two columns of lowest rank, which are always shown,
- * the figures stand below it. */
+/* Chooses what is shown.  lead, width: as in the structure.  Where the lead leaves no room for the
+ * two columns of lowest rank, which are always shown, the figures stand below it. */
 void gt_columns_choose(struct gt_columns *columns, const struct gt_column *column, size_t count,
                        int lead, int width);
 

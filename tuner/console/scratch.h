@@ -6,9 +6,8 @@
 #include "gemmtune.h"
 
 struct gt_scratch {
-    char
-        *path; /* from the root: processes of the command may work elsewhere; NULL: there is none */
-    int fd;    /* of the folder, locked as long as it is in use */
+    char *path; /* absolute, as processes of the command may work elsewhere; NULL: there is none */
+    int fd;     /* of the folder, locked as long as it is in use */
 };
 
 /* Makes a new folder that only this user may enter.  Those that killed commands of this user left

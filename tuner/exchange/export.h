@@ -45,17 +45,16 @@ struct gt_export_request {
     /* For the format shipped: an earlier table.  Its rows stay where the database has no winner of
      * the problem, if they are of filter.kernels (NULL: all of them stay).  NULL: there is none. */
     const char *keep;
-    /* For the format energy: as JSON instead of comma-separated values; and by what the rows are
-     * the best of their problem and device (enum gt_objective), -1: all rows. */
+    /* For the format energy: as JSON instead of comma-separated values; of each problem and device
+     * only the rows that are the best by this (enum gt_objective), -1: all rows. */
     bool json;
     int objective;
 };
 
 /* Writes the rows that are asked for; *rows (which may be NULL): how many there were.  Whatever the
- * filter says, c, shipped and bench write winners only, bench and search write measured rows only,
- * trials every trial that can be learned from, and kt-cache and t4 every
- * trial of one space.  GT_ERANGE: the trials are of several spaces;
- * GT_ENOTFOUND: there is no trial. */
+ * filter says, c, shipped and bench write winners only, bench and search measured rows only, trials
+ * every trial that can be learned from, and kt-cache and t4 every trial of one space (GT_ERANGE:
+ * the trials are of several; GT_ENOTFOUND: there is none). */
 int gt_export(FILE *file, const struct gt_export_request *request, struct gt_store *store,
               int64_t *rows, struct gt_err *err);
 

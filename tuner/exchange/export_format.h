@@ -1,4 +1,4 @@
-/* export_format.h - what the files tuner/export*.c share. */
+/* export_format.h - what the files export*.c share. */
 #ifndef GT_EXPORT_FORMAT_H
 #define GT_EXPORT_FORMAT_H
 
@@ -39,8 +39,8 @@ extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, g
 const char *gt_export_status(const struct gt_row *row);
 
 /* Appends a field of comma-separated values: quoted where RFC 4180 asks for it, control characters
- * as blanks, so that no escape sequence reaches a terminal.  In free text a
- * leading = + - @ would be run by a spreadsheet: an apostrophe is put before it. */
+ * as blanks, so that no escape sequence reaches a terminal.  In free text a spreadsheet would run
+ * what begins with = + - @: an apostrophe is put before it. */
 void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text);
 
 /* Appends a text for JSON, which is UTF-8: a question mark for each byte that is not. */

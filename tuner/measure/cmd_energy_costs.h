@@ -10,15 +10,15 @@
 
 struct gt_record;
 
-/* One of the three; its texts are its own. */
+/* A candidate, or cuBLASLt's answer, and its energy. */
 struct gt_energy_cost {
     struct gt_energy energy; /* us 0: there is none */
     struct gt_strbuf kernel, point;
 };
 
 struct gt_energy_costs {
-    struct gt_energy_cost fast, saving, vendor;
-    int entries; /* of ours that were measured */
+    struct gt_energy_cost fast, saving, vendor; /* vendor: cuBLASLt's */
+    int entries;                                /* of ours that were measured */
 };
 
 void gt_energy_costs_init(struct gt_energy_costs *costs);

@@ -34,8 +34,8 @@ struct gt_try {
     int runs, wrong, problems;
 };
 
-/* Holds the point to the constraints on that device: one that is impossible there is refused, one
- * that a sweep leaves out because it is thought slow is told of and tried. */
+/* Checks the point's constraints on that device: a point that is impossible there is refused; one
+ * that a sweep would leave out as slow is allowed, with a remark on cli->log. */
 int gt_try_check_point(const struct gt_try *attempt, struct gt_device device, struct gt_err *err);
 
 /* Runs the candidate in the emulator, the program gemmtune-emulate that is installed with this one.

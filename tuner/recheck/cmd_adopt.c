@@ -62,20 +62,12 @@ static int put(const struct gt_adopting *adopting, const struct gt_adoptee *item
 
 static int put_baseline(struct group *group, struct gt_err *err)
 {
-    const struct gt_trial *trial = &group->baseline_trial;
-    struct gt_baseline *baseline = &group->baseline;
     struct gt_strbuf point = GT_STRBUF_INIT;
     struct gt_trial_key key;
     int rc = key_of(group->adopting, group->item[0], &key, &point, err);
 
-    if (trial->samples > 0) {
-        baseline->us = trial->us;
-        baseline->lo_us = trial->lo_us;
-        baseline->hi_us = trial->hi_us;
-        baseline->samples = trial->samples;
-        memcpy(baseline->sample, trial->sample, sizeof(baseline->sample));
-    }
-    GT_STEP(rc, gt_store_baseline(group->adopting->session->store, &key, baseline, err));
+    gt_baseline_take(&group->baseline, &group->baseline_trial);
+    GT_STEP(rc, gt_store_baseline(group->adopting->session->store, &key, &group->baseline, err));
     gt_strbuf_release(&point);
     return rc;
 }

@@ -89,6 +89,48 @@ static int load_shipped(struct gt_session *session, struct gt_err *err)
     return rc;
 }
 
+/* Loads the kernels and leaves of them what the options ask for. */
+static int load_kernels(struct gt_session *session, const struct gt_session_options *options,
+                        struct gt_err *err)
+{
+    const char *data_dir = session->cli->data_dir;
+    int rc = gt_kernels_load(&session->kernels, data_dir, options->kernels_dir,
+                             options->include_dirs, err);
+
+    if (!rc && (options->values || options->no_bets))
+        rc = gt_kernels_load(&session->whole, data_dir, options->kernels_dir, options->include_dirs,
+                             err);
+    for (size_t i = 0; i < session->kernels.count && !rc && options->no_bets; i++)
+        gt_kernel_drop_bets(session->kernels.kernel[i]);
+    if (!rc && options->values)
+        rc = gt_session_narrow(session, options, err);
+    GT_STEP(rc, gt_session_check_names(session, options, err));
+    return rc;
+}
+
+/* Says where everything lies, if asked to, and that times are no measurements where that is so. */
+static void announce(const struct gt_session *session, const struct gt_session_options *options,
+                     const char *database)
+{
+    const struct gt_cli *cli = session->cli;
+    const int cc = session->evaluator->device.cc;
+
+    if (cli->verbose)
+        fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
+                session->cache_dir, database);
+    if (cli->quiet)
+        return;
+    if (!session->measures && session->no_gpu.code)
+        fprintf(cli->log, "no sm_%d GPU here (%s)\n", cc, session->no_gpu.msg);
+    if (!session->measures)
+        fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
+                cc);
+    if (session->replays)
+        fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n",
+                options->device + strlen(REPLAY),
+                session->evaluator->recording->predicted ? ", where a model PREDICTED them" : "");
+}
+
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
@@ -111,16 +153,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                         options->space);
     if (!rc && options->arch)
         rc = gt_arch_parse(options->arch, &cc, err);
-    GT_STEP(rc, gt_kernels_load(&session->kernels, cli->data_dir, options->kernels_dir,
-                                options->include_dirs, err));
-    if (!rc && (options->values || options->no_bets))
-        rc = gt_kernels_load(&session->whole, cli->data_dir, options->kernels_dir,
-                             options->include_dirs, err);
-    for (size_t i = 0; i < session->kernels.count && !rc && options->no_bets; i++)
-        gt_kernel_drop_bets(session->kernels.kernel[i]);
-    if (!rc && options->values)
-        rc = gt_session_narrow(session, options, err);
-    GT_STEP(rc, gt_session_check_names(session, options, err));
+    GT_STEP(rc, load_kernels(session, options, err));
     GT_STEP(rc, load_shipped(session, err));
     GT_STEP(rc, gt_cache_dir(&session->cache_dir, err));
     GT_STEP(rc, gt_cache_limit(&limit, err));
@@ -148,20 +181,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         return rc;
     }
     gt_session_name_operands(session, options);
-    if (cli->verbose)
-        fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
-                session->cache_dir, database);
     session->measures = session->evaluator->ops->provenance != GT_PREDICTED;
-    if (!session->measures && !cli->quiet && session->no_gpu.code)
-        fprintf(cli->log, "no sm_%d GPU here (%s)\n", session->evaluator->device.cc,
-                session->no_gpu.msg);
-    if (!session->measures && !cli->quiet)
-        fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
-                session->evaluator->device.cc);
-    if (session->replays && !cli->quiet)
-        fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n",
-                options->device + strlen(REPLAY),
-                session->evaluator->recording->predicted ? ", where a model PREDICTED them" : "");
+    announce(session, options, database);
     return GT_OK;
 }
 

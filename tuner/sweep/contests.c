@@ -85,13 +85,7 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
 {
     struct gt_baseline *baseline = &race->result->baseline;
 
-    if (trial->samples > 0) {
-        baseline->us = trial->us;
-        baseline->lo_us = trial->lo_us;
-        baseline->hi_us = trial->hi_us;
-        baseline->samples = trial->samples;
-        memcpy(baseline->sample, trial->sample, sizeof(baseline->sample));
-    }
+    gt_baseline_take(baseline, trial);
     return gt_store_baseline(race->options->store, &race->arm[0].key, baseline, err);
 }
 

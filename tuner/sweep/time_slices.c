@@ -34,13 +34,12 @@
 
 struct gt_time_slice {
     size_t turns;
-    int64_t tried; /* trials, those of earlier runs included */
-    size_t params; /* of the kernel that has most */
-    double
-        seconds; /* of the search in its first turn, or in the second if that was without a time */
-    double late; /* logarithm of what the second half of its last turn gained */
-    bool spent;  /* another turn would find nothing to try */
-    bool timed;  /* it has a time, of this or an earlier run */
+    int64_t tried;  /* trials, those of earlier runs included */
+    size_t params;  /* of the kernel that has most */
+    double seconds; /* of the search in its first turn; in its second if the first found no time */
+    double late;    /* logarithm of what the second half of its last turn gained */
+    bool spent;     /* another turn would find nothing to try */
+    bool timed;     /* it has a time, of this or an earlier run */
 };
 
 int gt_time_slices_init(struct gt_time_slices *slices, const struct gt_sweep_options *options,

@@ -7,8 +7,10 @@
  *
  *     seen x seen   K = L L'          triangular[i][j]
  *     seen x pool   V = L^-1 K        cross[i][c], kept up to date row by row
- *     mean(c) = trend + V' z,   z = L^-1 (y - trend);    variance(c) = k(c,c) - |V(c)|^2  */
-#include "search/auto/gp.h"
+ *     mean(c) = trend + V' z,   z = L^-1 (y - trend);    variance(c) = k(c,c) - |V(c)|^2
+ *
+ * gp_learn.c chooses the numbers of the covariance. */
+#include "search/auto/gp_impl.h"
 
 #include "base/err.h"
 
@@ -16,51 +18,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEN          GT_GP_SEEN
-#define POOL          GT_GP_POOL
-#define LEARN         96  /* observations from which the covariance is learned */
-#define LENGTH        0.7 /* length scale, a parameter's range being 1: median of its prior ... */
-#define LENGTH_SPREAD 0.7 /* ... and standard deviation of its logarithm */
-#define LENGTH_LEAST  0.1
-#define LENGTH_MOST   8.0
-#define NOISE         1e-3 /* variance, as a share of that of the times: as LENGTH */
-#define NOISE_SPREAD  1.5
-#define NOISE_LEAST   1e-5
-#define SCALE         0.1 /* variance of logarithms of times before anything is known ... */
-#define SCALE_WEIGHT  2   /* ... which counts as many observations */
-#define TINY          1e-9
-
-struct gt_gp {
-    const struct gt_space *space;
-    size_t active[GT_MAX_PARAMS], actives; /* parameters with a choice */
-    double length[GT_MAX_PARAMS];          /* of active ones */
-    double noise, additive;                /* variance; share of the sum in the covariance */
-    double prior_variance;                 /* variance of a prior'gp coefficient */
-    double scale, trend;                   /* variance of the times; their mean */
-    float *table[GT_MAX_PARAMS];           /* of active ones: similarity of values, count x count */
-    size_t priors;
-    gt_gp_prior *prior;
-    void *context;
-    float offset[GT_GP_PRIORS]; /* of each prior, its mean over the points seen */
-    const uint8_t *seen[SEEN];  /* indices of the values */
-    size_t count, pools;
-    double y[SEEN];                 /* less prior_sum */
-    float *seen_prior, *pool_prior; /* priors of each */
-    uint8_t *column[GT_MAX_PARAMS]; /* of active ones: the value of each point of the pool */
-    size_t pool[POOL];
-    double *triangular; /* SEEN x SEEN */
-    float *cross;       /* SEEN x POOL */
-    float mean[POOL], sd[POOL];
-    float rest[POOL];          /* variance left, as a share of scale */
-    double one[SEEN], z[SEEN]; /* L^-1 1, L^-1 y */
-    double weight[SEEN];       /* K^-1 (y - trend), for single points */
-    bool weighed;
-};
+#define SEEN  GT_GP_SEEN
+#define POOL  GT_GP_POOL
+#define SCALE 0.1 /* variance of logarithms of times before anything is known */
+#define TINY  1e-9
 
 /* ---- covariance ---- */
 
 /* Matern 5/2. */
-static void fill_table(struct gt_gp *gp, size_t a)
+void gt_gp_fill_table(struct gt_gp *gp, size_t a)
 {
     size_t values = gp->space->kernel->param[gp->active[a]].count;
 
@@ -155,8 +121,7 @@ static void extend(struct gt_gp *gp, size_t i)
     gp->z[i] = z / row[i];
 }
 
-/* Solves for the first n observations; returns half the logarithm of the determinant of K. */
-static double solve(struct gt_gp *gp, size_t n)
+double gt_gp_solve(struct gt_gp *gp, size_t n)
 {
     double volume = 0;
 
@@ -172,8 +137,7 @@ static double solve(struct gt_gp *gp, size_t n)
     return volume;
 }
 
-/* Trend and scale from what is solved; returns the scale. */
-static double fit_trend(struct gt_gp *gp, size_t n)
+double gt_gp_fit_trend(struct gt_gp *gp, size_t n)
 {
     double one = TINY, cross = 0, square = 0;
 
@@ -183,75 +147,9 @@ static double fit_trend(struct gt_gp *gp, size_t n)
         square += gp->z[i] * gp->z[i];
     }
     gp->trend = cross / one;
-    gp->scale =
-        (fmax(square - cross * cross / one, 0) + SCALE_WEIGHT * SCALE) / (double)(n + SCALE_WEIGHT);
+    gp->scale = (fmax(square - cross * cross / one, 0) + GT_GP_SCALE_WEIGHT * SCALE) /
+                (double)(n + GT_GP_SCALE_WEIGHT);
     return gp->scale;
-}
-
-static double log_prior(double x, double middle, double spread)
-{
-    double z = log(x / middle) / spread;
-
-    return -0.5 * z * z;
-}
-
-/* How well the present covariance explains the first n observations: the logarithm of its
- * posterior, less a constant. */
-static double log_likelihood(struct gt_gp *gp, size_t n)
-{
-    double sum = -solve(gp, n);
-
-    sum -= 0.5 * (double)(n + SCALE_WEIGHT) * log(fit_trend(gp, n));
-    sum += log_prior(gp->noise, NOISE, NOISE_SPREAD);
-    for (size_t a = 0; a < gp->actives; a++)
-        sum += log_prior(gp->length[a], LENGTH * sqrt((double)gp->actives), LENGTH_SPREAD);
-    return sum;
-}
-
-static void set(struct gt_gp *gp, double *number, double value)
-{
-    *number = value;
-    if (number >= gp->length && number < gp->length + gp->actives)
-        fill_table(gp, (size_t)(number - gp->length));
-}
-
-/* Tries other values for one number of the covariance and keeps the best. */
-static void refine(struct gt_gp *gp, size_t n, double *number, const double *trial, size_t trials,
-                   double *best)
-{
-    double kept = *number;
-
-    for (size_t t = 0; t < trials; t++) {
-        double sum;
-
-        set(gp, number, trial[t]);
-        sum = log_likelihood(gp, n);
-        if (sum > *best) {
-            *best = sum;
-            kept = trial[t];
-        }
-    }
-    set(gp, number, kept);
-}
-
-static void learn(struct gt_gp *gp)
-{
-    static const double additive[] = {0.05, 0.25, 0.5, 0.75, 0.95};
-    static const double prior_variance[] = {0.1, 0.5, 2, 10};
-    size_t n = gp->count < LEARN ? gp->count : LEARN;
-    double best = log_likelihood(gp, n);
-
-    for (size_t a = 0; a < gp->actives; a++) {
-        const double trial[] = {fmax(LENGTH_LEAST, gp->length[a] * 0.6),
-                                fmin(LENGTH_MOST, gp->length[a] * 1.67)};
-
-        refine(gp, n, &gp->length[a], trial, 2, &best);
-    }
-    const double noise[] = {fmax(NOISE_LEAST, gp->noise / 3), gp->noise * 3};
-    refine(gp, n, &gp->noise, noise, 2, &best);
-    refine(gp, n, &gp->additive, additive, 5, &best);
-    if (gp->priors)
-        refine(gp, n, &gp->prior_variance, prior_variance, 4, &best);
 }
 
 /* Row i of cross, from row i of the triangle and the covariances with the pool. */
@@ -323,7 +221,7 @@ void gt_gp_fit(struct gt_gp *gp, const size_t *pool, size_t pools, const size_t 
     for (size_t i = 0; i < count && i < SEEN; i++)
         observe(gp, seen[i], y[i]);
     if (learn_too && gp->count > 2)
-        learn(gp);
+        gt_gp_learn(gp);
     gp->pools = pools < POOL ? pools : POOL;
     for (size_t c = 0; c < gp->pools; c++) {
         const uint8_t *index = gp->space->index + pool[c] * gp->space->kernel->params;
@@ -335,7 +233,7 @@ void gt_gp_fit(struct gt_gp *gp, const size_t *pool, size_t pools, const size_t 
         read_priors(gp, pool[c], prior);
         gp->rest[c] = (float)(1 + prior_covariance(gp, prior, prior));
     }
-    solve(gp, gp->count);
+    gt_gp_solve(gp, gp->count);
     for (size_t i = 0; i < gp->count; i++)
         extend_pool(gp, i);
 }
@@ -377,7 +275,7 @@ size_t gt_gp_count(const struct gt_gp *gp)
 
 void gt_gp_predict(struct gt_gp *gp, const float **mean, const float **sd)
 {
-    fit_trend(gp, gp->count);
+    gt_gp_fit_trend(gp, gp->count);
     for (size_t c = 0; c < gp->pools; c++) {
         gp->mean[c] = (float)(gp->trend + prior_sum(gp, gp->pool_prior + c * gp->priors));
         gp->sd[c] = sqrtf((float)gp->scale * fmaxf(gp->rest[c], (float)TINY));
@@ -396,7 +294,7 @@ void gt_gp_predict(struct gt_gp *gp, const float **mean, const float **sd)
 /* Solves L' weight = z - trend one. */
 static void solve_weights(struct gt_gp *gp)
 {
-    fit_trend(gp, gp->count);
+    gt_gp_fit_trend(gp, gp->count);
     for (size_t i = gp->count; i-- > 0;) {
         double t = gp->z[i] - gp->trend * gp->one[i];
 
@@ -454,8 +352,8 @@ int gt_gp_new(struct gt_gp **made, const struct gt_space *space, size_t priors, 
         if (space->kernel->param[p].count > 1)
             gp->active[gp->actives++] = p;
     for (size_t a = 0; a < gp->actives; a++)
-        gp->length[a] = LENGTH * sqrt((double)gp->actives);
-    gp->noise = NOISE;
+        gp->length[a] = GT_GP_LENGTH * sqrt((double)gp->actives);
+    gp->noise = GT_GP_NOISE;
     gp->additive = gp->actives ? 0.5 : 0;
     gp->prior_variance = priors ? 0.5 : 0;
     gp->priors = priors;
@@ -466,7 +364,7 @@ int gt_gp_new(struct gt_gp **made, const struct gt_space *space, size_t priors, 
         return gt_err_nomem(err);
     }
     for (size_t a = 0; a < gp->actives; a++)
-        fill_table(gp, a);
+        gt_gp_fill_table(gp, a);
     *made = gp;
     return GT_OK;
 }
