@@ -160,10 +160,14 @@ int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
     return take(&here, found, err);
 }
 
-bool gt_scouts_done(const struct gt_scouts *scouts)
+bool gt_scouts_done(struct gt_scouts *scouts)
 {
+    const bool waits = scouts->evaluator->ops->now != NULL;
+
     for (size_t i = 0; i < scouts->count; i++)
-        if (!atomic_load(&scouts->scout[i].done))
+        if (waits)
+            wait_for(&scouts->scout[i]);
+        else if (!atomic_load(&scouts->scout[i].done))
             return false;
     return true;
 }

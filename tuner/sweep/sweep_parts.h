@@ -211,8 +211,9 @@ bool gt_scouts_are_of(const struct gt_scouts *scouts, const struct gt_sweep_opti
  * which none was started is explored here.  GT_ERANGE: no point of it is valid. */
 int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
                    struct gt_scouted *found, struct gt_err *err);
-/* Whether all threads have ended. */
-bool gt_scouts_done(const struct gt_scouts *scouts);
+/* Whether all threads have ended.  Waits for them if the evaluator has a clock of its own, on which
+ * they take no time: what a sweep does then depends on that clock alone. */
+bool gt_scouts_done(struct gt_scouts *scouts);
 void gt_scouted_release(struct gt_scouted *found);
 
 /* record.c */

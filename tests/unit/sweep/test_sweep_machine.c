@@ -2,6 +2,11 @@
  * one: what is compiled is tried, and no budget is exceeded. */
 #include "sweep_machine.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
 #include "lookup/predict.h"
 
 #define PROBLEMS 10
@@ -239,6 +244,92 @@ static void test_a_kernel_that_is_predicted_to_lose_and_wins(void **state)
     release_all(&bench);
 }
 
+/* ---- the pace of threads ---- */
+
+static enum { AS_IT_COMES, AT_ONCE, LATE } pace; /* of every thread that is started */
+
+struct paced {
+    void *(*run)(void *context);
+    void *context;
+    sem_t ended;
+};
+
+static void *run_at_once(void *context)
+{
+    struct paced *paced = context;
+    void *result = paced->run(paced->context);
+
+    sem_post(&paced->ended);
+    return result;
+}
+
+static void *run_late(void *context)
+{
+    const struct timespec time = {.tv_nsec = 50000000};
+    const struct paced paced = *(struct paced *)context;
+
+    free(context);
+    nanosleep(&time, NULL);
+    return paced.run(paced.context);
+}
+
+/* The C library's, but a thread has ended when it returns, or begins later. */
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
+                                                          const pthread_attr_t *attributes,
+                                                          void *(*run)(void *), void *context)
+{
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    struct paced *paced;
+    int rc;
+
+    *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+    if (pace == AS_IT_COMES)
+        return create(thread, attributes, run, context);
+    paced = malloc(sizeof(*paced));
+    assert_non_null(paced);
+    paced->run = run;
+    paced->context = context;
+    if (pace == LATE)
+        return create(thread, attributes, run_late, paced);
+    assert_int_equal(sem_init(&paced->ended, 0, 0), 0);
+    rc = create(thread, attributes, run_at_once, paced);
+    assert_int_equal(rc, 0);
+    while (sem_wait(&paced->ended))
+        ;
+    sem_destroy(&paced->ended);
+    free(paced);
+    return rc;
+}
+
+/* On the machine's clock the threads that look for points take no time: how fast they are by the
+ * real one changes nothing of what the sweep does. */
+static void test_the_pace_of_threads_changes_nothing(void **state)
+{
+    struct search *s = *state;
+    size_t of_other[PROBLEMS];
+    int64_t timed[PROBLEMS];
+    struct bench bench;
+    char path[128];
+
+    pace = AT_ONCE;
+    bench = sweep_with_other(s, other_is_fast);
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        of_other[i] = tried_of_other[i];
+        timed[i] = result[i].timed;
+    }
+    release_all(&bench);
+    snprintf(path, sizeof(path), "%s/test.db", s->folder);
+    assert_int_equal(unlink(path), 0);
+    pace = LATE;
+    bench = sweep_with_other(s, other_is_fast);
+    pace = AS_IT_COMES;
+    for (size_t i = 0; i < PROBLEMS; i++) {
+        assert_int_equal(tried_of_other[i], of_other[i]);
+        assert_int_equal(result[i].timed, timed[i]);
+    }
+    release_all(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +341,7 @@ int main(void)
         WITH_FOLDER(test_a_kernel_that_is_predicted_to_lose_and_wins),
         WITH_FOLDER(test_what_searches_take_beyond_their_time),
         WITH_FOLDER(test_a_starved_device_tries_what_is_at_hand),
+        WITH_FOLDER(test_the_pace_of_threads_changes_nothing),
     };
 
     return cmocka_run_group_tests_name("sweep_machine", tests, NULL, NULL);
