@@ -96,7 +96,7 @@ static int read_limits(struct gt_device *device, const cJSON *root, const char *
     return rc;
 }
 
-/* Whether a profile's name, "NVIDIA H100 80GB HBM3 (profile)", is the device's, or words of it are.
+/* Whether the name is a profile's, "NVIDIA H100 80GB HBM3 (profile)", its device's, or words of it.
  */
 static bool is_called(const char *profile, const char *name)
 {
@@ -104,7 +104,8 @@ static bool is_called(const char *profile, const char *name)
 
     for (; profile; profile = strchr(profile, ' ')) {
         profile += *profile == ' ';
-        if (strncasecmp(profile, name, length) == 0 && profile[length] == ' ')
+        if (strncasecmp(profile, name, length) == 0 &&
+            (profile[length] == ' ' || profile[length] == '\0'))
             return true;
     }
     return false;

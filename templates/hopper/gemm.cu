@@ -31,6 +31,9 @@
  * HALVES: a half of a tile's sums is stored while the other half, or the next tile, is multiplied
  * (halves.cuh).
  *
+ * EARLY: a block has one tile, and finds it in its place in a grid of three dimensions, without the
+ * divisions of an order and the search for another tile.
+ *
  * DEPENDENT: the launch begins while the one before it still runs, which may be another product's:
  * barriers and tensor maps are ready when that has ended (gt_pdl_wait in hopper/entry.cuh), and only
  * then is memory read or written.
@@ -89,7 +92,8 @@ GT_KERNEL_BOUNDS(reset, RESET_THREADS, 1)
 #if !HALVES
 /* All tiles of the block, by one of its consumers. Without MMA_PENDING, the next tile is
  * determined, and the buffers for this one's subtiles are waited for, while the last products of
- * this tile run. */
+ * this tile run. With EARLY there is one tile, for which the buffers are free; yet it is a loop to
+ * the compiler, which so computes in front of it where each thread stores. */
 GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring &ring, int consumer)
 {
     const auto &product = product_of(args);
@@ -98,6 +102,8 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
     Work work, next;
     int number = 0; /* of the block's tile */
 
+    if (EARLY && FOLLOWS)
+        gt_pdl_wait();
     if (DEPENDENT) /* what it does before its own wait needs nothing that this launch leaves */
         gt_pdl_trigger();
     if (STORE > 0 && !STORE_ROWS && threadIdx.x == 128)
@@ -113,7 +119,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
             wait_for_turn(ring, number - 1);
         multiply(ring, position, consumer, work, 0, work.steps, sum);
         more = schedule.next(product, next);
-        if (STORE > 0 && !STORE_ROWS)
+        if (STORE > 0 && !STORE_ROWS && !EARLY)
             wait_for_subtiles(consumer);
         if (MMA_PENDING == 0)
             finish_stage(ring, position);

@@ -105,8 +105,10 @@ constexpr int SUBTILES_AT = STAGES * STAGE_BYTES;
 constexpr int BARRIERS_AT = SUBTILES_AT + CONSUMERS * STORE * SUBTILE_BYTES;
 constexpr int TURNS = PINGPONG ? 2 : 0;
 
-/* Where DEPENDENT is 1 the launch before this one belongs to the chain's last product, as PACKS has
- * it of the launch that copies operands. */
-constexpr bool PACKS = PACK_A || PACK_B || DEPENDENT, CLUSTER_SPLIT = SPLIT == 2, EARLY_START = true;
+/* Whether the launch before this one is waited for: it copies operands or, with DEPENDENT, belongs to
+ * the chain's last product. With EARLY, produce_all and consume_all wait for it themselves, when all
+ * is ready that needs nothing of it. */
+#define FOLLOWS (PACK_A || PACK_B || DEPENDENT)
+constexpr bool PACKS = FOLLOWS && !EARLY, CLUSTER_SPLIT = SPLIT == 2, EARLY_START = true;
 
 #endif

@@ -75,6 +75,9 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring 
     Work work;
 
     while (schedule.next(product, work)) {
+#if EARLY && FOLLOWS
+        gt_pdl_wait();
+#endif
         const bool further = ROW_PHASES > 1 && work.phase > 0;
         const gt_map *map_a = &maps.map[further ? MAP_ROW_PHASES - 1 + work.phase : MAP_A];
         int k = work.k;

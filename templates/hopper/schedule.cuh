@@ -24,6 +24,9 @@
 #ifndef HALVES
 #define HALVES 0
 #endif
+#ifndef EARLY
+#define EARLY 0
+#endif
 
 /* The product whose tiles are computed. */
 #if SWAP_AB
@@ -104,6 +107,11 @@ struct Schedule {
         index = first;
         if (STREAM)
             divide();
+        if (EARLY) { /* one work, whose place is the cluster's in the grid */
+            index = 0;
+            tiles = 1;
+            step = gridDim.x;
+        }
     }
 
     GT_DEVICE void divide()
@@ -119,10 +127,12 @@ struct Schedule {
     {
         const unsigned outer = ORDER ? columns : rows, inner = ORDER ? rows : columns;
         gt_tile tile = {0, within};
-        if (outer > 1)
+        if (EARLY)
+            tile = {blockIdx.x / CLUSTER, blockIdx.y};
+        else if (outer > 1)
             tile = gt_raster(within, outer, inner, GROUP);
-        const int down = (int)(ORDER ? tile.column : tile.row);
-        const int across = (int)(ORDER ? tile.row : tile.column);
+        const int down = (int)(ORDER && !EARLY ? tile.column : tile.row);
+        const int across = (int)(ORDER && !EARLY ? tile.row : tile.column);
         constexpr int size = (int)sizeof(In);
         work.phase = down % ROW_PHASES;
         work.shift = ROW_PHASES == 1 ? 0 : (int)(work.phase * args.lda * size & 15) / size;
@@ -133,7 +143,7 @@ struct Schedule {
     GT_DEVICE Work work_of(const gt_args &args, unsigned index) const
     {
         const unsigned of_plane = rows * columns;
-        const unsigned plane = index < of_plane ? 0 : index / of_plane;
+        const unsigned plane = EARLY ? blockIdx.z : index < of_plane ? 0 : index / of_plane;
         Work work;
 
         place(args, work, index - plane * of_plane);

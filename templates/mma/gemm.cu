@@ -18,7 +18,11 @@
  *
  * Split-K: SPLIT_K blocks share a tile of D along k. SPLIT_MODE 1 sums their partial results from
  * the workspace in a second launch, always in the same order. SPLIT_MODE 2 adds them to D by
- * atomics, after a launch that wrote beta*C (+ bias). */
+ * atomics, after a launch that wrote beta*C (+ bias).
+ *
+ * EARLY, for short products: tile rows, tile columns and matrices are the dimensions of the grid, so
+ * that no division comes before the first loads, and what only products and stores need is computed
+ * behind these. */
 #include "common/tensor.cuh"
 
 #include "common/mma_typed.cuh"
@@ -59,15 +63,16 @@ GT_DEVICE Work work_of(const gt_args &args)
     unsigned tile_columns = (unsigned)gt_cdiv(args.n, BN);
     Work work;
     const gt_tile tile =
-        MASKED ? gt_tile{blockIdx.x, blockIdx.y}
-               : gt_raster_by(ORDER, blockIdx.x, tile_rows, tile_columns, GROUP_M);
+        MASKED || EARLY ? gt_tile{blockIdx.x, blockIdx.y}
+                        : gt_raster_by(ORDER, blockIdx.x, tile_rows, tile_columns, GROUP_M);
     work.row = MASKED ? tile.row * BM : shifted<X>(tile.row * BM, BM, args.m);
     work.column = tile.column * BN;
     if (!MASKED && args.n % OUT_VECTOR == 0)
         work.column = shifted<Y>(work.column, BN, args.n);
     work.skip_rows = (int)(tile.row * BM - work.row);
     work.skip_columns = (int)(tile.column * BN - work.column);
-    const long long depth = gt_depth(args);
+    /* Known not to be negative, it is divided by a shift. */
+    const long long depth = EARLY ? (long long)(unsigned)gt_depth(args) : gt_depth(args);
     work.k = SPLIT_MODE == 0 ? gt_k_range{0, depth} : gt_k_range_of(depth, SPLIT_K, blockIdx.y, BK);
     return work;
 }
@@ -82,7 +87,9 @@ GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
 GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(char, shared);
-    const Position p = position();
+    Position p;
+    if (!EARLY) /* else behind the first loads */
+        p = position(threadIdx.x);
     const Work work = work_of(args);
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
@@ -102,6 +109,8 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         }
         if (p.slice == 0)
             store_tile(args, work, batch, shared, p, acc);
+        if (EARLY)
+            break; /* the grid has a block for every matrix */
         gt_sync(); /* the ring is filled again for the next matrix */
     }
 }

@@ -28,14 +28,15 @@ constexpr int SUM_REGISTERS = 4;
 
 /* Which warp tile and slice of k a thread works on, and its lane (mma.cuh). */
 struct Position : gt_warp_tile {
-    int group, member;
+    int lane, group, member;
 };
 
-GT_DEVICE Position position()
+GT_DEVICE Position position(unsigned thread)
 {
-    const int lane = threadIdx.x % 32;
+    const int lane = thread % 32;
     Position p;
     static_cast<gt_warp_tile &>(p) = gt_warp_tile_of<BM, BN, WM, WN>();
+    p.lane = lane;
     p.group = lane / 4;
     p.member = lane % 4;
     return p;
@@ -77,9 +78,8 @@ template <class OPERAND, int EXTENT, bool LEFT> struct Fragment {
     }
 
     /* `origin`: the warp tile's first row or column; `first`: its slice's first step. */
-    GT_DEVICE void load(const char *stage, int origin, int first, int step)
+    GT_DEVICE void load(const char *stage, int lane, int origin, int first, int step)
     {
-        const int lane = threadIdx.x % 32;
         unsigned(&to)[TILES][4] = value[step % (REG_DOUBLE ? 2 : 1)];
         if constexpr (BY_WORDS)
             load_words(to, stage, origin, first + step, lane / 4, lane % 4);
@@ -194,8 +194,8 @@ struct Accumulator {
     }
     GT_DEVICE void load(const char *stage, const Position &p, int step)
     {
-        x.load(stage, p.row, p.slice * STEPS, step);
-        y.load(stage + X::BYTES, p.column, p.slice * STEPS, step);
+        x.load(stage, p.lane, p.row, p.slice * STEPS, step);
+        y.load(stage + X::BYTES, p.lane, p.column, p.slice * STEPS, step);
     }
     GT_DEVICE void multiply(int step)
     {
@@ -299,9 +299,10 @@ struct Ring {
     }
 };
 
-/* Sums A B over the block's k into acc, the ring of stages running ahead of the arithmetic. */
+/* Sums A B over the block's k into acc, the ring of stages running ahead of the arithmetic. With
+ * EARLY it also finds the thread's position. */
 GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch, char *shared,
-                          const Position &p, Accumulator &acc)
+                          Position &p, Accumulator &acc)
 {
     Ring ring(args, work, batch, shared);
     const int tiles = (int)gt_cdiv(work.k.end - work.k.first, BK);
@@ -317,6 +318,8 @@ GT_DEVICE void accumulate(const gt_args &args, const Work &work, long long batch
         gt_cp_async_commit();
         ring.fill = Ring::next(ring.fill);
     }
+    if (EARLY) /* not before: the first loads do not wait for it */
+        p = position((unsigned)gt_reload_thread_index());
     gt_cp_async_wait<STAGES - 2>();
     gt_sync();
     if (REG_DOUBLE && tiles > 0)

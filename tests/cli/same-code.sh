@@ -24,6 +24,8 @@ for shape in 64x64x64 96x80x64; do
 done
 t --arch sm_90 --shape 32x32x32 --kernels simt_naive --budget 1 -q >/dev/null
 t export --format shipped --output rows.csv
+t --device predict:h100 --shape 64x64x64 --kernels simt_thread1d --strategy exhaustive --values $values --db h100.db -q >/dev/null
+t export --db h100.db --format shipped --output h100.csv
 # Nothing has changed.
 table
 cmp rows.csv out.csv
@@ -39,6 +41,9 @@ table --json | grep -v '"device"'
 grep -c 'FEATURE=0,' out.csv
 others() { sed '1,2d; s/"[^"]*"/POINT/' "$1" | cut -d, -f1-5,7-; } # all but the digest and the point
 cmp <(others rows.csv) <(others out.csv) && echo "the rest of the rows is as it was"
+# A device whose figures the profile of its arch lists beside its own.
+cut -d, -f3 h100.csv | tail -1
+t recheck --adopt --same-code older --jobs 1 --system-db h100.csv --output out.csv
 # One instruction is another; the same code with other launches, with a constraint.
 again
 sed -i 's/, b_value, /, -b_value, /' $template

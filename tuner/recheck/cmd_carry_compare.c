@@ -44,7 +44,7 @@ static bool describes(const struct gt_device *profile, const char *device)
 static int find_device(const struct gt_carrying *carrying, struct gt_carry_row *row,
                        struct gt_err *err)
 {
-    int rc = gt_device_profile(&row->on, carrying->cli->data_dir, row->cc, err);
+    int rc = gt_device_profile_of(&row->on, carrying->cli->data_dir, row->cc, row->device, err);
 
     if (rc)
         return rc;
