@@ -348,6 +348,7 @@ TESTS := \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \
 	tests/unit/search/test_space.c \
+	tests/unit/search/test_space_sample.c \
 	tests/unit/search/test_space_walk.c \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
