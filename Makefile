@@ -348,6 +348,7 @@ TESTS := \
 	tests/unit/sweep/test_progress.c \
 	tests/unit/search/test_search_nomem.c \
 	tests/unit/search/test_space.c \
+	tests/unit/search/test_space_sample.c \
 	tests/unit/search/test_space_walk.c \
 	tests/unit/search/test_narrow.c \
 	tests/unit/search/test_strategy.c \
@@ -889,9 +890,9 @@ $(BUILD)/tools/residues: tools/residues.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< -o $@ $(LDFLAGS) -lm
 
-$(BUILD)/tools/bench-host: tools/bench_host.c $(BUILD)/libtuner.a
+$(BUILD)/tools/bench-host: tools/bench_host.c tools/bench_library.c tools/bench_host.h $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
 ## check-browser: the page of tune report in Chromium, which is installed if it may be
 .PHONY: check-browser

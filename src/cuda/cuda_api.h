@@ -6,8 +6,7 @@
  *   1. the file or folder named by GEMMTUNE_LIBCUDA, GEMMTUNE_LIBNVRTC, GEMMTUNE_LIBNVJITLINK,
  *      GEMMTUNE_LIBCUBLASLT or GEMMTUNE_LIBNVML; if it is set, nothing else is tried;
  *   2. the loader's path;
- *   3. $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64, the system's folder for
- * libraries;
+ *   3. $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64, the system's folder of libraries;
  *   4. lib/gemmtune beside the program, and .deps of the build tree;
  *   5. wheels of pip and packages of conda: $VIRTUAL_ENV, $CONDA_PREFIX, the python3 on the path,
  *      ~/.local.

@@ -1,7 +1,9 @@
 /* driver.c - runs a fuzz target without libFuzzer: over its corpus, then over mutations of it.
  *
- *     build/tests/fuzz/fuzz_expr            corpus and FUZZ_SECONDS (0.5) of mutations, FUZZ_SEED
- * (1) build/tests/fuzz/fuzz_expr FILE...    these inputs only
+ *     build/tests/fuzz/fuzz_expr            corpus, and mutations of it for FUZZ_SECONDS (0.5)
+ *     build/tests/fuzz/fuzz_expr FILE...    these inputs only
+ *
+ * FUZZ_SEED (1) draws the mutations.
  *
  * `make check` runs it, also under the sanitizers; an input that ends the program is printed.  With
  * clang, -fsanitize=fuzzer links the same targets to libFuzzer instead of this file. */

@@ -70,8 +70,8 @@ struct gt_resident_request {
     const struct gt_problem *problem;
     uint64_t seed;
     size_t workspace; /* bytes */
-    int most_sets; /* copies of the operands to time with: 1 to GT_MAX_SETS - 1; 1: L2 is left alone
-                    */
+    int most_sets;    /* copies of the operands to time with, up to GT_MAX_SETS - 1; 1: L2 is left
+                         alone */
     enum gt_dist dist;
 };
 
