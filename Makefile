@@ -346,6 +346,7 @@ TESTS := \
 	tests/unit/sweep/test_sweep_never_worse.c \
 	tests/unit/sweep/test_sweep_problems.c \
 	tests/unit/sweep/test_progress.c \
+	tests/unit/sweep/test_time_slices.c \
 	tests/unit/search/test_search_nomem.c \
 	tests/unit/search/test_space.c \
 	tests/unit/search/test_space_sample.c \

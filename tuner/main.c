@@ -164,6 +164,21 @@ static bool run_worker(int argc, char **argv, int *code)
     return true;
 }
 
+static void go_on(int signo)
+{
+    (void)signo;
+}
+
+/* A write that fails, because its reader went away or the file reached a limit (`ulimit -f`), is an
+ * error with a sentence and no end mid-sweep.  A handler, other than SIG_IGN, is not handed on to
+ * the programs that `tune serve` and `tune capture` become: `yes | head -1` in them ends as ever.
+ */
+static void survive(int signo)
+{
+    if (signal(signo, go_on) == SIG_IGN)
+        signal(signo, SIG_IGN);
+}
+
 /* Whether the words ask for JSON, which has to be known where they cannot be parsed, too.  What
  * stands behind "--" is another program's. */
 static bool asks_for_json(int argc, char **argv)
@@ -206,7 +221,8 @@ int main(int argc, char **argv)
     hold_standard_streams();
     if (run_worker(argc, argv, &code))
         return code;
-    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a write error, not an end mid-sweep */
+    survive(SIGPIPE);
+    survive(SIGXFSZ);
     if (isatty(STDOUT_FILENO) && (terminal = gt_terminal_open(stdout, &cli.raw)))
         cli.out = terminal;
     if (isatty(STDERR_FILENO) && (log = gt_terminal_open(stderr, &whole)))

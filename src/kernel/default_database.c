@@ -65,13 +65,15 @@ static int check_owner(const char *path, struct gt_err *err)
         return GT_OK; /* it does not exist yet, or opening it will report why */
     if (status.st_uid != geteuid() && status.st_uid != 0)
         return gt_err_set(err, GT_EDB,
-                          "the default database %s belongs to another user (id %ld); set "
-                          "GEMMTUNE_DB, or name it yourself if you trust it",
+                          "the default database %s belongs to another user (id %ld), and only "
+                          "root's or your own is taken unasked; if you trust it, name it with --db "
+                          "(in a program: gt_options.user_db)",
                           path, (long)status.st_uid);
     if (S_ISREG(status.st_mode) && status.st_mode & (S_IWGRP | S_IWOTH))
         return gt_err_set(err, GT_EDB,
                           "other users may write the default database %s; correct that with "
-                          "`chmod go-w`, or name it yourself if you trust them",
+                          "`chmod go-w`, or, if you trust them, name it with --db (in a program: "
+                          "gt_options.user_db)",
                           path);
     return GT_OK;
 }

@@ -1,5 +1,8 @@
 # A disk that fills up while sweeping: exit code 5, and what was stored stays readable.
 need_nvrtc
+# So does a limit on the size of files.
+(ulimit -f 200; "$TUNE" --arch sm_86 --shape 128x128x128 --kernels simt_warptile --budget 60 -q --db limit.db; echo "limit [exit $?]")
+(($("$TUNE" export --db limit.db --all -q | wc -l) > 1)) && echo "rows are kept"
 mkdir small
 unshare -m true 2> /dev/null || skip "no right to mount a small disk here"
 export TUNE

@@ -43,6 +43,14 @@ while read -r program words; do
     done
 done <<<"$commands"
 wc -l <<<"$commands" | awk '{ print ($1 > 40 ? "more than 40" : $1) " commands were looked at" }'
+# tuner/README.md has every command and, with SERVE.md, every variable that is read.
+"$TUNE" --help | sed -n '/^Commands/,/^Options/s/^  \([a-z]*\)  .*/\1/p' | while read -r name; do
+    grep -qE "^\| .tune $name\b" tuner/README.md || echo "tuner/README.md: the table has no tune $name"
+done
+grep -rhoE '"GEMMTUNE_[A-Z_]+"' src tuner db --include='*.c' | tr -d '"' | sort -u | while read -r name; do
+    grep -qE "^\|.*$name\b.*\|.*\|" tuner/README.md || grep -qw "$name" tuner/SERVE.md ||
+        echo "tuner/README.md: the table has no $name"
+done
 # The table of calls has the figures of `make bench-host`.
 host_figure() { awk -v name="$1" 'index($0, name) == 1 { split(substr($0, length(name) + 1), f); printf "%.0f %s\n", f[1], f[2] }' db/measured/host.txt; }
 while IFS='|' read -r call figure; do

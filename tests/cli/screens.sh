@@ -34,6 +34,10 @@ echo "# a budget that does not suffice is told of first, and who had no turn at 
 seq 40 | sed 's/.*/64x&x32/' > forty.txt
 "$TUNE" --shapes forty.txt --kernels simt_naive --budget 3s --rows 1 --baseline none --db f.db 2>&1 > table |
     grep -E 'a problem:|had no turn' | sed -E 's/[0-9]+ of 40.*/N of 40 problems had no turn/'
+echo "# of many only the first are named"
+seq 60 | sed 's/.*/64x&x32/' > sixty.txt
+"$TUNE" --shapes sixty.txt --kernels simt_naive --budget 1s --rows 1 --baseline none --db s.db 2>&1 > table |
+    sed -nE 's/^[0-9]+ of 60 (problems had no turn:)( 64x[0-9]+x32:f32:nn){8} and [0-9]+ more;/N of 60 \1 eight and N more;/p'
 echo "# the rung of a ladder"
 "$TUNE" ladder --shape 64x96x32 --trials 1 --db l.db > table 2> rungs & pid=$!
 until_true grep -qs '^rung 2,' rungs

@@ -98,3 +98,8 @@ if os.WTERMSIG(status) != 11 or os.WCOREDUMP(status):
 END
     ) 2> /dev/null
 fi
+echo "-- a program whose reader goes away ends as it does without"
+bash -c 'yes | head -n 1' > alone 2>&1
+for command in "serve -q" "capture -q -o none.txt" "doctor --program -q"; do
+    "$TUNE" $command -- bash -c 'yes | head -n 1' 2>&1 | grep -E '^y' | cmp - alone && echo "$command: the same"
+done

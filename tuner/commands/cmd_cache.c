@@ -50,7 +50,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!rc && cli->json)
         rc = print_json(cli, dir, &usage, limit, err);
     else if (!rc)
-        fprintf(cli->out, "%s: %lld compiled kernel%s, %.1f MiB of at most %.1f\n", dir,
+        fprintf(cli->out, "%s: %lld compiled kernel%s, %.1f MiB of at most %.1f MiB\n", dir,
                 (long long)usage.entries, usage.entries == 1 ? "" : "s",
                 (double)usage.bytes / (1 << 20), (double)limit / (1 << 20));
     free(dir);

@@ -103,24 +103,29 @@ static bool is_missing(const struct gt_sweep_result *result)
     return !result->nothing.code && result->fresh + result->resumed == 0;
 }
 
-/* Names the problems that had no turn and have no earlier trials. */
+#define NAMED_MOST 8 /* a set may have thousands of problems */
+
+/* Names the first of the problems that had no turn and have no earlier trials. */
 static void name_missing(const struct gt_session *session, const struct gt_sweep_result *result,
                          size_t count)
 {
     char text[GT_PROBLEM_TEXT_MAX];
-    size_t missing = 0;
+    size_t missing = 0, named = 0;
 
     for (size_t i = 0; i < count; i++)
         missing += is_missing(&result[i]);
     if (!missing || count == 1 || session->cli->quiet)
         return;
     fprintf(session->cli->log, "%zu of %zu problems had no turn:", missing, count);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && named < NAMED_MOST; i++) {
         if (!is_missing(&result[i]))
             continue;
         gt_problem_format(result[i].problem, text);
         fprintf(session->cli->log, " %s", text);
+        named++;
     }
+    if (named < missing)
+        fprintf(session->cli->log, " and %zu more", missing - named);
     fputs("; the same command goes on with them\n", session->cli->log);
 }
 

@@ -94,7 +94,7 @@ static struct columns choose_columns(const struct gt_session *session,
     struct columns columns = {12, compares, true, measures, measures, true, true};
     int left;
 
-    for (size_t i = 0; width && i < result->rows && i < rows; i++) {
+    for (size_t i = 0; i < result->rows && i < rows; i++) {
         const int name = (int)strlen(result->row[i].kernel->name);
 
         columns.name = name > columns.name ? name : columns.name;
@@ -111,6 +111,14 @@ static struct columns choose_columns(const struct gt_session *session,
     return columns;
 }
 
+/* What stands behind the rank of row i. */
+static char mark_of(const struct gt_sweep_result *result, size_t i)
+{
+    const struct gt_sweep_row *row = &result->row[i];
+
+    return i && row->tie ? '=' : row->apart ? '~' : ' ';
+}
+
 static void print_row(const struct gt_session *session, const struct gt_sweep_result *result,
                       const struct columns *columns, size_t i, struct gt_strbuf *point)
 {
@@ -121,11 +129,8 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
 
     gt_strbuf_reset(point);
     gt_report_point(point, session, row->kernel, &row->point);
-    fprintf(out, "%4zu%c %-*s %11.2f", i + 1,
-            i && row->tie ? '='
-            : row->apart  ? '~'
-                          : ' ',
-            columns->name, row->kernel->name, trial->us);
+    fprintf(out, "%4zu%c %-*s %11.2f", i + 1, mark_of(result, i), columns->name, row->kernel->name,
+            trial->us);
     snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
     if (columns->interval)
         fprintf(out, "  %-20s", interval);
@@ -208,10 +213,11 @@ static void print_nothing(const struct gt_session *session, const struct gt_swee
     gt_strbuf_release(&sentence);
 }
 
-static bool is_any_apart(const struct gt_sweep_result *result, size_t rows)
+/* Whether one of the rows that are printed has the mark, so that it has to be explained. */
+static bool is_marked(const struct gt_sweep_result *result, size_t rows, char mark)
 {
     for (size_t i = 0; i < result->rows && i < rows; i++)
-        if (result->row[i].apart)
+        if (mark_of(result, i) == mark)
             return true;
     return false;
 }
@@ -232,9 +238,9 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
     print_names(session, &columns);
     for (size_t i = 0; i < result->rows && i < rows; i++)
         print_row(session, result, &columns, i, &point);
-    if (result->rows > 1 && result->row[1].tie)
+    if (is_marked(result, rows, '='))
         fprintf(out, "= cannot be told apart from rank 1\n");
-    if (session->measures && is_any_apart(result, rows))
+    if (session->measures && is_marked(result, rows, '~'))
         fprintf(out, "~ timed on its own before the finals, when the GPU may have been cooler: not "
                      "comparable\n");
     fputc('\n', out);

@@ -215,9 +215,10 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
 /* Moves the incumbent behind the rows that tie if it lost to them, unless it lost clearly: the
  * luckiest of many that are no faster wins a contest by chance, but not a second one.  Nor is the
  * device as hot in the first one: on an H200 it had 1817 MHz in a final of 188 us, and 1366 MHz in
- * the play-off half a second later.  Returns how many rows are to be timed once more. */
+ * the play-off half a second later.  Returns how many rows are to be timed once more.  *behind: how
+ * many rows there are from its place in the final on; 0: it was not moved. */
 static size_t seat_loser(const struct gt_race *race, struct gt_contest *contest, size_t ties,
-                         size_t finalists)
+                         size_t finalists, size_t *behind)
 {
     struct gt_sweep_row *row = race->result->row;
     const struct gt_trial *best = &contest->trial[0];
@@ -235,9 +236,28 @@ static size_t seat_loser(const struct gt_race *race, struct gt_contest *contest,
             break;
         GT_ARRAY_OPEN(row, ties, i);
         row[ties] = moved;
+        *behind = race->result->rows - i;
         return ties + 1;
     }
     return ties;
+}
+
+/* Moves the incumbent, if it lost the play-off as well, back to its place in the final: the rows
+ * in front of that were faster there.  `again` rows were in the play-off. */
+static void unseat_loser(const struct gt_race *race, size_t ties, size_t again, size_t behind)
+{
+    struct gt_sweep_row *row = race->result->row;
+    const size_t place = race->result->rows - behind;
+
+    for (size_t i = ties; behind && i < again && i < place; i++) {
+        const struct gt_sweep_row moved = row[i];
+
+        if (!gt_sweep_is_incumbent(race, moved.kernel, &moved.point))
+            continue;
+        memmove(&row[i], &row[i + 1], (place - i) * sizeof(moved));
+        row[place] = moved;
+        return;
+    }
 }
 
 /* Times the first rows of the final once more, with more rounds.  These times replace the final's:
@@ -257,7 +277,7 @@ static int hold_play_off(struct gt_race *race, struct gt_contest *contest, size_
 int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
 {
     struct gt_contest *contest = calloc(1, sizeof(*contest));
-    size_t finalists = 0, ties = 0, again = 0;
+    size_t finalists = 0, ties = 0, again = 0, behind = 0;
     int rc = contest ? hold_semi_final(race, contest, &finalists, err) : gt_err_nomem(err);
 
     if (!rc && finalists) {
@@ -266,10 +286,12 @@ int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
     }
     if (!rc && finalists) {
         ties = find_ties(race, contest, finalists);
-        again = seat_loser(race, contest, ties, finalists);
+        again = seat_loser(race, contest, ties, finalists, &behind);
     }
     if (!rc && again > 1)
         rc = hold_play_off(race, contest, again, &ties, err);
+    if (!rc && again > 1)
+        unseat_loser(race, ties, again, behind);
     if (!rc && ties) {
         choose(race, contest, ties);
         rc = store_ties(race, ties, err);

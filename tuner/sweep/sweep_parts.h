@@ -24,6 +24,7 @@ struct gt_time_slices {
     const struct gt_sweep_options *options;
     struct gt_time_slice *slice; /* of each problem */
     double begin_s;              /* of the sweep */
+    double mean_weight;          /* of the problems; 0: all weigh the same */
     double head_s, tail_s;       /* estimates: what a turn takes until its search ends, beside the
                                     search's time; what follows its search */
     size_t turns;                /* with a race, so far */

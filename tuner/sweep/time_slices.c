@@ -46,6 +46,8 @@ int gt_time_slices_init(struct gt_time_slices *slices, const struct gt_sweep_opt
                         struct gt_err *err)
 {
     *slices = (struct gt_time_slices){.options = options};
+    for (size_t i = 0; i < options->problems && options->weight; i++)
+        slices->mean_weight += options->weight[i] / (double)options->problems;
     slices->begin_s = gt_evaluator_now(options->evaluator);
     slices->slice = calloc(options->problems, sizeof(*slices->slice));
     return slices->slice ? GT_OK : gt_err_nomem(err);
@@ -56,13 +58,11 @@ void gt_time_slices_release(struct gt_time_slices *slices)
     free(slices->slice);
 }
 
-static double weight_of(const struct gt_sweep_options *options, size_t i)
+static double weight_of(const struct gt_time_slices *slices, size_t i)
 {
-    double mean = 0;
+    const double mean = slices->mean_weight;
 
-    for (size_t j = 0; j < options->problems && options->weight; j++)
-        mean += options->weight[j] / (double)options->problems;
-    return mean > 0 ? fmax(options->weight[i], WEIGHT_LEAST * mean) : 1;
+    return mean > 0 ? fmax(slices->options->weight[i], WEIGHT_LEAST * mean) : 1;
 }
 
 /* Whether the problem gets its next turn whatever the expected gain. */
@@ -85,14 +85,13 @@ static size_t due_turn(const struct gt_time_slices *slices, size_t but, double *
 
         if (i == but || !is_due(&slices->slice[i]))
             continue;
-        left += weight_of(options, i);
+        left += weight_of(slices, i);
         if (next == SIZE_MAX || turns < slices->slice[next].turns ||
-            (turns == slices->slice[next].turns &&
-             weight_of(options, i) > weight_of(options, next)))
+            (turns == slices->slice[next].turns && weight_of(slices, i) > weight_of(slices, next)))
             next = i;
     }
     if (next != SIZE_MAX)
-        *part = weight_of(options, next) / left;
+        *part = weight_of(slices, next) / left;
     return next;
 }
 
@@ -114,8 +113,8 @@ static double due_seconds(const struct gt_time_slices *slices, size_t i, double 
     if (options->problems == 1)
         return left;
     for (size_t j = 0; j < options->problems; j++)
-        sum += weight_of(options, j);
-    share = fmin((1 - rest) * options->budget.seconds * weight_of(options, i) / sum, part * left);
+        sum += weight_of(slices, j);
+    share = fmin((1 - rest) * options->budget.seconds * weight_of(slices, i) / sum, part * left);
     return fmax(share - aside(slices), SEARCH_LEAST * share);
 }
 
@@ -134,7 +133,7 @@ static double gain_per_second(const struct gt_time_slices *slices, size_t i)
 
     if (hardly_tried(slice))
         return INFINITY;
-    return gain * weight_of(slices->options, i) / (slice->seconds + aside(slices));
+    return gain * weight_of(slices, i) / (slice->seconds + aside(slices));
 }
 
 /* The problem with the largest expected gain per second, among equals the one with fewest trials;

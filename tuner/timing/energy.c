@@ -187,7 +187,7 @@ static int by_power(struct gt_energy_run *run, struct gt_energy *energy, double 
     int rc = GT_OK;
 
     if (!gt_throttle_power(run->bench->throttle, &watts))
-        return gt_err_set(err, GT_ENOTFOUND,
+        return gt_err_set(err, GT_ENOLIB,
                           "NVML tells neither the energy nor the power of this device");
     rc = gt_energy_run_heat(run, fmax(METER_S, HEAT * seconds), err);
     began = next = gt_clock_s();

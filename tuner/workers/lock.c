@@ -109,8 +109,10 @@ static int lock_file(int *out, const char *path, const char *uuid, bool *stale, 
 
     *stale = false;
     if (fd < 0)
-        return gt_err_set(err, GT_EIO, "%s: cannot open the lock of a GPU: %s", path,
-                          strerror(errno));
+        return gt_err_set(err, GT_EIO,
+                          "%s: cannot open the lock of a GPU: %s; GEMMTUNE_LOCKS may name another "
+                          "folder, the same for all who tune on it",
+                          path, strerror(errno));
     if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink > 1)
         rc = gt_err_set(err, GT_EIO,
                         "%s: is not the lock file of a GPU; remove it, or name "

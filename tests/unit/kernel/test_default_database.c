@@ -135,6 +135,8 @@ static void test_a_file_of_another_user_is_refused(void **state)
     }
     assert_int_equal(gt_default_database(&found, false, &err), GT_EDB);
     assert_non_null(strstr(err.msg, "another user (id 12345)"));
+    assert_non_null(strstr(err.msg, "--db"));
+    assert_null(strstr(err.msg, "GEMMTUNE_DB")); /* which is set, and names this file */
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

@@ -290,6 +290,33 @@ static void test_it_stays_if_it_wins_on_a_hot_device(void **state)
     close_bench(&arena.bench);
 }
 
+/* Two points are faster than the answer, by 4 and 3 %. */
+static double two_faster(const struct gt_candidate *candidate)
+{
+    if (is_point(candidate, 3, 3))
+        return 96;
+    if (is_point(candidate, 4, 4))
+        return 97;
+    return is_point(candidate, 6, 11) ? 100 : 105;
+}
+
+/* The answer is in the play-off, and the second point is not; the ranks go by the times. */
+static void test_it_is_third_if_it_loses_to_two(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "grid", "P=6,Q=11");
+    arena.fake.us_of = two_faster;
+    arena.bench.options.strategy = "exhaustive";
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.fake.contests, 3);
+    assert_int_equal(arena.bench.result.row[0].point.value[0], 3);
+    assert_int_equal(arena.bench.result.row[1].point.value[0], 4);
+    assert_int_equal(arena.bench.result.row[2].point.value[0], 6);
+    close_bench(&arena.bench);
+}
+
 /* One point is 0.7 % faster than the answer in every contest, and the others are far slower.  A
  * launch takes a fifth of a second, so that contests have the fewest rounds. */
 static double barely_faster(const struct gt_candidate *candidate)
@@ -392,6 +419,7 @@ int main(void)
         WITH_FOLDER(test_it_stays_if_nothing_is_faster),
         WITH_FOLDER(test_it_stays_if_it_ties),
         WITH_FOLDER(test_it_stays_if_it_wins_on_a_hot_device),
+        WITH_FOLDER(test_it_is_third_if_it_loses_to_two),
         WITH_FOLDER(test_it_stays_if_few_rounds_show_little),
         WITH_FOLDER(test_near_winners_follow),
         WITH_FOLDER(test_near_winners_are_adapted),
