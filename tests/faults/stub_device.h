@@ -30,7 +30,7 @@ struct module {
     char *source;
     struct stub_faults faults;
     uint64_t hash;
-    unsigned long launches;
+    unsigned long launches, products; /* products that ran and took their time */
     struct function function[MAX_ENTRIES];
 };
 
@@ -41,7 +41,6 @@ extern struct stub_device {
     bool hung;
     struct allocation *allocations;
     size_t used;
-    unsigned long noise;
     long asleep;   /* products run so far at the low clock of an idle device */
     long heated;   /* products run so far */
     long products; /* likewise */

@@ -102,8 +102,9 @@ static long ranking(void)
     return mine ? stub_setting("STUB_RANKING", 0) : 0;
 }
 
-/* Microseconds of a product: between 0.2 and 0.8 of the peak as the hash has it, +- 0.2 %. */
-static double duration(const struct module *module, const struct gt_args *args)
+/* Microseconds of a product: between 0.2 and 0.8 of the peak as the hash has it, +- 0.2 %.  What a
+ * module's n-th product takes does not depend on what others do in between. */
+static double duration(struct module *module, const struct gt_args *args)
 {
     double peak = 2e-3 * CLOCK_KHZ * 128 * (double)stub_setting("STUB_SMS", 16); /* FLOP per us */
     double work = 2.0 * (double)args->m * (double)args->n * (double)args->k * (double)args->batch;
@@ -111,11 +112,11 @@ static double duration(const struct module *module, const struct gt_args *args)
     uint64_t hash = stub_hash(args->launch, sizeof(args->launch), seed);
     double share = 0.2 + 0.6 * (double)(hash >> 40) / 16777216.0;
     double paced = (double)stub_setting("STUB_PRODUCT_US", 0);
-    uint64_t noise = stub_hash(&stub_device.noise, sizeof(stub_device.noise), 0xcbf29ce484222325u);
+    uint64_t noise = stub_hash(&module->products, sizeof(module->products), module->hash);
     double alone = paced > 0 ? paced / share : 3 + work / peak / share;
     double us = alone * (1 + 0.004 * ((double)(noise >> 40) / 16777216.0 - 0.5));
 
-    stub_device.noise++;
+    module->products++;
     us *= 1 + 0.3 * heat() * (double)(hash % 1024) / 1024;
     if (stub_device.asleep < stub_setting("STUB_ASLEEP", 0)) {
         stub_device.asleep++;
