@@ -40,11 +40,12 @@ class Browser:
         os.close(here[0])
         os.close(there[1])
         self.to, self.answers = here[1], os.fdopen(there[0], "rb")
-        self.numbers, self.session, self.said, self.events = itertools.count(1), None, [], []
+        self.numbers, self.session, self.said, self.loaded = itertools.count(1), None, [], set()
         pages = [t for t in self.ask("Target.getTargets")["targetInfos"] if t["type"] == "page"]
         self.session = self.ask("Target.attachToTarget", targetId=pages[0]["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(domain + ".enable")
+        self.ask("Page.setLifecycleEventsEnabled", enabled=True)
 
     def __enter__(self):
         return self
@@ -65,7 +66,9 @@ class Browser:
             text += byte
         message = json.loads(text[:-1])
         kind, of = message.get("method"), message.get("params", {})
-        if kind == "Runtime.exceptionThrown":
+        if kind == "Page.lifecycleEvent" and of["name"] == "load":
+            self.loaded.add(of["loaderId"])
+        elif kind == "Runtime.exceptionThrown":
             self.said.append(of["exceptionDetails"].get("exception", {}).get("description", of["exceptionDetails"]["text"]))
         elif kind == "Runtime.consoleAPICalled":
             self.said.append(" ".join(str(a.get("value", a.get("description"))) for a in of["args"]))
@@ -88,17 +91,21 @@ class Browser:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']['message']}")
                 return answer["result"]
-            self.events.append(answer.get("method"))
 
     def open(self, path, width=1000, height=900, dark=False):
-        """Loads a file in a window of that size (CSS pixels); `said` has what its script says from now on."""
+        """Loads a file in a window of that size (CSS pixels) and waits until it is drawn; `said` has what its script
+        says from now on."""
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.said.clear()
-        self.events.clear()
-        self.ask("Page.navigate", url=Path(path).resolve().as_uri())
-        while "Page.loadEventFired" not in self.events:
-            self.events.append(self.read().get("method"))
+        loader = self.ask("Page.navigate", url=Path(path).resolve().as_uri())["loaderId"]
+        while loader not in self.loaded:  # that of another page may come late
+            self.read()
+        self.settle()
+
+    def settle(self):
+        """Waits for a frame or two, with which an animation ends: what the page does on its window's size is done then."""
+        self.run("document.body.animate([], 1).finished.then(() => true)")
 
     def run(self, script):
         """The value of a script in the page."""
