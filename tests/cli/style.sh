@@ -4,7 +4,7 @@ cp -r "$ROOT/tools" "$ROOT/configs" "$ROOT/.clang-format" tree
 cp "$ROOT"/src/base/{err.c,err.h,README.md} tree/src/base
 printf '/* main.c - begins here. */\nint main(void)\n{\n    return 0;\n}\n' > tree/tuner/main.c
 printf '/* planted.c - looks up. */\n#include "commands/commands.h"\nchar *planted(char *x)\n{\n    return strcat(x, x);\n}\n' > tree/src/base/planted.c
-printf 'A turn%s, as it was called.\n' stile > tree/planted.md
+{ printf 'A turn%s, as it was called.\n' stile; printf '%.0s<' {1..7}; echo ' ours'; } > tree/planted.md
 tree/tools/check-style 2>&1 | grep -E 'planted|fatal|^note git' | sed -E 's/"turn[a-z]+"/WORD/'
 # It is clean without what was planted.
 rm tree/planted.md tree/src/base/planted.c
