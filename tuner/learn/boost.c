@@ -19,6 +19,16 @@ struct grown {
     double value;
 };
 
+struct sums {
+    double weight, value;
+};
+
+/* A row of an open node that is counted; node: within the level. */
+struct counted {
+    unsigned row, node;
+    struct sums sums;
+};
+
 struct growing {
     const struct gt_boost_data *data;
     const struct gt_boost_options *options;
@@ -30,10 +40,10 @@ struct growing {
     unsigned short *node; /* of each row, in the tree that grows */
     double mean_weight;
     int tree; /* that grows */
-};
-
-struct sums {
-    double weight, value;
+    struct counted *counted;
+    size_t count;
+    bool derived[MAX_OPEN]; /* nodes of the level: their sums are the parent's less the sibling's */
+    struct sums (*above)[MAX_OPEN / 2][BINS]; /* of each column: sums of the level above */
 };
 
 struct split {
@@ -91,23 +101,58 @@ static double score(const struct growing *g, struct sums s)
     return s.value * s.value / (s.weight + g->options->shrink * g->mean_weight);
 }
 
-/* Tries all splits of one column for the nodes [first, first + count) of a level. */
-static void try_column(const struct growing *g, size_t column, int first, int count,
-                       struct sums (*histogram)[BINS], struct split *best)
+/* Lists the rows of a level's nodes [first, first + count) that are gone through for each column:
+ * of two siblings only those of the one that has fewer. */
+static void list_counted(struct growing *g, int first, int count)
 {
-    const struct gt_boost_data *data = g->data;
-    const unsigned char *bin = g->bin + column * data->rows;
-    const double least = g->options->least * g->mean_weight;
+    size_t rows[MAX_OPEN] = {0};
+
+    for (size_t r = 0; r < g->data->rows; r++)
+        if (g->seen[r] && g->node[r] >= first)
+            rows[g->node[r] - first]++;
+    for (int n = 0; n < count; n++)
+        g->derived[n] = count > 1 && rows[n] && rows[n] + (size_t)(n & 1) > rows[n ^ 1];
+    g->count = 0;
+    for (size_t r = 0; r < g->data->rows; r++) {
+        const int at = (int)g->node[r] - first;
+        const double weight = g->data->w[r];
+
+        if (at >= 0 && g->seen[r] && !g->derived[at])
+            g->counted[g->count++] =
+                (struct counted){(unsigned)r, (unsigned)at, {weight, weight * g->left[r]}};
+    }
+}
+
+/* Fills the sums of one column for the nodes of a level. */
+static void fill_histogram(const struct growing *g, size_t column, int count,
+                           struct sums (*histogram)[BINS])
+{
+    const unsigned char *bin = g->bin + column * g->data->rows;
+    struct sums(*above)[BINS] = g->above[column];
 
     memset(histogram, 0, (size_t)count * sizeof(*histogram));
-    for (size_t r = 0; r < data->rows; r++) {
-        const int at = (int)g->node[r] - first;
+    for (size_t i = 0; i < g->count; i++) {
+        const struct counted *row = &g->counted[i];
+        struct sums *to = &histogram[row->node][bin[row->row]];
 
-        if (at < 0 || !g->seen[r])
-            continue;
-        histogram[at][bin[r]].weight += data->w[r];
-        histogram[at][bin[r]].value += data->w[r] * g->left[r];
+        to->weight += row->sums.weight;
+        to->value += row->sums.value;
     }
+    for (int n = 0; n < count; n++)
+        for (int b = 0; g->derived[n] && b < g->bins[column]; b++)
+            histogram[n][b] = (struct sums){above[n / 2][b].weight - histogram[n ^ 1][b].weight,
+                                            above[n / 2][b].value - histogram[n ^ 1][b].value};
+    if (count <= MAX_OPEN / 2)
+        memcpy(above, histogram, (size_t)count * sizeof(*histogram));
+}
+
+/* Tries all splits of one column for the nodes of a level. */
+static void try_column(const struct growing *g, size_t column, int count,
+                       struct sums (*histogram)[BINS], struct split *best)
+{
+    const double least = g->options->least * g->mean_weight;
+
+    fill_histogram(g, column, count, histogram);
     for (int n = 0; n < count; n++) {
         struct sums all = {0, 0}, below = {0, 0}, above;
 
@@ -162,9 +207,10 @@ static void grow(struct growing *g, struct grown *tree, struct sums (*histogram)
 
         for (int n = 0; n < count; n++)
             best[n] = (struct split){.column = -1};
+        list_counted(g, first, count);
         for (size_t c = 0; c < data->columns; c++)
             if (g->bins[c] > 1 && is_seen(g, data->rows + c, g->options->columns))
-                try_column(g, c, first, count, histogram, best);
+                try_column(g, c, count, histogram, best);
         for (int n = 0; n < count; n++)
             if (best[n].column >= 0) {
                 tree[first + n].column = best[n].column;
@@ -237,9 +283,12 @@ int gt_boost(struct gt_boosted *boosted, const struct gt_boost_data *data,
         .left = malloc((rows + 1) * sizeof(*g.left)),
         .seen = malloc((rows + 1) * sizeof(*g.seen)),
         .node = malloc((rows + 1) * sizeof(*g.node)),
+        .counted = malloc((rows + 1) * sizeof(*g.counted)),
+        .above = malloc((columns + 1) * sizeof(*g.above)),
     };
-    int rc = sorted && g.bin && g.edge && g.bins && g.left && g.seen && g.node ? GT_OK
-                                                                               : gt_err_nomem(err);
+    const bool room =
+        sorted && g.bin && g.edge && g.bins && g.left && g.seen && g.node && g.counted && g.above;
+    int rc = room ? GT_OK : gt_err_nomem(err);
 
     *boosted = (struct gt_boosted){0};
     for (size_t c = 0; c < columns && !rc; c++)
@@ -257,6 +306,8 @@ int gt_boost(struct gt_boosted *boosted, const struct gt_boost_data *data,
     free(g.left);
     free(g.seen);
     free(g.node);
+    free(g.counted);
+    free(g.above);
     return rc;
 }
 

@@ -226,10 +226,23 @@ int gt_learn_add_estimate(struct gt_learning *learning, const struct gt_candidat
                                                 : GT_OK;
 }
 
+static bool any_left_out(const struct gt_learning *learning, size_t kernel, int fold)
+{
+    for (size_t i = 0; i < learning->rows; i++)
+        if (learning->row[i].kernel == kernel &&
+            learning->problem[learning->row[i].problem].fold == fold)
+            return true;
+    return false;
+}
+
 static int leave_out(struct gt_learning *learning, size_t kernel, int fold, struct gt_err *err)
 {
     struct gt_boosted boosted;
-    int rc = gt_learn_trees(learning, kernel, fold, &boosted, err);
+    int rc;
+
+    if (!any_left_out(learning, kernel, fold))
+        return GT_OK;
+    rc = gt_learn_trees(learning, kernel, fold, &boosted, err);
 
     for (size_t i = 0; i < learning->rows && !rc; i++) {
         struct gt_learn_row *row = &learning->row[i];
