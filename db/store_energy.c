@@ -69,12 +69,12 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
     return gt_query_insert(&q, &id);
 }
 
-/* In what follows, `near_...` is 1 where the bounds of the errors overlap with those of the least;
- * times have no bound here. */
-#define NEAR(value)                                          \
-    value " * (1 - error) <= first_value(" value             \
-          " * (1 + error)) OVER (PARTITION BY device, uuid," \
-          " driver, problem ORDER BY " value ") AS near_" value
+/* In what follows, `near_...` is 1 where the bounds of no other row lie wholly below; times have no
+ * bound here. */
+#define NEAR(value)                                    \
+    value " * (1 - error) <= min(" value               \
+          " * (1 + error)) OVER (PARTITION BY device," \
+          " uuid, driver, problem) AS near_" value
 #define TIE(value)    " near_" value " AND sum(near_" value ") OVER place > 1"
 #define CHOSEN(value) " near_" value " AND us = min(iif(near_" value ", us, NULL)) OVER place"
 

@@ -2,6 +2,7 @@
 #include "commands/cmd_stored_energy.h"
 
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -113,52 +114,47 @@ static double value_of(const struct gt_energy *energy, enum gt_objective objecti
                                        : energy->us * energy->joules;
 }
 
-/* The least of ours in a place, whatever the errors are. */
-static const struct gt_stored_energy *least_of(const struct gt_stored_energies *found, size_t place,
-                                               enum gt_objective objective)
+/* The value that a candidate's error leaves possible: sign -1: the least, 1: the most; times have no
+ * bound here. */
+static double bound_of(const struct gt_energy *energy, enum gt_objective objective, int sign)
 {
-    const struct gt_stored_energy *least = NULL;
+    return value_of(energy, objective) * (objective == GT_BY_TIME ? 1 : 1 + sign * energy->error);
+}
 
-    for (size_t i = 0; i < found->entries; i++) {
-        const struct gt_stored_energy *entry = &found->entry[i];
+/* The least upper bound of ours in a place: what lies wholly above it is not the best. */
+static double least_bound(const struct gt_stored_energies *found, size_t place,
+                          enum gt_objective objective)
+{
+    double least = HUGE_VAL;
 
-        if (entry->kernel && entry->place == place &&
-            (!least || value_of(&entry->energy, objective) < value_of(&least->energy, objective)))
-            least = entry;
-    }
+    for (size_t i = 0; i < found->entries; i++)
+        if (found->entry[i].kernel && found->entry[i].place == place)
+            least = fmin(least, bound_of(&found->entry[i].energy, objective, 1));
     return least;
 }
 
-/* Whether the errors' bounds do not tell it apart from the least; times have no bound here. */
-static bool is_near(const struct gt_stored_energy *entry, const struct gt_stored_energy *least,
+/* Whether the errors' bounds do not tell it apart from the best. */
+static bool is_near(const struct gt_stored_energies *found, const struct gt_stored_energy *entry,
                     enum gt_objective objective)
 {
-    const double error = objective == GT_BY_TIME ? 0 : entry->energy.error;
-    const double least_error = objective == GT_BY_TIME ? 0 : least->energy.error;
-
-    return entry->kernel && entry->place == least->place &&
-           value_of(&entry->energy, objective) * (1 - error) <=
-               value_of(&least->energy, objective) * (1 + least_error);
+    return entry->kernel && bound_of(&entry->energy, objective, -1) <=
+                                least_bound(found, entry->place, objective);
 }
 
 const struct gt_stored_energy *gt_stored_energies_best(const struct gt_stored_energies *found,
                                                        size_t place, enum gt_objective objective)
 {
-    const struct gt_stored_energy *least = least_of(found, place, objective);
-
-    for (size_t i = 0; least && i < found->entries; i++)
-        if (is_near(&found->entry[i], least, objective))
+    for (size_t i = 0; i < found->entries; i++)
+        if (found->entry[i].place == place && is_near(found, &found->entry[i], objective))
             return &found->entry[i]; /* the fastest comes first */
-    return least;
+    return NULL;
 }
 
 /* '*': the best of its place, '=': not told apart from it. */
 static char mark_of(const struct gt_stored_energies *found, const struct gt_stored_energy *entry,
                     enum gt_objective objective)
 {
-    const struct gt_stored_energy *least = least_of(found, entry->place, objective);
-
-    if (!least || !is_near(entry, least, objective))
+    if (!is_near(found, entry, objective))
         return ' ';
     return entry == gt_stored_energies_best(found, entry->place, objective) ? '*' : '=';
 }

@@ -76,6 +76,20 @@ static void test_tie(void **state)
     assert_false(gt_energy_less(&much, &little));
 }
 
+/* The least may have a wide bound.  What takes more than another one for certain is no best of its. */
+static void test_wide_bound_of_the_least(void **state)
+{
+    struct gt_device device = fixture_device();
+    struct fixture *f = *state;
+
+    put_within(f, "simt", "aaaa", "BM=16", 8, 1.3, 0.05);
+    put_within(f, "simt", "aaaa", "BM=32", 9, 1.05, 0.01);
+    put_within(f, "simt", "aaaa", "BM=64", 10, 1, 0.5);
+    expect(f, &device,
+           "simt BM=16 8 1.3 time\nsimt BM=32 9 1.05 energy= edp= *\n"
+           "simt BM=64 10 1 energy= edp=\n");
+}
+
 /* A row of an older text of its kernel is kept, but nobody can run it any more. */
 static void test_of_an_older_text(void **state)
 {
@@ -159,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_best),
         TEST(test_tie),
+        TEST(test_wide_bound_of_the_least),
         TEST(test_of_an_older_text),
         TEST(test_of_another_device),
         TEST(test_merge),
