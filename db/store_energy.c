@@ -71,9 +71,8 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
 
 /* In what follows, `near_...` is 1 where the bounds of no other row lie wholly below; times have no
  * bound here. */
-#define NEAR(value)                                    \
-    value " * (1 - error) <= min(" value               \
-          " * (1 + error)) OVER (PARTITION BY device," \
+#define NEAR(value)                                                                   \
+    value " * (1 - error) <= min(" value " * (1 + error)) OVER (PARTITION BY device," \
           " uuid, driver, problem) AS near_" value
 #define TIE(value)    " near_" value " AND sum(near_" value ") OVER place > 1"
 #define CHOSEN(value) " near_" value " AND us = min(iif(near_" value ", us, NULL)) OVER place"

@@ -114,8 +114,8 @@ static double value_of(const struct gt_energy *energy, enum gt_objective objecti
                                        : energy->us * energy->joules;
 }
 
-/* The value that a candidate's error leaves possible: sign -1: the least, 1: the most; times have no
- * bound here. */
+/* The value that a candidate's error leaves possible: sign -1: the least, 1: the most; times have
+ * no bound here. */
 static double bound_of(const struct gt_energy *energy, enum gt_objective objective, int sign)
 {
     return value_of(energy, objective) * (objective == GT_BY_TIME ? 1 : 1 + sign * energy->error);
@@ -137,8 +137,8 @@ static double least_bound(const struct gt_stored_energies *found, size_t place,
 static bool is_near(const struct gt_stored_energies *found, const struct gt_stored_energy *entry,
                     enum gt_objective objective)
 {
-    return entry->kernel && bound_of(&entry->energy, objective, -1) <=
-                                least_bound(found, entry->place, objective);
+    return entry->kernel &&
+           bound_of(&entry->energy, objective, -1) <= least_bound(found, entry->place, objective);
 }
 
 const struct gt_stored_energy *gt_stored_energies_best(const struct gt_stored_energies *found,
