@@ -76,7 +76,7 @@ static void test_tie(void **state)
     assert_false(gt_energy_less(&much, &little));
 }
 
-/* The least may have a wide bound.  What takes more than another one for certain is no best of its.
+/* The least may have a wide bound.  What takes more than another one for certain is not the best.
  */
 static void test_wide_bound_of_the_least(void **state)
 {
