@@ -16,6 +16,13 @@ static void free_list(struct gt_expr *const *expr, size_t count)
         gt_expr_free(expr[i]);
 }
 
+static void release_constraint(struct gt_constraint *constraint)
+{
+    free(constraint->why);
+    free(constraint->instead);
+    gt_expr_free(constraint->expr);
+}
+
 static void free_space(struct gt_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->params; i++) {
@@ -28,10 +35,8 @@ static void free_space(struct gt_kernel *kernel)
         free(kernel->derived[i].doc);
         gt_expr_free(kernel->derived[i].expr);
     }
-    for (size_t i = 0; i < kernel->constraints; i++) {
-        free(kernel->constraint[i].why);
-        gt_expr_free(kernel->constraint[i].expr);
-    }
+    for (size_t i = 0; i < kernel->constraints; i++)
+        release_constraint(&kernel->constraint[i]);
     free(kernel->constraint);
 }
 
@@ -94,8 +99,7 @@ void gt_kernel_drop_bets(struct gt_kernel *kernel)
             kernel->constraint[kept++] = constraint;
             continue;
         }
-        free(constraint.why);
-        gt_expr_free(constraint.expr);
+        release_constraint(&constraint);
     }
     kernel->constraints = kept;
 }

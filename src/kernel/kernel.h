@@ -33,6 +33,7 @@ struct gt_constraint {
     uint64_t depends;     /* parameters it asks about, see gt_kernel_depends */
     uint64_t derived;     /* derived values it asks about, see gt_kernel_deriveds */
     char *why;
+    struct gt_pattern *instead; /* a bet's: values that a point that breaks it gets; may be NULL */
 };
 
 struct gt_derived {
@@ -258,6 +259,12 @@ int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct
 
 /* The same without the bets: the point may be thought slow. */
 int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
+
+/* Gives a point the values that the bets it breaks name ("instead" of a description): a winner of
+ * another problem, or of a time before such a bet, so becomes what is thought to be the same but
+ * faster, which is no adaption.  Other constraints may be broken before and after.  Returns whether
+ * the point changed. */
+bool gt_candidate_renew(struct gt_candidate *candidate);
 
 /* A candidate's slots on their way to what they are after some parameters got other values.  Only
  * what asks for a value that differs is computed: a tenth of the work of gt_candidate_slots. */

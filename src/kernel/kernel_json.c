@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_NAME        31  /* characters of a parameter or derived name */
@@ -117,9 +118,32 @@ static void read_derived(struct gt_reader *r, const cJSON *object, size_t index)
     add_name(r, derived->name);
 }
 
+static void read_pattern(struct gt_reader *r, struct gt_pattern *pattern, const char *text)
+{
+    struct gt_err why = {0};
+
+    if (!r->rc && gt_pattern_parse(pattern, r->kernel, text, &why))
+        gt_reader_fail(r, "%s", why.msg);
+}
+
+/* The values by which a point meets a bet. */
+static void read_instead(struct gt_reader *r, const cJSON *object, struct gt_constraint *constraint)
+{
+    char *text = NULL;
+
+    gt_reader_string(r, &text, object, "instead", GT_OPTIONAL);
+    if (text && !constraint->bet)
+        gt_reader_fail(r, "\"instead\" belongs to constraints of kind \"bet\"");
+    if (text && !r->rc)
+        constraint->instead = gt_reader_allocate(r, 1, sizeof(*constraint->instead));
+    if (constraint->instead)
+        read_pattern(r, constraint->instead, text);
+    free(text);
+}
+
 static void read_constraint(struct gt_reader *r, const cJSON *object, size_t index)
 {
-    static const char allowed[] = "if kind why";
+    static const char allowed[] = "if kind why instead";
     static const char *const kinds[] = {"must", "bet"};
     struct gt_constraint *constraint = &r->kernel->constraint[index];
 
@@ -133,6 +157,7 @@ static void read_constraint(struct gt_reader *r, const cJSON *object, size_t ind
         constraint->depends = gt_kernel_depends(r->kernel, constraint->expr);
         constraint->derived = gt_kernel_deriveds(r->kernel, constraint->expr);
     }
+    read_instead(r, object, constraint);
 }
 
 static void read_launch(struct gt_reader *r, const cJSON *object, size_t index)
@@ -172,8 +197,7 @@ static void read_seed(struct gt_reader *r, const cJSON *item, size_t index)
         r->rc = gt_err_set(r->err, GT_ECONFIG, "%s must be a text like \"BM=128,BN=64\"", r->where);
         return;
     }
-    if (gt_pattern_parse(&r->kernel->seed[index], r->kernel, item->valuestring, r->err))
-        r->rc = gt_err_prefix(r->err, GT_ECONFIG, "%s", r->where);
+    read_pattern(r, &r->kernel->seed[index], item->valuestring);
     r->kernel->seeds += !r->rc;
 }
 

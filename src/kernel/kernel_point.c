@@ -207,6 +207,37 @@ static int check(const struct gt_candidate *candidate, bool bets, int *failed, s
     return undefined_rc;
 }
 
+/* Whether the point breaks the constraint and gets other values by it. */
+static bool renew(struct gt_candidate *candidate, const struct gt_constraint *constraint)
+{
+    const struct gt_pattern *instead = constraint->instead;
+    int64_t slots[GT_MAX_SLOTS], holds;
+    bool changed = false;
+
+    if (!instead || gt_candidate_slots(candidate, slots, NULL) ||
+        gt_expr_eval(constraint->expr, slots, &holds, NULL) || holds)
+        return false;
+    for (size_t i = 0; i < candidate->kernel->params; i++) {
+        int64_t *value = &candidate->point.value[i];
+
+        if (!(instead->named >> i & 1) || *value == instead->point.value[i])
+            continue;
+        *value = instead->point.value[i];
+        changed = true;
+    }
+    return changed;
+}
+
+bool gt_candidate_renew(struct gt_candidate *candidate)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    bool changed = false;
+
+    for (size_t i = 0; i < kernel->constraints; i++)
+        changed |= renew(candidate, &kernel->constraint[i]);
+    return changed;
+}
+
 int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct gt_err *err)
 {
     return check(candidate, true, failed, err);

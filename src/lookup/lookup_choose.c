@@ -244,6 +244,7 @@ static void take(struct gt_choosing *choosing, const struct start *start)
 {
     choosing->candidate.kernel = start->kernel;
     choosing->candidate.point = *start->point;
+    gt_candidate_renew(&choosing->candidate);
 }
 
 /* How many parts of k fill the GPU once with the tiles that the candidate has here; 0: it does not

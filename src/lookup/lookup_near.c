@@ -67,9 +67,11 @@ static double expect_us(struct gt_search *search, const struct gt_candidate *can
     if (!row || row->predicted || row->timing || row->cc != candidate->device->cc || us == 0)
         return us;
     there.problem = &row->problem;
-    if (gt_point_parse(&there.point, there.kernel, row->point, NULL) == GT_OK &&
-        gt_lookup_fits(&there, &unused))
-        us_there = gt_lookup_predict(&there, &unused);
+    if (gt_point_parse(&there.point, there.kernel, row->point, NULL) == GT_OK) {
+        gt_candidate_renew(&there);
+        if (gt_lookup_fits(&there, &unused))
+            us_there = gt_lookup_predict(&there, &unused);
+    }
     if (us_there <= 0)
         return us;
     off = row->us / us_there;
@@ -178,6 +180,7 @@ static int find_near(struct gt_search *search, struct among among, struct gt_err
             continue;
         tried++;
         won = candidate.point;
+        gt_candidate_renew(&candidate);
         if (strcmp(list[i].row->signature, candidate.kernel->signature) != 0)
             loss += GT_LOSS_CHANGED;
         if (!gt_lookup_fits(&candidate, &geometry)) {

@@ -225,8 +225,10 @@ static bool change_two(struct gt_candidate *candidate, int *broken)
 
 bool gt_lookup_repair(struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
-    int broken = gt_lookup_broken(candidate, INT_MAX), pairs = 0;
+    int broken, pairs = 0;
 
+    gt_candidate_renew(candidate);
+    broken = gt_lookup_broken(candidate, INT_MAX);
     for (int round = 0; broken && round < GT_REPAIR_ROUNDS; round++)
         if (!change_one(candidate, &broken) &&
             (pairs++ == GT_REPAIR_PAIRS || !change_two(candidate, &broken)))
@@ -372,6 +374,7 @@ bool gt_lookup_refine(struct gt_candidate *candidate, const struct gt_point *won
 
     there.point = *won;
     there.problem = tuned;
+    gt_candidate_renew(&there);
     tuned_us = judge(&there, 0);
     if (!isfinite(tuned_us))
         tuned_us = 0;

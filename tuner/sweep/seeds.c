@@ -91,6 +91,19 @@ static void keep_nearest(struct stored *stored, struct near near)
     stored->nears++;
 }
 
+/* The point in the arm's space, or what it becomes by bets that are younger than it is; SIZE_MAX:
+ * there is none. */
+static size_t find_renewed(const struct gt_race *race, const struct gt_arm *arm,
+                           const struct gt_point *point)
+{
+    struct gt_candidate candidate = {arm->kernel, race->problem, &race->evaluator->device, *point};
+    const size_t found = gt_space_find(&arm->space, point);
+
+    return found == SIZE_MAX && gt_candidate_renew(&candidate)
+               ? gt_space_find(&arm->space, &candidate.point)
+               : found;
+}
+
 /* The point in the arm's space, or the one that it becomes when it is adapted to the problem, say
  * with narrower loads where rows are not aligned; SIZE_MAX: there is none.  (Of the four winners
  * nearest to 128 drawn problems, 44 % of `hopper`'s were valid as they had won, and 6 % of `mma`'s;
@@ -136,7 +149,7 @@ static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
     if (row->status != GT_STATUS_OK || gt_point_parse(&point, arm->kernel, row->point, NULL))
         return GT_OK;
     if (strcmp(row->problem, stored->text) == 0) {
-        found = gt_space_find(&arm->space, &point);
+        found = find_renewed(stored->race, arm, &point);
         if (found == SIZE_MAX)
             return GT_OK;
         if (!stored->picks->count) /* the best one */

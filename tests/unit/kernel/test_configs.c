@@ -1,7 +1,7 @@
 /* test_configs.c - every shipped kernel description: it loads, and only it says values, as its
  * template has no values of its own for parameters; the default point is valid wherever it serves
- * 4096^3; together they leave no type out where K is 0; and mma's copies under masks are searched
- * for the products alone that they are meant for. */
+ * 4096^3; together they leave no type out where K is 0; mma's copies under masks are searched for
+ * the products alone that they are meant for; and what begins early does so without being told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -276,7 +276,7 @@ static bool masks_are_searched(const struct gt_kernels *kernels, const char *tex
 
     snprintf(point, sizeof(point),
              "%s,BM=16,BN=32,WM=16,WN=16,BK_BYTES=256,WARPS_K=4,STAGES=2,SWIZZLE=0,REG_DOUBLE=0,"
-             "GROUP_M=1",
+             "EARLY=1,GROUP_M=1",
              copies);
     assert_int_equal(gt_device_profile(&device, ".", 90, NULL), GT_OK);
     assert_int_equal(gt_problem_parse(&problem, text, NULL), GT_OK);
@@ -298,12 +298,53 @@ static void test_masks_of_mma(void **state)
     assert_false(masks_are_searched(*state, "1031x1031x83:f16:tn", odd)); /* not tiny */
 }
 
+/* Whether the point is valid as it is, and what it is renewed to, which is valid. */
+static void check_renewed(const struct gt_kernels *kernels, const char *kernel, const char *text,
+                          const char *from, const char *to)
+{
+    struct gt_problem problem;
+    struct gt_device device;
+    struct gt_candidate candidate = {
+        gt_kernels_find(kernels, kernel, NULL), &problem, &device, {{0}}};
+    struct gt_point expected;
+    int failed;
+
+    assert_int_equal(gt_device_profile(&device, ".", 90, NULL), GT_OK);
+    assert_int_equal(gt_problem_parse(&problem, text, NULL), GT_OK);
+    assert_int_equal(gt_point_parse(&expected, candidate.kernel, to, NULL), GT_OK);
+    assert_int_equal(gt_point_parse(&candidate.point, candidate.kernel, from, NULL), GT_OK);
+    assert_int_equal(gt_candidate_valid(&candidate, &failed, NULL), GT_OK);
+    assert_int_equal(failed >= 0, gt_candidate_renew(&candidate));
+    assert_memory_equal(&candidate.point, &expected, sizeof(expected));
+    assert_int_equal(gt_candidate_valid(&candidate, &failed, NULL), GT_OK);
+    assert_true(failed < 0);
+    assert_false(gt_candidate_renew(&candidate));
+}
+
+static void test_early_points(void **state)
+{
+    const char *late = "BM=64,BN=64,CONSUMERS=1,STAGES=6,DEPTH=2,STORE=1,GROUP=2,ORDER=1,SPREAD=0",
+               *early = "EARLY=1,BM=64,BN=64,CONSUMERS=1,STAGES=6,DEPTH=2,STORE=1,GROUP=2,ORDER=1,"
+                        "SPREAD=0";
+
+    check_renewed(*state, "hopper", "640x640x640:f16:nn", late, early);
+    check_renewed(*state, "hopper", "640x640x640:f16:nn", early, early);
+    check_renewed(*state, "hopper", "2048x2048x2048:f16:nn", "BM=128,BN=128,STAGES=6,STORE=2",
+                  "BM=128,BN=128,STAGES=6,STORE=2"); /* two rounds of tiles */
+    check_renewed(
+        *state, "mma", "714x47x180:bf16:nt",
+        "COPY_A=8,COPY_B=8,COPY_C=2,BM=32,BN=32,WM=16,WN=16,BK_BYTES=128,STAGES=6,REG_"
+        "DOUBLE=0,GROUP_M=1",
+        "EARLY=1,COPY_A=8,COPY_B=8,COPY_C=2,BM=32,BN=32,WM=16,WN=16,BK_BYTES=128,STAGES=6,"
+        "REG_DOUBLE=0,GROUP_M=1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameter_blocks), cmocka_unit_test(test_default_points),
         cmocka_unit_test(test_no_depth),         cmocka_unit_test(test_what_a_change_breaks),
-        cmocka_unit_test(test_masks_of_mma),
+        cmocka_unit_test(test_masks_of_mma),     cmocka_unit_test(test_early_points),
     };
 
     return cmocka_run_group_tests_name("configs", tests, set_up, tear_down);

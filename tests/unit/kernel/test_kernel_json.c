@@ -228,6 +228,15 @@ static void test_repeat_and_use(void **state)
         {"{\"if\": \"TM <= BM\", ", "{\"if\": \"TM <= BM\", \"kind\": \"bet\", ", NULL},
         {"{\"if\": \"TM <= BM\", ", "{\"if\": \"TM <= BM\", \"kind\": \"guess\", ",
          "constraints[0]: \"kind\" is \"guess\"; it must be must or bet"},
+        {"{\"if\": \"TM <= BM\", ",
+         "{\"if\": \"TM <= BM\", \"kind\": \"bet\", \"instead\": \"TM=1\", ", NULL},
+        {"{\"if\": \"TM <= BM\", ", "{\"if\": \"TM <= BM\", \"instead\": \"TM=1\", ",
+         "constraints[0]: \"instead\" belongs to constraints of kind \"bet\""},
+        {"{\"if\": \"TM <= BM\", ",
+         "{\"if\": \"TM <= BM\", \"kind\": \"bet\", \"instead\": \"TM=3\", ",
+         "constraints[0]: kernel tiny: TM cannot be \"3\"; its values are: 1 4 8 48"},
+        {"{\"if\": \"TM <= BM\", ", "{\"if\": \"TM <= BM\", \"kind\": \"bet\", \"instead\": 1, ",
+         "constraints[0]: \"instead\" must be a string"},
     };
 
     (void)state;
