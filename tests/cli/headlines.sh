@@ -4,7 +4,8 @@ cd "$ROOT" || exit
 tools/headlines | diff db/measured/headlines.csv - || echo "type: tools/headlines --write"
 tools/headlines --table | diff <(sed -n '/^<!-- tools\/headlines -->$/,/^<!-- \/tools\/headlines -->$/p' README.md | sed '1d;$d') - ||
     echo "type: tools/headlines --write"
-for what in results grid llm; do
+for what in results grid llm 'results h100'; do
+    # shellcheck disable=SC2086 # two words
     tools/headlines --$what | diff <(sed -n "/^<!-- tools\/headlines $what -->$/,/^<!-- \/tools\/headlines $what -->$/p" db/measured/README.md | sed '1d;$d') - ||
         echo "type: tools/headlines --write"
 done
