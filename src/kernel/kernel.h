@@ -260,10 +260,10 @@ int gt_candidate_valid(const struct gt_candidate *candidate, int *failed, struct
 /* The same without the bets: the point may be thought slow. */
 int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, struct gt_err *err);
 
-/* Gives a point the values that the bets it breaks name ("instead" of a description): a winner of
- * another problem, or of a time before such a bet, so becomes what is thought to be the same but
- * faster, which is no adaption.  Other constraints may be broken before and after.  Returns whether
- * the point changed. */
+/* Gives a point the values that the bets it breaks name ("instead" in a description).  A winner of
+ * another problem, or one that is older than a bet, becomes the point that the bet thinks as fast
+ * or faster.  The new point is expected to take what the old one took; it does not count as
+ * adapted. Other constraints may be broken before and after.  Returns whether the point changed. */
 bool gt_candidate_renew(struct gt_candidate *candidate);
 
 /* A candidate's slots on their way to what they are after some parameters got other values.  Only

@@ -207,25 +207,23 @@ static int check(const struct gt_candidate *candidate, bool bets, int *failed, s
     return undefined_rc;
 }
 
-/* Whether the point breaks the constraint and gets other values by it. */
+/* Gives a point that breaks the constraint the values of its `instead`; false: it has them, or the
+ * constraint holds. */
 static bool renew(struct gt_candidate *candidate, const struct gt_constraint *constraint)
 {
     const struct gt_pattern *instead = constraint->instead;
+    struct gt_point renewed = candidate->point;
     int64_t slots[GT_MAX_SLOTS], holds;
-    bool changed = false;
 
-    if (!instead || gt_candidate_slots(candidate, slots, NULL) ||
+    for (size_t i = 0; i < candidate->kernel->params; i++)
+        if (instead->named >> i & 1)
+            renewed.value[i] = instead->point.value[i];
+    if (memcmp(&renewed, &candidate->point, sizeof(renewed)) == 0 ||
+        gt_candidate_slots(candidate, slots, NULL) ||
         gt_expr_eval(constraint->expr, slots, &holds, NULL) || holds)
         return false;
-    for (size_t i = 0; i < candidate->kernel->params; i++) {
-        int64_t *value = &candidate->point.value[i];
-
-        if (!(instead->named >> i & 1) || *value == instead->point.value[i])
-            continue;
-        *value = instead->point.value[i];
-        changed = true;
-    }
-    return changed;
+    candidate->point = renewed;
+    return true;
 }
 
 bool gt_candidate_renew(struct gt_candidate *candidate)
@@ -234,7 +232,8 @@ bool gt_candidate_renew(struct gt_candidate *candidate)
     bool changed = false;
 
     for (size_t i = 0; i < kernel->constraints; i++)
-        changed |= renew(candidate, &kernel->constraint[i]);
+        if (kernel->constraint[i].instead)
+            changed |= renew(candidate, &kernel->constraint[i]);
     return changed;
 }
 

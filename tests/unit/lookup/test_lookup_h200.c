@@ -186,10 +186,35 @@ static void test_odd_products(void **state)
     gt_close(gt);
 }
 
+/* Winners that are older than the bet on early first loads answer for other short products with
+ * them. */
+static void test_short_products_begin_early(void **state)
+{
+    static const char *const problems[] = {"640x648x640:f16:nn", "448x1280x1288:bf16:nt",
+                                           "80x209x93:f16:nn", "1000x1000x1008:bf16:nn"};
+    const struct gt_answer *answer;
+    struct gt_problem problem;
+    struct gt *gt;
+    struct gt_err err;
+
+    (void)state;
+    OK(gt_open(&gt, &(struct gt_options){.data_dir = "."}, &err));
+    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
+        OK(gt_problem_parse(&problem, problems[i], &err));
+        OK(gt_lookup(gt, 90, NULL, &problem, &answer, &err));
+        print_message("%s: %s %s\n", problems[i], answer->kernel, answer->point);
+        assert_int_equal(answer->tier, GT_TIER_NEAR);
+        assert_int_equal(value_of(answer->point, "EARLY="), 1);
+        assert_non_null(strstr(answer->point, "EARLY="));
+    }
+    gt_close(gt);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_odd_products),
+        cmocka_unit_test(test_short_products_begin_early),
         cmocka_unit_test(test_untuned_shapes),
         cmocka_unit_test(test_rows_of_a_thin_product),
         cmocka_unit_test(test_few_tiles_of_an_enormous_k),
