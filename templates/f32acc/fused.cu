@@ -44,6 +44,31 @@ GT_DEVICE long long partial_begin(const gt_args &)
 #include "f32acc/fused_split.cuh"
 #include "f32acc/fused_products.cuh"
 
+/* What a consumer does. */
+GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
+{
+    const Schedule schedule(args);
+    Position position;
+
+    for (unsigned index = blockIdx.x; index < schedule.works; index += gridDim.x) {
+        const Work work = schedule.work_of(args, index);
+        float sum[BN / 2];
+        const bool special = multiply(ring, position, consumer, work.stages, sum);
+        if (SPLIT == 2) /* the other consumer reads stages until here, too */
+            gt_named_barrier_sync(1, CONSUMERS * 128);
+        if (special)
+            put_special(args, ring, work, Target(args, work.batch, work.split), consumer);
+        else if (SPLIT == 2 || SWAP_AB)
+            put_sums(ring, work, Target(args, work.batch, work.split), consumer, sum);
+        else
+            store_sums(args, work, consumer, sum);
+        if (SPLIT == 2) {
+            cluster_barrier();
+            cluster_reduce(args, ring, work);
+        }
+    }
+}
+
 GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(unsigned char, shared);

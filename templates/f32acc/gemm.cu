@@ -4,7 +4,7 @@
  *
  *      BK of k                     BN
  *    +------+                +-------------+      `split` writes each operand as a sum of three
- *    | high |  three boxes   | consumer 0  | 64   bfloat16 numbers (split.cuh). In `gemm`, which is
+ *    | high |  three boxes   | consumer 0  | 64   bfloat16 numbers (split_three.cuh). In `gemm`, which is
  *    | mid  |  of A, three   +-------------+      persistent, a block has tile after tile of D.
  *    | low  |  of B: a stage | consumer 1  | 64   One thread fills a ring of STAGES stages by TMA,
  *    +------+                +-------------+      and the CONSUMERS warpgroups multiply.
@@ -25,6 +25,9 @@
 #include "common/wgmma.cuh"
 
 #define PACK_TILE 64 /* rows and columns of a tile of the launch `split` */
+#define STORED 3
+#include "f32acc/split_operand.cuh"
+#include "f32acc/split_three.cuh"
 #include "f32acc/split.cuh"
 #include "f32acc/schedule.cuh"
 #include "hopper/ring.cuh"

@@ -11,15 +11,15 @@ constexpr int BM = 64 * CONSUMERS;
 constexpr int THREADS = 128 * (CONSUMERS + 1);
 constexpr int ROW_BYTES = 2 * BK; /* of a part in a stage; also the width of the swizzle */
 constexpr int A_PART = BM * ROW_BYTES, B_PART = BN * ROW_BYTES;
-constexpr int STAGE_BYTES = PARTS * (A_PART + B_PART);
+constexpr int STAGE_BYTES = STORED * (A_PART + B_PART);
 constexpr int WINDOW = PROMOTE / BK; /* stages between promotions */
 constexpr int MAP_A = 0, MAP_B = 1;  /* indices in the description's list of tensor maps */
 
 static_assert(BK == 32 || BK == 64, "rows of 64 or 128 bytes, as wide as the swizzle");
 static_assert(PROMOTE % BK == 0 && WINDOW > 0, "whole stages between promotions");
 
-constexpr int CLUSTER = 1; /* no clusters, and no copies of operands before this launch */
-constexpr bool CLUSTER_SPLIT = false, PACKS = false;
+constexpr int CLUSTER = 1; /* no clusters */
+constexpr bool CLUSTER_SPLIT = false, PACKS = true; /* the launch `split` comes before this one */
 constexpr bool EARLY_START = false; /* it makes the code longer: up to 2 KB of 50 */
 constexpr int EMPTY_ARRIVALS = CONSUMERS, TURNS = 0, BARRIERS_AT = STAGES * STAGE_BYTES;
 constexpr int PRODUCER_LEAST = CONSUMERS == 3 ? 32 : 40; /* bounds on the registers of a

@@ -24,9 +24,9 @@ GT_DEVICE bool is_special(const gt_args &args, const Work &work, int consumer)
 
     for (int k = first + (int)threadIdx.x % 32; k < end; k += 32) {
         if (row < args.m)
-            found |= layout.flag(args, true, work.batch, row / PACK_TILE, k);
+            found |= layout.words(args, true, work.batch, row / PACK_TILE)[k];
         for (int x = work.column / PACK_TILE; x < last; x++)
-            found |= layout.flag(args, false, work.batch, x, k);
+            found |= layout.words(args, false, work.batch, x)[k];
     }
 #pragma unroll
     for (int bits = 16; bits > 0; bits /= 2)

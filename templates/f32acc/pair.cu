@@ -1,0 +1,81 @@
+/* pair.cu - FP32 products on Hopper's tensor cores (sm_90a) by pairs of FP16 numbers: three
+ * products instead of the six of gemm.cu.
+ *
+ *   A, B (float) --split--> high, low (half) --gemm--> D (float)
+ *
+ *      BK of k                     BN
+ *    +------+                +-------------+      `split` writes each operand as a sum of two half
+ *    | high |   two boxes    | consumer 0  | 64   numbers, each tile of 64 x 64 with a factor of
+ * its | low  |   of A, two    +-------------+      own (split_pair.cuh). In `gemm`, which is
+ *    +------+   of B: a      | consumer 1  | 64   persistent, one thread fills a ring of STAGES
+ *               stage        +-------------+      stages by TMA, and the CONSUMERS warpgroups
+ *                                                 multiply (pair_products.cuh).
+ *
+ * After 64 of k, where the factors change, sums are promoted: FP32 multiply-adds, which round, take
+ * over what the tensor cores, which truncate, have added up.
+ *
+ * What is lost: a float has 24 bits, a pair 23, so that a quarter of all floats lose their last
+ * bit, and low * low is left out. Both together are at most 8 u of each |a||b| (u = 2^-24), and
+ * their sum falls with the square root of k; FP32 multiply-adds lose up to u with each of k
+ * additions. Tiles with a value that a pair does not hold so well, and tiles with rows of few
+ * nonzeros, whose products multiply-adds give exactly, are marked by `split`. What of D depends on
+ * one is left out by `gemm`, and computed from A and B by three bfloat16 parts in the launch
+ * `again` (pair_again.cuh).
+ *
+ * SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
+ */
+#include "common/tensor.cuh"
+#include "common/maps.cuh"
+#include "common/hopper.cuh"
+#define WGMMA_TYPE WGMMA_ALL
+#include "common/wgmma.cuh"
+
+#define PACK_TILE 64        /* rows and columns of a tile of the launch `split` */
+#define PROMOTE   PACK_TILE /* values of k that have a factor, and are added up by tensor cores */
+#define STORED    2
+#include "f32acc/split_operand.cuh"
+#include "f32acc/split_pair.cuh"
+#include "f32acc/split.cuh"
+#include "f32acc/schedule.cuh"
+#include "hopper/ring.cuh"
+#include "f32acc/produce.cuh"
+#include "f32acc/pair_store.cuh"
+#include "f32acc/pair_products.cuh"
+
+GT_KERNEL_BOUNDS(split, GT_PACK_THREADS, 6)
+{
+    split_both(args);
+}
+
+/* All tiles of the block, by one of its consumers. */
+GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &ring, int consumer)
+{
+    const Schedule schedule(args);
+    Position position;
+    unsigned left = 0;
+
+    gt_pdl_trigger(); /* `again` may begin; it waits for this launch before it reads */
+    for (unsigned index = blockIdx.x; index < schedule.works; index += gridDim.x) {
+        const Work work = schedule.work_of(args, index);
+        float sum[BN / 2];
+        const unsigned marked =
+            multiply(Words(args, work, consumer), ring, position, consumer, work.windows, sum);
+        store_groups<BN>(args, Target(args, work.batch, work.split), work.row + consumer * 64,
+                         work.column, ~marked, sum);
+        store_marks(args, work, consumer, marked);
+        left |= marked;
+    }
+    if (threadIdx.x % 128 == 0)
+        left_words(args)[blockIdx.x * CONSUMERS + consumer] = left != 0;
+}
+
+#include "hopper/entry.cuh"
+
+#if SPLIT
+GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
+{
+    reduce_sums(args);
+}
+#endif
+
+#include "f32acc/pair_again.cuh"
