@@ -489,7 +489,7 @@ CHECKS := \
 	tests/replay/score_search \
 	tests/serve/preloaded \
 	$(FUZZ:%.c=$(BUILD)/%) \
-	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,proof_kernels proof_types conversions)) \
+	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,exactness proof_kernels proof_types conversions)) \
 
 # They wait more than they compute, and run beside the emulator's test, which has two processes.
 WAITING := $(addprefix tests/cli/,joules.sh recheck.sh report.sh devices.sh setup.sh first-words.sh)
@@ -798,13 +798,13 @@ tune: all
 # EMU_DRAW: what draws points and problems, and runs nothing.
 EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c hang.c machine.c machine_calls.c \
-             machine_async.c machine_early.c machine_wgmma.c tensor_maps.c shrink.c statics.c execute.c)
+             machine_async.c machine_early.c machine_wgmma.c tensor_maps.c shrink.c statics.c launch.c execute.c)
 EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
 EMU_OBJ  := $(EMU_SRC:%.c=$(BUILD)/%.o)
 $(EMU_OBJ): GT_CFLAGS += $(EMU_SAN) -Wno-psabi
 LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_OBJ) \
             $(BUILD)/libtuner.a -o $@ $(LDLIBS)
-EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate proof_kernels proof_types conversions)
+EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate exactness proof_kernels proof_types conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_OBJ) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)

@@ -14,7 +14,7 @@
 extern char **environ;
 
 /* Options of the compiler that are always the same in number, and with those of the folders. */
-#define FIXED   28
+#define FIXED   29
 #define LONGEST (FIXED + 2 * (GT_MAX_INCLUDE_DIRS + 1))
 
 /* folders: a line each; becomes words, the first of which stays. */
@@ -47,6 +47,7 @@ static int run_compiler(char *folders, const char *source, const char *object, b
                           "-fno-sanitize-recover=all",
                           "-Wall",
                           "-Wno-unknown-pragmas",
+                          "-Wno-psabi",
                           strict ? "-Werror" : "-Wno-error",
                           "-DGT_EMULATE",
                           "-I",

@@ -1,186 +1,32 @@
-/* execute.c - test: candidate -> C++ source -> shared object -> launches (execute.h). */
+/* execute.c - test: the cases that a point is run for (execute.h). */
 #include "execute.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "build.h"
 #include "base/err.h"
 #include "hang.h"
-#include "machine.h"
+#include "launch.h"
 #include "operands.h"
 #include "problem/problem.h"
-#include "kernel/render.h"
 #include "served.h"
 #include "shrink.h"
-#include "statics.h"
-#include "tensor_maps.h"
 #include "tests/serves.h"
 
 #define LAYOUTS 4 /* trans_a * 2 + trans_b */
 
-/* One compiled source: a layout and an epilogue of the job's point. */
-struct build {
-    const struct gt_emu_job *job;
-    bool trans_a, trans_b;
-    unsigned epilogue;
-    struct gt_strbuf source;
-    void *object; /* of dlopen; NULL before the first case */
-};
-
-static int write_file(const char *path, const struct gt_strbuf *text, struct gt_err *err)
-{
-    FILE *file = fopen(path, "w");
-    size_t written = file ? fwrite(text->text, 1, text->length, file) : 0;
-    if (!file || fclose(file) != 0 || written != text->length)
-        return gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
-    return GT_OK;
-}
-
-static int compile(struct build *build, struct gt_err *err)
-{
-    const struct gt_emu_job *job = build->job;
-    char source[512], object[512];
-
-    snprintf(source, sizeof source, "%s-%c%c%u.cu", job->build_path, build->trans_a ? 't' : 'n',
-             build->trans_b ? 't' : 'n', build->epilogue);
-    snprintf(object, sizeof object, "%s.so", source);
-    int status = write_file(source, &build->source, err);
-    if (!status)
-        status = gt_emu_open(&build->object, job->kernel->include_dirs, source, object, job->strict,
-                             err);
-    if (!status && !job->strict)
-        status = gt_emu_check_statics(object, err);
-    return status;
-}
-
-/* Renders for the candidate; compiles if it is the build's first, and else insists on the same
- * source: sizes must not be part of it. */
-static int prepare(struct build *build, const struct gt_candidate *candidate, struct gt_err *err)
-{
-    struct gt_strbuf source = GT_STRBUF_INIT;
-    int status = gt_render(&source, candidate, err);
-    if (status)
-        goto out;
-    if (build->object) {
-        if (strcmp(source.text, build->source.text) != 0)
-            status = gt_err_set(err, GT_ECONFIG, "two sizes render to two sources");
-        goto out;
-    }
-    gt_strbuf_add(&build->source, source.text);
-    status = gt_strbuf_check(&build->source, err);
-    if (!status)
-        status = compile(build, err);
-out:
-    gt_strbuf_release(&source);
-    return status;
-}
-
-#define WORKSPACE 6 /* its place among the blocks of the operands */
-
-/* Both arguments of an entry; most take only the first. */
-struct arguments {
-    struct gt_args args;
-    struct gt_maps maps;
-};
-
-static void call(const struct gt_emu_launch *launch)
-{
-    const struct arguments *arguments = launch->args;
-    void (*entry)(struct gt_args);
-    *(void **)&entry = launch->entry;
-    entry(arguments->args);
-}
-
-static void call_with_maps(const struct gt_emu_launch *launch)
-{
-    const struct arguments *arguments = launch->args;
-    void (*entry)(struct gt_args, struct gt_maps);
-    *(void **)&entry = launch->entry;
-    entry(arguments->args, arguments->maps);
-}
-
-#define BLOCKS (sizeof((struct gt_emu_operands *)0)->block / sizeof(void *))
-
-/* What a launch that begins early must not touch yet: of a candidate's first launch everything,
- * because other products may be in front of it; later ones follow a launch of the same candidate,
- * which leaves something in the workspace alone. */
-static size_t hide(struct gt_emu_block hidden[BLOCKS], const struct gt_emu_operands *operands,
-                   bool first)
-{
-    size_t count = 0;
-
-    for (size_t i = first ? 0 : WORKSPACE; i < BLOCKS; i++)
-        if (operands->block[i])
-            hidden[count++] =
-                (struct gt_emu_block){operands->block[i], malloc_usable_size(operands->block[i])};
-    return count;
-}
-
-static int launch_all(const struct build *build, const struct gt_geometry *geometry,
-                      const struct gt_emu_operands *operands, const struct gt_args *args,
-                      bool second, struct gt_err *err)
-{
-    struct arguments arguments = {.args = *args};
-    struct gt_emu_block hidden[BLOCKS];
-
-    memcpy(arguments.args.launch, geometry->launch_param, sizeof arguments.args.launch);
-    gt_emu_maps(&arguments.maps, geometry, args);
-    for (size_t i = 0; i < geometry->launches; i++) {
-        const struct gt_launch_geometry *from = &geometry->launch[i];
-        struct gt_emu_launch launch = {.call = from->maps ? call_with_maps : call,
-                                       .entry = dlsym(build->object, from->entry),
-                                       .args = &arguments,
-                                       .shared_bytes = from->shared_bytes,
-                                       .reverse = second,
-                                       .eager = second,
-                                       .hidden = hidden};
-        memcpy(launch.grid, from->grid, sizeof launch.grid);
-        memcpy(launch.block, from->block, sizeof launch.block);
-        memcpy(launch.cluster, from->cluster, sizeof launch.cluster);
-        if (from->pdl)
-            launch.hidden_count = hide(hidden, operands, i == 0);
-        launch.must_wait = from->pdl && i == 0;
-        if (!launch.entry)
-            return gt_err_set(err, GT_ECONFIG, "the template has no entry %s", from->entry);
-        if (from->cluster[0] * from->cluster[1] * from->cluster[2] > 1 &&
-            strstr(build->source.text, "__shared__"))
-            return gt_err_set(
-                err, GT_ECONFIG,
-                "launch %zu (%s) has clusters: for the emulator their blocks' shared "
-                "memory must be GT_STATIC_SHARED or GT_DYNAMIC_SHARED, not __shared__",
-                i, from->entry);
-        int status = gt_emu_run(&launch, err);
-        if (status)
-            return gt_err_prefix(err, status, "launch %zu (%s)", i, from->entry);
-    }
-    return GT_OK;
-}
-
 /* One case under one schedule. */
-static int run_once(const struct build *build, const struct gt_candidate *candidate,
+static int run_once(const struct gt_emu_build *build, const struct gt_candidate *candidate,
                     const struct gt_geometry *geometry, const struct gt_emu_case *cases,
                     bool second, struct gt_err *err)
 {
     struct gt_emu_operands operands;
-    struct gt_args args;
     int status;
 
     gt_emu_operands_init(&operands, candidate->problem, cases, second ? 7 : 3);
-    gt_emu_operands_args(&args, &operands, candidate->problem);
-    if (geometry->workspace_bytes) {
-        operands.block[WORKSPACE] = malloc(geometry->workspace_bytes);
-        if (!operands.block[WORKSPACE])
-            abort();
-        memset(operands.block[WORKSPACE], 0xff, geometry->workspace_bytes);
-        args.workspace = operands.block[WORKSPACE];
-    }
-    status = launch_all(build, geometry, &operands, &args, second, err);
+    status = gt_emu_launch_all(build, geometry, &operands, candidate->problem, second, err);
     if (!status)
         status = gt_emu_operands_check(&operands, candidate->problem, err);
     gt_emu_operands_release(&operands);
@@ -194,7 +40,7 @@ static int run_once(const struct build *build, const struct gt_candidate *candid
 /* Makes the case a problem that the candidate's point is valid for, as small as possible; *found:
  * whether there is one. Bets are about speed: where they leave no problem, they do not count,
  * unless the job brings a scale that suits them. */
-static int fit_case(const struct build *build, const struct gt_emu_case *cases,
+static int fit_case(const struct gt_emu_build *build, const struct gt_emu_case *cases,
                     struct gt_problem *problem, const struct gt_candidate *candidate, bool *found,
                     struct gt_err *err)
 {
@@ -220,7 +66,7 @@ static int fit_case(const struct build *build, const struct gt_emu_case *cases,
 }
 
 /* Runs a problem that the candidate is valid for, under both schedules (job->once: one of them). */
-static int run_problem(struct build *build, const struct gt_candidate *candidate,
+static int run_problem(struct gt_emu_build *build, const struct gt_candidate *candidate,
                        const struct gt_emu_case *cases, struct gt_emu_tally *tally,
                        struct gt_err *err)
 {
@@ -229,7 +75,7 @@ static int run_problem(struct build *build, const struct gt_candidate *candidate
     int status = gt_candidate_geometry(candidate, &geometry, err);
 
     if (!status)
-        status = prepare(build, candidate, err);
+        status = gt_emu_prepare(build, candidate, err);
     if (status)
         return status;
     gt_problem_format(candidate->problem, text);
@@ -262,7 +108,7 @@ static void take_device(struct gt_device *device, const struct gt_emu_job *job, 
 }
 
 /* Runs the case, if it is one for the point and has no more multiply-adds than `most`. */
-static int run_case(struct build *build, const struct gt_emu_case *cases, double most,
+static int run_case(struct gt_emu_build *build, const struct gt_emu_case *cases, double most,
                     struct gt_emu_tally *tally, struct gt_err *err)
 {
     const struct gt_emu_job *job = build->job;
@@ -283,7 +129,7 @@ static int run_case(struct build *build, const struct gt_emu_case *cases, double
 }
 
 /* Every part-th case, the first of them case turn % part. */
-static int run_cases(struct build *build, unsigned part, unsigned turn, double most,
+static int run_cases(struct gt_emu_build *build, unsigned part, unsigned turn, double most,
                      struct gt_emu_tally *tally, struct gt_err *err)
 {
     int status = GT_OK;
@@ -293,7 +139,7 @@ static int run_cases(struct build *build, unsigned part, unsigned turn, double m
 }
 
 /* The first case that the point is valid for. */
-static int run_one_case(struct build *build, double most, struct gt_emu_tally *tally,
+static int run_one_case(struct gt_emu_build *build, double most, struct gt_emu_tally *tally,
                         struct gt_err *err)
 {
     int status = GT_OK;
@@ -305,11 +151,11 @@ static int run_one_case(struct build *build, double most, struct gt_emu_tally *t
 static int run_build(const struct gt_emu_job *job, unsigned layout, unsigned epilogue,
                      struct gt_emu_tally *tally, struct gt_err *err)
 {
-    struct build build = {.job = job,
-                          .trans_a = layout / 2,
-                          .trans_b = layout % 2,
-                          .epilogue = epilogue,
-                          .source = GT_STRBUF_INIT};
+    struct gt_emu_build build = {.job = job,
+                                 .trans_a = layout / 2,
+                                 .trans_b = layout % 2,
+                                 .epilogue = epilogue,
+                                 .source = GT_STRBUF_INIT};
     int status = GT_OK;
     if (!job->part)
         status = run_cases(&build, 1, 0, INFINITY, tally, err);
@@ -322,9 +168,8 @@ static int run_build(const struct gt_emu_job *job, unsigned layout, unsigned epi
     if (build.object) {
         tally->builds++;
         tally->layouts |= 1u << layout;
-        dlclose(build.object);
     }
-    gt_strbuf_release(&build.source);
+    gt_emu_build_release(&build);
     return status;
 }
 
@@ -390,15 +235,46 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
     return status;
 }
 
+int gt_emu_given(struct gt_emu_build *build, const struct gt_problem *problem, const void *a,
+                 const void *b, void *d, struct gt_err *err)
+{
+    static const struct gt_emu_case plain = {.alpha = 1, .batch = 1};
+    const size_t size_a = (size_t)gt_problem_bytes(problem, GT_OPERAND_A);
+    const size_t size_b = (size_t)gt_problem_bytes(problem, GT_OPERAND_B);
+    struct gt_device device;
+    struct gt_candidate candidate = {build->job->kernel, problem, &device, build->job->point};
+    struct gt_geometry geometry;
+    struct gt_emu_operands operands;
+    int failed, status;
+
+    take_device(&device, build->job, GT_EMU_SEVERAL_SMS);
+    status = gt_candidate_possible(&candidate, &failed, err);
+    if (!status && failed >= 0)
+        status = gt_err_set(err, GT_ECONFIG, "the point is not valid for the problem");
+    if (!status)
+        status = gt_candidate_geometry(&candidate, &geometry, err);
+    if (!status)
+        status = gt_emu_prepare(build, &candidate, err);
+    if (status)
+        return status;
+    gt_emu_operands_init(&operands, problem, &plain, 3);
+    memcpy(operands.a, a, size_a);
+    memcpy(operands.b, b, size_b);
+    status = gt_emu_launch_all(build, &geometry, &operands, problem, false, err);
+    memcpy(d, operands.d, (size_t)gt_problem_bytes(problem, GT_OPERAND_C));
+    gt_emu_operands_release(&operands);
+    return status;
+}
+
 int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
                struct gt_emu_tally *tally, struct gt_err *err)
 {
     static const struct gt_emu_case plain = {.alpha = 1, .batch = 1};
-    struct build build = {.job = job,
-                          .trans_a = asked->trans_a,
-                          .trans_b = asked->trans_b,
-                          .epilogue = asked->epilogue,
-                          .source = GT_STRBUF_INIT};
+    struct gt_emu_build build = {.job = job,
+                                 .trans_a = asked->trans_a,
+                                 .trans_b = asked->trans_b,
+                                 .epilogue = asked->epilogue,
+                                 .source = GT_STRBUF_INIT};
     struct gt_problem problem;
     struct gt_device device;
     struct gt_candidate candidate = {job->kernel, &problem, &device, job->point};
@@ -418,8 +294,6 @@ int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
     if (!status && asked->acc == gt_dtype_default_acc(asked->type))
         status = run_cases(&build, 1, 0, GT_EMU_ASKED, tally, err);
     tally->builds += build.object != NULL;
-    if (build.object)
-        dlclose(build.object);
-    gt_strbuf_release(&build.source);
+    gt_emu_build_release(&build);
     return status;
 }

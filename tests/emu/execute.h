@@ -47,4 +47,11 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
 int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
                struct gt_emu_tally *tally, struct gt_err *err);
 
+/* Runs the build's point for one problem, as it is, with the caller's A and B, stored as the
+ * problem says, and copies all that D spans to d.  What it compiles first serves later problems of
+ * the same layout; gt_emu_build_release (launch.h) ends it. */
+struct gt_emu_build;
+int gt_emu_given(struct gt_emu_build *build, const struct gt_problem *problem, const void *a,
+                 const void *b, void *d, struct gt_err *err);
+
 #endif

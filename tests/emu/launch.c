@@ -1,0 +1,168 @@
+/* launch.c - test: candidate -> C++ source -> shared object -> launches (launch.h). */
+#include "launch.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "build.h"
+#include "kernel/render.h"
+#include "machine.h"
+#include "statics.h"
+#include "tensor_maps.h"
+
+static int write_file(const char *path, const struct gt_strbuf *text, struct gt_err *err)
+{
+    FILE *file = fopen(path, "w");
+    size_t written = file ? fwrite(text->text, 1, text->length, file) : 0;
+    if (!file || fclose(file) != 0 || written != text->length)
+        return gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
+    return GT_OK;
+}
+
+static int compile(struct gt_emu_build *build, struct gt_err *err)
+{
+    const struct gt_emu_job *job = build->job;
+    char source[512], object[512];
+
+    snprintf(source, sizeof source, "%s-%c%c%u.cu", job->build_path, build->trans_a ? 't' : 'n',
+             build->trans_b ? 't' : 'n', build->epilogue);
+    snprintf(object, sizeof object, "%s.so", source);
+    int status = write_file(source, &build->source, err);
+    if (!status)
+        status = gt_emu_open(&build->object, job->kernel->include_dirs, source, object, job->strict,
+                             err);
+    if (!status && !job->strict)
+        status = gt_emu_check_statics(object, err);
+    return status;
+}
+
+int gt_emu_prepare(struct gt_emu_build *build, const struct gt_candidate *candidate,
+                   struct gt_err *err)
+{
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    int status = gt_render(&source, candidate, err);
+    if (status)
+        goto out;
+    if (build->object) {
+        if (strcmp(source.text, build->source.text) != 0)
+            status = gt_err_set(err, GT_ECONFIG, "two sizes render to two sources");
+        goto out;
+    }
+    gt_strbuf_add(&build->source, source.text);
+    status = gt_strbuf_check(&build->source, err);
+    if (!status)
+        status = compile(build, err);
+out:
+    gt_strbuf_release(&source);
+    return status;
+}
+
+#define WORKSPACE 6 /* its place among the blocks of the operands */
+
+/* Both arguments of an entry; most take only the first. */
+struct arguments {
+    struct gt_args args;
+    struct gt_maps maps;
+};
+
+static void call(const struct gt_emu_launch *launch)
+{
+    const struct arguments *arguments = launch->args;
+    void (*entry)(struct gt_args);
+    *(void **)&entry = launch->entry;
+    entry(arguments->args);
+}
+
+static void call_with_maps(const struct gt_emu_launch *launch)
+{
+    const struct arguments *arguments = launch->args;
+    void (*entry)(struct gt_args, struct gt_maps);
+    *(void **)&entry = launch->entry;
+    entry(arguments->args, arguments->maps);
+}
+
+#define BLOCKS (sizeof((struct gt_emu_operands *)0)->block / sizeof(void *))
+
+/* What a launch that begins early must not touch yet: of a candidate's first launch everything,
+ * because other products may be in front of it; later ones follow a launch of the same candidate,
+ * which leaves something in the workspace alone. */
+static size_t hide(struct gt_emu_block hidden[BLOCKS], const struct gt_emu_operands *operands,
+                   bool first)
+{
+    size_t count = 0;
+
+    for (size_t i = first ? 0 : WORKSPACE; i < BLOCKS; i++)
+        if (operands->block[i])
+            hidden[count++] =
+                (struct gt_emu_block){operands->block[i], malloc_usable_size(operands->block[i])};
+    return count;
+}
+
+static int launch_with(const struct gt_emu_build *build, const struct gt_geometry *geometry,
+                      const struct gt_emu_operands *operands, const struct gt_args *args,
+                      bool second, struct gt_err *err)
+{
+    struct arguments arguments = {.args = *args};
+    struct gt_emu_block hidden[BLOCKS];
+
+    memcpy(arguments.args.launch, geometry->launch_param, sizeof arguments.args.launch);
+    gt_emu_maps(&arguments.maps, geometry, args);
+    for (size_t i = 0; i < geometry->launches; i++) {
+        const struct gt_launch_geometry *from = &geometry->launch[i];
+        struct gt_emu_launch launch = {.call = from->maps ? call_with_maps : call,
+                                       .entry = dlsym(build->object, from->entry),
+                                       .args = &arguments,
+                                       .shared_bytes = from->shared_bytes,
+                                       .reverse = second,
+                                       .eager = second,
+                                       .hidden = hidden};
+        memcpy(launch.grid, from->grid, sizeof launch.grid);
+        memcpy(launch.block, from->block, sizeof launch.block);
+        memcpy(launch.cluster, from->cluster, sizeof launch.cluster);
+        if (from->pdl)
+            launch.hidden_count = hide(hidden, operands, i == 0);
+        launch.must_wait = from->pdl && i == 0;
+        if (!launch.entry)
+            return gt_err_set(err, GT_ECONFIG, "the template has no entry %s", from->entry);
+        if (from->cluster[0] * from->cluster[1] * from->cluster[2] > 1 &&
+            strstr(build->source.text, "__shared__"))
+            return gt_err_set(
+                err, GT_ECONFIG,
+                "launch %zu (%s) has clusters: for the emulator their blocks' shared "
+                "memory must be GT_STATIC_SHARED or GT_DYNAMIC_SHARED, not __shared__",
+                i, from->entry);
+        int status = gt_emu_run(&launch, err);
+        if (status)
+            return gt_err_prefix(err, status, "launch %zu (%s)", i, from->entry);
+    }
+    return GT_OK;
+}
+
+int gt_emu_launch_all(const struct gt_emu_build *build, const struct gt_geometry *geometry,
+                      struct gt_emu_operands *operands, const struct gt_problem *problem,
+                      bool second, struct gt_err *err)
+{
+    struct gt_args args;
+
+    gt_emu_operands_args(&args, operands, problem);
+    if (geometry->workspace_bytes) {
+        operands->block[WORKSPACE] = malloc(geometry->workspace_bytes);
+        if (!operands->block[WORKSPACE])
+            abort();
+        memset(operands->block[WORKSPACE], 0xff, geometry->workspace_bytes);
+        args.workspace = operands->block[WORKSPACE];
+    }
+    return launch_with(build, geometry, operands, &args, second, err);
+}
+
+void gt_emu_build_release(struct gt_emu_build *build)
+{
+    if (build->object)
+        dlclose(build->object);
+    gt_strbuf_release(&build->source);
+}

@@ -1,0 +1,32 @@
+/* launch.h - test: a kernel's point compiled for the CPU, and its launches over given operands. */
+#ifndef GT_EMU_LAUNCH_H
+#define GT_EMU_LAUNCH_H
+
+#include <stdbool.h>
+
+#include "base/strbuf.h"
+#include "execute.h"
+
+/* One compiled source: a layout and an epilogue of the job's point. */
+struct gt_emu_build {
+    const struct gt_emu_job *job;
+    bool trans_a, trans_b;
+    unsigned epilogue;
+    struct gt_strbuf source;
+    void *object; /* of dlopen; NULL before the first case */
+};
+
+/* Renders for the candidate; compiles if it is the build's first, and else insists on the same
+ * source: sizes must not be part of it. */
+int gt_emu_prepare(struct gt_emu_build *build, const struct gt_candidate *candidate,
+                   struct gt_err *err);
+
+/* All launches of the point, in order, under the first or the second schedule.  It allocates the
+ * workspace, which goes with the operands. */
+int gt_emu_launch_all(const struct gt_emu_build *build, const struct gt_geometry *geometry,
+                      struct gt_emu_operands *operands, const struct gt_problem *problem,
+                      bool second, struct gt_err *err);
+
+void gt_emu_build_release(struct gt_emu_build *build);
+
+#endif
