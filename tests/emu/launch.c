@@ -104,8 +104,8 @@ static size_t hide(struct gt_emu_block hidden[BLOCKS], const struct gt_emu_opera
 }
 
 static int launch_with(const struct gt_emu_build *build, const struct gt_geometry *geometry,
-                      const struct gt_emu_operands *operands, const struct gt_args *args,
-                      bool second, struct gt_err *err)
+                       const struct gt_emu_operands *operands, const struct gt_args *args,
+                       bool second, struct gt_err *err)
 {
     struct arguments arguments = {.args = *args};
     struct gt_emu_block hidden[BLOCKS];
