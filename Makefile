@@ -838,7 +838,7 @@ bench-host: $(BUILD)/tools/bench-host
 predicted-arms: $(BUILD)/tools/predicted-arms
 	$(Q)$< db/shipped/h200.csv
 
-## residues: errors of FP32 products made of INT8 residues, and of multiply-adds; seconds, no GPU
+## residues: errors of FP32 products made of INT8 residues, of FP16 pairs, and of multiply-adds; seconds, no GPU
 .PHONY: residues
 residues: $(BUILD)/tools/residues
 	$(Q)$<

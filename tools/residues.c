@@ -1,13 +1,22 @@
-/* residues.c - what FP32 products cost in exactness when they are made of INT8 residues.
+/* residues.c - what FP32 products cost in exactness when they are made of INT8 residues, or of
+ * pairs of FP16 numbers.
  *
  * A product of floats can be had from INT8 tensor cores: each row of A and each column of B is
  * scaled by a power of two and cut to an integer, the integers are multiplied modulo several
  * pairwise coprime numbers of 8 bits, and the remainders give the integer product back (the Chinese
  * remainder theorem).  The product itself is exact; what is lost is what the cut drops, and the cut
- * is at one place for a whole row.  This program prints the largest error of that scheme and of
- * FP32 multiply-adds beside each other, for operands of several ranges of exponents, in the unit of
- * the proof of accuracy `f32`: 2^-24 times the sum of |a||b| of the element.  It needs no GPU: it
- * cuts the same bits and multiplies the integers in 64 bits.
+ * is at one place for a whole row.
+ *
+ * Pairs of FP16 numbers need three products of tensor cores.  Here they are those of the kernel
+ * f32acc_pair (templates/f32acc/split_pair.cuh): tiles of 64 vectors and 64 of k have a factor, and
+ * what the pairs drop, low * low with it, is all that is lost.  The kernel marks tiles that pairs
+ * do not hold well, and computes what depends on them in another way; here that is left out, and
+ * pairs_again says how many of a hundred tiles would be marked.
+ *
+ * This program prints the largest error of these schemes and of FP32 multiply-adds beside each
+ * other, for operands of several ranges of exponents, in the unit of the proof of accuracy `f32`:
+ * 2^-24 times the sum of |a||b| of the element.  It needs no GPU: it cuts the same bits, multiplies
+ * the integers in 64 bits, and adds up pairs exactly and rounds once.
  *
  *     build/tools/residues [K]        k of the products, 8192; m and n are 64
  */
@@ -21,6 +30,11 @@
 #define MODULI_MOST  8
 #define UNIT         0x1p-24
 
+/* Of f32acc_pair (split_pair.cuh). */
+#define PAIR_LARGEST 14
+#define PAIR_RANGE   29
+#define PAIR_FEW     8
+
 /* The largest pairwise coprime numbers that a remainder of 8 bits allows. */
 static const int MODULI[MODULI_MOST] = {256, 255, 253, 251, 247, 241, 239, 233};
 
@@ -28,8 +42,12 @@ static const int MODULI[MODULI_MOST] = {256, 255, 253, 251, 247, 241, 239, 233};
 struct operand {
     float *value;
     int64_t *cut;
-    int scale[SIDE]; /* cut = trunc(value * 2^scale) */
+    int scale[SIDE];    /* cut = trunc(value * 2^scale) */
+    double *high, *low; /* the pairs, without the factors of their tiles */
 };
+
+/* How an element is computed; other numbers are those of moduli. */
+enum { MULTIPLY_ADDS = 0, PAIRS = 1 };
 
 static size_t depth = 8192;
 
@@ -108,9 +126,81 @@ static void cut(struct operand *operand, int moduli)
     }
 }
 
-/* The largest error of the elements, in units of their sums of |a||b|; moduli 0: FP32 multiply-adds
- * in order. */
-static double largest_error(const struct operand *a, const struct operand *b, int moduli)
+/* The FP16 number nearest to a finite one of its range. */
+static double round_half(double x)
+{
+    const int least = x == 0 ? -14 : ilogb(x) < -14 ? -14 : ilogb(x), unit = least - 10;
+
+    return ldexp(rint(ldexp(x, -unit)), unit);
+}
+
+/* Writes the tile at `first` of k as pairs; whether the kernel would mark it. */
+static int pair_tile(struct operand *operand, size_t first)
+{
+    const size_t count = depth - first < SIDE ? depth - first : SIDE;
+    const size_t few = count < PAIR_FEW ? count : PAIR_FEW;
+    double largest = 0, least = INFINITY;
+    int marked = 0, factor;
+
+    for (size_t v = 0; v < SIDE; v++) {
+        size_t nonzeros = 0;
+
+        for (size_t i = v * depth + first; i < v * depth + first + count; i++) {
+            const double size = fabs((double)operand->value[i]);
+
+            largest = fmax(largest, size);
+            if (size > 0)
+                nonzeros++, least = fmin(least, size);
+        }
+        marked |= nonzeros > 0 && nonzeros < few;
+    }
+    factor = largest > 0 ? PAIR_LARGEST - ilogb(largest) : 0;
+    marked |= largest > 0 && (ilogb(largest) < -40 || ilogb(largest) >= 60 ||
+                              least < ldexp(1, ilogb(largest) - PAIR_RANGE));
+    for (size_t v = 0; v < SIDE; v++)
+        for (size_t i = v * depth + first; i < v * depth + first + count; i++) {
+            const double x = ldexp(operand->value[i], factor), high = round_half(x);
+
+            operand->high[i] = ldexp(high, -factor);
+            operand->low[i] = ldexp(round_half(ldexp(x - high, 11)), -11 - factor);
+        }
+    return marked;
+}
+
+/* Writes the vectors as pairs; returns how many tiles the kernel would mark. */
+static int pair(struct operand *operand)
+{
+    int marked = 0;
+
+    for (size_t first = 0; first < depth; first += SIDE)
+        marked += pair_tile(operand, first);
+    return marked;
+}
+
+/* An element, rounded to float. */
+static float element(const struct operand *a, const struct operand *b, size_t row, size_t column,
+                     int way)
+{
+    const size_t x = row * depth, y = column * depth;
+    long double sum = 0;
+    int64_t whole = 0;
+    float chain = 0;
+
+    for (size_t i = 0; i < depth; i++)
+        if (way == MULTIPLY_ADDS)
+            chain = fmaf(a->value[x + i], b->value[y + i], chain);
+        else if (way == PAIRS)
+            sum += a->high[x + i] * b->high[y + i] + a->high[x + i] * b->low[y + i] +
+                   a->low[x + i] * b->high[y + i];
+        else
+            whole += a->cut[x + i] * b->cut[y + i];
+    return way == MULTIPLY_ADDS ? chain
+           : way == PAIRS       ? (float)sum
+                                : (float)ldexp((double)whole, -a->scale[row] - b->scale[column]);
+}
+
+/* The largest error of the elements, in units of their sums of |a||b|. */
+static double largest_error(const struct operand *a, const struct operand *b, int way)
 {
     double most = 0;
 
@@ -118,22 +208,30 @@ static double largest_error(const struct operand *a, const struct operand *b, in
         const size_t row = e / SIDE, column = e % SIDE;
         const float *x = a->value + row * depth, *y = b->value + column * depth;
         long double exact = 0;
-        double size = 0, result;
-        int64_t whole = 0;
-        float chain = 0;
+        double size = 0;
 
         for (size_t i = 0; i < depth; i++) {
             exact += (long double)x[i] * y[i];
             size += fabs((double)x[i] * y[i]);
-            if (moduli)
-                whole += a->cut[row * depth + i] * b->cut[column * depth + i];
-            else
-                chain = fmaf(x[i], y[i], chain);
         }
-        result = moduli ? (float)ldexp((double)whole, -a->scale[row] - b->scale[column]) : chain;
+        const double result = element(a, b, row, column, way);
         most = fmax(most, fabs((double)(result - exact)) / size / UNIT);
     }
     return most;
+}
+
+static int allocate(struct operand *operand)
+{
+    operand->value = malloc(SIDE * depth * sizeof *operand->value);
+    operand->cut = malloc(SIDE * depth * sizeof *operand->cut);
+    operand->high = malloc(SIDE * depth * sizeof *operand->high);
+    operand->low = malloc(SIDE * depth * sizeof *operand->low);
+    return operand->value && operand->cut && operand->high && operand->low;
+}
+
+static void release(struct operand *operand)
+{
+    free(operand->value), free(operand->cut), free(operand->high), free(operand->low);
 }
 
 int main(int argc, char **argv)
@@ -146,24 +244,25 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: residues [K]: k from 1 to 65536\n");
         return 2;
     }
-    a.value = malloc(SIDE * depth * sizeof *a.value), a.cut = malloc(SIDE * depth * sizeof *a.cut);
-    b.value = malloc(SIDE * depth * sizeof *b.value), b.cut = malloc(SIDE * depth * sizeof *b.cut);
-    if (!a.value || !a.cut || !b.value || !b.cut) {
+    if (!allocate(&a) || !allocate(&b)) {
         fprintf(stderr, "residues: no memory for vectors of %zu numbers\n", depth);
         return 1;
     }
-    printf("operands,k,multiply_adds_u,residues_6_u,residues_7_u,residues_8_u\n");
+    const double tiles = ceil((double)depth / SIDE);
+    printf("operands,k,multiply_adds_u,residues_6_u,residues_7_u,residues_8_u,"
+           "pairs_u,pairs_again\n");
     for (int kind = 0; kind < KINDS; kind++) {
         fill(&a, kind, 0);
         fill(&b, kind, 1);
-        printf("%s,%zu,%.2f", KIND_NAMES[kind], depth, largest_error(&a, &b, 0));
+        printf("%s,%zu,%.2f", KIND_NAMES[kind], depth, largest_error(&a, &b, MULTIPLY_ADDS));
         for (int moduli = MODULI_LEAST; moduli <= MODULI_MOST; moduli++) {
             cut(&a, moduli);
             cut(&b, moduli);
             printf(",%.3g", largest_error(&a, &b, moduli));
         }
-        printf("\n");
+        const int marked = pair(&a) + pair(&b);
+        printf(",%.3g,%.3g\n", largest_error(&a, &b, PAIRS), 100.0 * marked / (2 * tiles));
     }
-    free(a.value), free(a.cut), free(b.value), free(b.cut);
+    release(&a), release(&b);
     return 0;
 }
