@@ -66,6 +66,7 @@ enum kind {
     LARGE_AND_SMALL,
     LARGE,
     SMALL,
+    SMALLER,
     SUBNORMAL,
     ZEROS,
     SPECIAL,
@@ -90,6 +91,7 @@ static const char *const KIND_NAMES[KINDS] = {
     "A near 1e30, B near 1e-30",
     "below 2^60",
     "below 2^-39",
+    "below 2^-45",
     "A is subnormal",
     "tiles of zeros",
     "infinities and NaN",
@@ -187,6 +189,8 @@ static double value(enum kind kind, bool of_a, int line, int k)
         return ldexp(other, 60);
     case SMALL:
         return ldexp(other, -39);
+    case SMALLER: /* of two tiles, less than pairs' factors take */
+        return ldexp(other, -45);
     case SUBNORMAL:
         return ldexp(other, of_a ? -127 : 60);
     case SPECIAL:
