@@ -14,13 +14,14 @@
  * After 64 of k, where the factors change, sums are promoted: FP32 multiply-adds, which round, take
  * over what the tensor cores, which truncate, have added up.
  *
- * What is lost: a float has 24 bits, a pair 23, so that a quarter of all floats lose their last
- * bit, and low * low is left out. Both together are at most 8 u of each |a||b| (u = 2^-24), and
- * their sum falls with the square root of k; FP32 multiply-adds lose up to u with each of k
- * additions. Tiles with a value that a pair does not hold so well, and tiles with rows of few
- * nonzeros, whose products multiply-adds give exactly, are marked by `split`. What of D depends on
- * one is left out by `gemm`, and computed from A and B by three bfloat16 parts in the launch
- * `again` (pair_again.cuh).
+ * What is lost: a float has 24 bits, a pair 23, so that a quarter of all floats lose their last bit,
+ * and low * low is left out. Both together are at most 8 u of a product |a||b| (u = 2^-24); of k
+ * products with random signs they fall with the square root of k, while FP32 multiply-adds lose up
+ * to u with each of k additions. Tiles with a value that a pair does not hold so well, and tiles with
+ * rows of few nonzeros, whose products multiply-adds give exactly, are marked by `split`. What of D
+ * depends on one is left out by `gemm`, and computed from A and B by three bfloat16 parts in the
+ * launch `again` (pair_again.cuh). Where a few unmarked products make up an element, errors are
+ * above those of multiply-adds: up to 7 u were seen (tests/emu/exactness.c).
  *
  * SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
  */

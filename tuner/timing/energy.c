@@ -18,7 +18,7 @@
 #define GAPS_AGAIN    0.1 /* of the time; beyond it a power reading is taken again */
 #define GAPS_MOST     0.5 /* likewise; beyond it a product's energy cannot be told */
 #define ATTEMPTS      3
-#define MARKS         64 /* renewals that are kept, */
+#define MARK_COUNT    64 /* renewals that are kept, */
 #define MARKS_APART   32 /* a part of `seconds` between them */
 
 /* What a meter said, and when: on the host's clock, and how far the run was. */
@@ -31,7 +31,7 @@ struct mark {
 /* What was seen of the counter: its renewals, the latest ones, and the greatest common divisor of
  * all of its steps, in millijoules. */
 struct count {
-    struct mark mark[MARKS];
+    struct mark mark[MARK_COUNT];
     int marks, renewals;
     int64_t step_mj;
 };
@@ -60,7 +60,7 @@ static void take_renewal(struct count *count, const struct mark *mark, double ro
         count->step_mj = common_divisor(count->step_mj, llround(1e3 * fabs(rose)));
     if (count->marks && mark->host_s < count->mark[count->marks - 1].host_s + seconds / MARKS_APART)
         return;
-    if (count->marks == MARKS)
+    if (count->marks == MARK_COUNT)
         memmove(count->mark, count->mark + 1, --count->marks * sizeof(*count->mark));
     count->mark[count->marks++] = *mark;
 }
