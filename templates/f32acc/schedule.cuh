@@ -1,5 +1,5 @@
-/* schedule.cuh - of f32acc/gemm.cu: sizes that follow from its parameters, and which tiles a block
- * computes. A stage in shared memory:
+/* schedule.cuh - of f32acc/gemm.cu and pair.cu: sizes that follow from their parameters, and which
+ * tiles a block computes. A stage in shared memory (pair.cu has two parts, high and low):
  *
  *   +--------+-------+-------+--------+-------+-------+
  *   | A high | A mid | A low | B high | B mid | B low |    rows of ROW_BYTES, one for each m or n

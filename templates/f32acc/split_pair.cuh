@@ -6,14 +6,17 @@
  *     high = x rounded to 11 bits     low = (x - high) * 2^11 rounded to 11 bits
  *
  * so that x = high + low * 2^-11 up to 2^-23 |x|, one bit of the float's 24; three quarters of all
- * floats lose nothing. Below 2^-12 low is subnormal, and its last bit stays 2^-35 of x's unit: at
- * 2^-15, where a value is 2^-29 of the tile's largest, 2^-21 |x| may be lost.
+ * floats lose nothing. Below 2^-12 low is subnormal, and its last bit stays 2^-35 of x's unit; below
+ * 2^-14 high is subnormal, too. At 2^-15, where a value is 2^-29 of the tile's largest, 2^-21 |x| may
+ * be lost, and low * low, which is left out, may be 2^-20 of a product of two such values.
  *
  * The tile's word is the factor's exponent, which consumers divide by, or has the bit NO_PAIRS:
  * where the tile has an infinity or NaN, where factors of two tiles might leave the exponents of
  * float, where a value is smaller still, and where a row has some nonzeros but fewer than FEW along
  * the tile's k. FP32 multiply-adds may give products of such rows exactly (of an identity, say, or
- * of a permutation), and these are not to lose a bit. */
+ * of a permutation), and these are not to lose a bit. A tile that has less than FEW of k is marked
+ * only for rows that it does not fill: a row whose nonzeros all lie in such a last tile is not
+ * noticed. */
 #ifndef GT_F32ACC_SPLIT_PAIR_CUH
 #define GT_F32ACC_SPLIT_PAIR_CUH
 

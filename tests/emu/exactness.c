@@ -8,7 +8,8 @@
  *
  * Where few products make up an element, multiply-adds round as rarely, but parts lose of each
  * product what they lose, and no other one's loss evens it out; kernels round at each of their
- * steps, too. There 8 u are allowed, the most that pairs of FP16 numbers lose (pair.cu).
+ * steps, too. There 8 u are allowed, the most that pairs of FP16 numbers lose of a product whose
+ * values are not 2^-27 of others or less (pair.cu).
  *
  * Tensor cores truncate when they add, which the emulator does not: what is found here is what the
  * parts of the operands lose, and what is done about operands that have no such parts.  Of parts in
