@@ -9,7 +9,8 @@
  * Where few products make up an element, multiply-adds round as rarely, but parts lose of each
  * product what they lose, and no other one's loss evens it out; kernels round at each of their
  * steps, too. There 8 u are allowed, the most that pairs of FP16 numbers lose of a product whose
- * values are not 2^-27 of others or less (pair.cu).
+ * values are not 2^-27 of others or less (pair.cu).  Beside infinities kernels use multiply-adds
+ * themselves, of parts of the depth in another order: a quarter more than theirs is allowed.
  *
  * Tensor cores truncate when they add, which the emulator does not: what is found here is what the
  * parts of the operands lose, and what is done about operands that have no such parts.  Of parts in
@@ -290,7 +291,8 @@ static void judge(const struct results *results, enum kind kind, const char *ker
         if (finite)
             allowed = fmax(allowed, error(results, e, chain));
     }
-    test(!wrong && most <= fmax(few ? 8 : 1, allowed), kernel, KIND_NAMES[kind]);
+    test(!wrong && most <= fmax(few ? 8 : 1, kind == SPECIAL ? 1.25 * allowed : allowed), kernel,
+         KIND_NAMES[kind]);
     printf(", %s: %.3f u, multiply-adds %.3f u, %d wrong\n", layout, most, allowed, wrong);
     if (first >= 0)
         printf("#   D[%d,%d] is %g where multiply-adds give %g\n", first / N, first % N,
