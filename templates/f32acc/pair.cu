@@ -5,11 +5,11 @@
  *
  *      BK of k                     BN
  *    +------+                +-------------+      `split` writes each operand as a sum of two half
- *    | high |   two boxes    | consumer 0  | 64   numbers, each tile of 64 x 64 with a factor of
- * its | low  |   of A, two    +-------------+      own (split_pair.cuh). In `gemm`, which is
- *    +------+   of B: a      | consumer 1  | 64   persistent, one thread fills a ring of STAGES
- *               stage        +-------------+      stages by TMA, and the CONSUMERS warpgroups
- *                                                 multiply (pair_products.cuh).
+ *    | high |   two boxes    | consumer 0  | 64   numbers; a tile of 64 x 64 has a factor of its
+ *    | low  |   of A, two    +-------------+      own (split_pair.cuh). In `gemm`, persistent, one
+ *    +------+   of B: a      | consumer 1  | 64   thread fills a ring of STAGES stages by TMA, and
+ *               stage        +-------------+      the CONSUMERS warpgroups multiply
+ *                                                 (pair_products.cuh).
  *
  * After 64 of k, where the factors change, sums are promoted: FP32 multiply-adds, which round, take
  * over what the tensor cores, which truncate, have added up.
