@@ -10,6 +10,7 @@ struct named {
     size_t param[GT_MAX_PARAMS];
     uint8_t index[GT_MAX_PARAMS]; /* of the value */
     size_t count;
+    bool nowhere;       /* a value named is not among those that are searched (--values) */
     size_t best, usual; /* usual: 1 + its defaults among the parameters that are not named */
 };
 
@@ -22,8 +23,10 @@ static struct named named_by(const struct gt_kernel *kernel, const struct gt_pat
 
         if (!(pattern->named >> p & 1))
             continue;
-        while (kernel->param[p].value[index] != pattern->point.value[p])
+        while (index < kernel->param[p].count &&
+               kernel->param[p].value[index] != pattern->point.value[p])
             index++;
+        named.nowhere |= index == kernel->param[p].count;
         named.param[named.count] = p;
         named.index[named.count++] = index;
     }
@@ -43,7 +46,7 @@ static void try_match(const struct gt_kernel *kernel, const struct gt_pattern *p
 {
     size_t usual = 1;
 
-    if (!has_values(index, named))
+    if (named->nowhere || !has_values(index, named))
         return;
     for (size_t p = 0; p < kernel->params; p++)
         usual += !(pattern->named >> p & 1) && index[p] == kernel->param[p].standard;
