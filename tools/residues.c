@@ -32,7 +32,7 @@
 
 /* Of f32acc_pair (split_pair.cuh). */
 #define PAIR_LARGEST 14
-#define PAIR_RANGE   29
+#define PAIR_RANGE   27
 #define PAIR_FEW     8
 
 /* The largest pairwise coprime numbers that a remainder of 8 bits allows. */

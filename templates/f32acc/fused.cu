@@ -22,7 +22,8 @@
  * columns. SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds
  * their sums. SPLIT 2: these blocks are a cluster, and add the sums in its shared memory.
  *
- * Infinities have no parts: a tile that meets one is computed again from A and B, by FP32 FMAs. */
+ * Infinities have no parts: a tile that meets one is computed again from A and B, by FP32 FMAs. So
+ * are 16 rows of a tile whose sums are beyond float (exact.cuh). */
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
@@ -56,7 +57,7 @@ GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
         const bool special = multiply(ring, position, consumer, work.stages, sum);
         if (SPLIT == 2) /* the other consumer reads stages until here, too */
             gt_named_barrier_sync(1, CONSUMERS * 128);
-        if (special)
+        if (special || is_beyond_float<BN / 2>(sum))
             put_special(args, ring, work, Target(args, work.batch, work.split), consumer);
         else if (SPLIT == 2 || SWAP_AB)
             put_sums(ring, work, Target(args, work.batch, work.split), consumer, sum);

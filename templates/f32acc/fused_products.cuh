@@ -41,15 +41,6 @@ GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsign
                 p > 0 || k > 0);
 }
 
-/* Whether a lane of the warp has found something; the same for all lanes. */
-GT_DEVICE int any_lane(int found)
-{
-#pragma unroll
-    for (int bits = 16; bits > 0; bits /= 2)
-        found |= __shfl_xor_sync(0xffffffffu, found, bits);
-    return found;
-}
-
 /* Adds up the consumer's 64 rows over the work's stages; returns whether an operand of the tile has
  * no parts, the same for all threads of the block. The sums are promoted after each stage, because
  * only within one the small products come first. */
@@ -107,17 +98,22 @@ GT_DEVICE void put_sums(const Ring &ring, const Work &work, const Target &target
                 i / 4 * 8 + lane % 4 * 2 + i % 2, sum + i);
 }
 
-/* Computes the consumer's 64 rows of the tile from A and B themselves. */
+/* Where blocks share an SM, their threads have no registers for more. */
+constexpr int LOADS_AHEAD = MIN_BLOCKS > 1 ? 1 : 8;
+
+/* Computes the warp's 16 rows of the tile from A and B themselves. */
 GT_DEVICE void put_special(const gt_args &args, const Ring &ring, const Work &work,
                            const Target &target, int consumer)
 {
-    for (int e = (int)threadIdx.x % 128; e < 64 * BN; e += 128) {
-        const int row = consumer * 64 + e / BN, column = e % BN;
+    const int first = consumer * 64 + (int)threadIdx.x % 128 / 32 * 16;
+
+    for (int e = (int)threadIdx.x % 32; e < 16 * BN; e += 32) {
+        const int row = first + e / BN, column = e % BN;
         const int m = SWAP_AB ? work.column + column : work.row + row;
         const int n = SWAP_AB ? work.row + row : work.column + column;
         if (m >= args.m || n >= args.n)
             continue;
-        const float sum = exact_element(args, work.batch, m, n, work.k, work.k_end);
+        const float sum = exact_element<LOADS_AHEAD>(args, work.batch, m, n, work.k, work.k_end);
         put_sum(ring, work, target, row, column, &sum);
     }
 }

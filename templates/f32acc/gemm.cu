@@ -50,7 +50,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &rin
         const Work work = schedule.work_of(args, index);
         float sum[BN / 2];
         multiply(ring, position, consumer, work.windows, sum);
-        if (is_special(args, work, consumer))
+        if (is_special(args, work, consumer) || is_beyond_float<BN / 2>(sum))
             store_special(args, work, consumer);
         else
             store_sums(args, work, consumer, sum);

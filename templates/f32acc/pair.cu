@@ -15,10 +15,9 @@
  * over what the tensor cores, which truncate, have added up.
  *
  * What is lost: a float has 24 bits, a pair 23, so that a quarter of all floats lose their last bit,
- * and low * low is left out. Both together are at most 8 u of a product |a||b| (u = 2^-24), and up to
- * 32 u where both values are 2^-27 to 2^-29 of their tiles' largest (split_pair.cuh); of k products
- * with random signs they fall with the square root of k, while FP32 multiply-adds lose up to u with
- * each of k additions. Tiles with a value that a pair does not hold so well, and tiles with
+ * and low * low is left out. Both together are at most 8 u of a product |a||b| (u = 2^-24); of k
+ * products with random signs they fall with the square root of k, while FP32 multiply-adds lose up
+ * to u with each of k additions. Tiles with a value that a pair does not hold so well, and tiles with
  * rows of few nonzeros, whose products multiply-adds give exactly, are marked by `split`. What of D
  * depends on one is left out by `gemm`, and computed from A and B by three bfloat16 parts in the
  * launch `again` (pair_again.cuh). Where a few unmarked products make up an element, errors are

@@ -86,31 +86,6 @@ GT_DEVICE bool is_left(const gt_args &args)
     return any_lane(found) != 0;
 }
 
-/* Whether one of the consumer's sums is an infinity or NaN: where products of finite values are
- * beyond float, those of their parts may be infinities of both signs. */
-GT_DEVICE bool is_beyond_float(const float *sum)
-{
-    float zero = 0.0f;
-#pragma unroll
-    for (int i = 0; i < BN / 2; i++)
-        zero = fmaf(sum[i], 0.0f, zero); /* NaN from there on */
-    return any_lane(zero != 0.0f) != 0;
-}
-
-/* An element of D by FP32 multiply-adds in order, eight loads ahead. */
-GT_DEVICE float multiply_adds(const gt_args &args, const Work &work, int row, int column)
-{
-    const float *a = gt_matrix_a(args, work.batch) + gt_offset_a(args, row, work.k);
-    const float *b = gt_matrix_b(args, work.batch) + gt_offset_b(args, work.k, column);
-    const long long step_a = gt_offset_a(args, 0, 1), step_b = gt_offset_b(args, 1, 0);
-    float sum = 0.0f;
-
-#pragma unroll 8
-    for (int k = work.k; k < work.k_end; k++, a += step_a, b += step_b)
-        sum = fmaf(__ldg(a), __ldg(b), sum);
-    return sum;
-}
-
 /* Computes the marked groups of the warp's 16 rows from A and B themselves. */
 GT_DEVICE void put_marked(const gt_args &args, const Work &work, const Target &target, int consumer,
                           unsigned marked)
@@ -121,7 +96,7 @@ GT_DEVICE void put_marked(const gt_args &args, const Work &work, const Target &t
         const int row = first + e / BN, column = work.column + e % BN;
         if (row >= args.m || column >= args.n || !(marked >> e % BN / GROUP_COLUMNS & 1))
             continue;
-        const float sum = multiply_adds(args, work, row, column);
+        const float sum = exact_element<8>(args, work.batch, row, column, work.k, work.k_end);
         target.put<1>(row, column, &sum);
     }
 }
@@ -139,7 +114,7 @@ GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
             continue;
         const unsigned marked = marked_groups(args, work, consumer);
         const Target target(args, work.batch, work.split);
-        if (multiply(ring, position, consumer, work.stages, sum) || is_beyond_float(sum))
+        if (multiply(ring, position, consumer, work.stages, sum) || is_beyond_float<BN / 2>(sum))
             put_marked(args, work, target, consumer, marked);
         else
             store_groups<BN>(args, target, work.row + consumer * 64, work.column, marked, sum);

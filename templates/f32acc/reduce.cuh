@@ -4,6 +4,8 @@
 #ifndef GT_F32ACC_REDUCE_CUH
 #define GT_F32ACC_REDUCE_CUH
 
+#include "f32acc/exact.cuh"
+
 constexpr int REDUCE_THREADS = 256;
 
 /* The workspace has m rows of sums of this length for each matrix of the batch and each part of the
@@ -52,18 +54,6 @@ struct Target {
         }
     }
 };
-
-/* An element of a product by FP32 FMAs: slow, for operands that have no parts. */
-GT_DEVICE float exact_element(const gt_args &args, long long batch, long long row, long long column,
-                              long long k, long long k_end)
-{
-    const float *a = gt_matrix_a(args, batch), *b = gt_matrix_b(args, batch);
-    float sum = 0.0f;
-#pragma unroll 1 /* rarely run */
-    for (; k < k_end; k++)
-        sum = fmaf(a[gt_offset_a(args, row, k)], b[gt_offset_b(args, k, column)], sum);
-    return sum;
-}
 
 /* Adds the sums of all parts of the depth in their order, and stores D. A thread has four columns
  * of a row. */

@@ -6,23 +6,22 @@
  *     high = x rounded to 11 bits     low = (x - high) * 2^11 rounded to 11 bits
  *
  * so that x = high + low * 2^-11 up to 2^-23 |x|, one bit of the float's 24; three quarters of all
- * floats lose nothing. Below 2^-12 low is subnormal, and its last bit stays 2^-35 of x's unit; below
- * 2^-14 high is subnormal, too. At 2^-15, where a value is 2^-29 of the tile's largest, 2^-21 |x| may
- * be lost, and low * low, which is left out, may be 2^-20 of a product of two such values.
+ * floats lose nothing. Below 2^-12 low is subnormal, and its last bit stays 2^-35 of x's unit, which
+ * is half of it too much below 2^-13, where a value is 2^-27 of the tile's largest. low * low, which
+ * is left out, is 2^-22 of a product at most.
  *
  * The tile's word is the factor's exponent, which consumers divide by, or has the bit NO_PAIRS:
  * where the tile has an infinity or NaN, where factors of two tiles might leave the exponents of
  * float, where a value is smaller still, and where a row has some nonzeros but fewer than FEW along
  * the tile's k. FP32 multiply-adds may give products of such rows exactly (of an identity, say, or
- * of a permutation), and these are not to lose a bit. A tile that has less than FEW of k is marked
- * only for rows that it does not fill: a row whose nonzeros all lie in such a last tile is not
- * noticed. */
+ * of a permutation), and these are not to lose a bit. A tile that has less than FEW of k counts
+ * those of the tile before it, too. */
 #ifndef GT_F32ACC_SPLIT_PAIR_CUH
 #define GT_F32ACC_SPLIT_PAIR_CUH
 
 constexpr unsigned NO_PAIRS = 1u << 16; /* far above the exponents, and their sums */
 constexpr unsigned WORD_BIAS = 64;      /* added to the exponent, so that words are not negative */
-constexpr unsigned LARGEST_AT = 14, RANGE = 29;                         /* exponents of the above */
+constexpr unsigned LARGEST_AT = 14, RANGE = 27;                         /* exponents of the above */
 constexpr unsigned LEAST_EXPONENT = 127 - 40, MOST_EXPONENT = 127 + 60; /* of a tile's largest */
 constexpr int FEW = 8;
 
@@ -85,6 +84,27 @@ GT_DEVICE void share_facts(PairFacts &facts, int thread)
     }
 }
 
+/* Of a tile that has less than FEW of k: 1 if a row has nonzeros there, but with those of the tile
+ * before fewer than FEW. Four threads have a row. */
+template <int way> GT_DEVICE int few_at_end(const SplitTile &tile, int thread)
+{
+    constexpr int SIDE = GT_PACK_THREADS / PACK_TILE, OWN = 1 << 16;
+    const long long row = tile.row + thread / SIDE, step = way == TRANSPOSED ? tile.from.ld : 1;
+    const unsigned *at = tile.from.first + (way == TRANSPOSED ? row : row * tile.from.ld) +
+                         (tile.k - PACK_TILE + thread % SIDE) * step;
+    int left = row < tile.rows ? PACK_TILE + (int)(tile.depth - tile.k) - thread % SIDE : 0;
+    int nonzeros = 0; /* OWN for each that is the tile's own, and 1 for each of both tiles */
+
+#pragma unroll 1 /* rarely run */
+    for (; left > 0; left -= SIDE, at += SIDE * step)
+        if (*at << 1)
+            nonzeros += left > (int)(tile.depth - tile.k) ? 1 : OWN + 1;
+#pragma unroll
+    for (int bits = SIDE / 2; bits > 0; bits /= 2)
+        nonzeros += __shfl_xor_sync(0xffffffffu, nonzeros, bits);
+    return nonzeros >= OWN && nonzeros % OWN < FEW;
+}
+
 /* The facts of the thread's values of a tile. */
 template <int way> GT_DEVICE PairFacts facts_of(const SplitTile &tile, int thread)
 {
@@ -92,7 +112,7 @@ template <int way> GT_DEVICE PairFacts facts_of(const SplitTile &tile, int threa
     /* The lanes that have a row together, in one round or (transposed) in all of them. */
     constexpr int SIDE = way == TRANSPOSED ? 4 : 8;
     static_assert(SIDE * 8 * (way == TRANSPOSED ? piece_type::rounds : 1) == PACK_TILE, "a row");
-    const int few = (int)min((long long)FEW, tile.depth - tile.k);
+    const bool ends = way != DIRECT && tile.depth - tile.k < FEW;
     PairFacts facts = {0, 0xffffffffu, 0};
     int nonzeros = 0;
 
@@ -111,9 +131,11 @@ template <int way> GT_DEVICE PairFacts facts_of(const SplitTile &tile, int threa
 #pragma unroll
         for (int bits = SIDE / 2; bits > 0; bits /= 2)
             nonzeros += __shfl_xor_sync(0xffffffffu, nonzeros, bits);
-        facts.few |= nonzeros > 0 && nonzeros < few;
+        facts.few |= !ends && nonzeros > 0 && nonzeros < FEW;
         nonzeros = 0;
     }
+    if (ends)
+        facts.few = few_at_end<way>(tile, thread);
     return facts;
 }
 

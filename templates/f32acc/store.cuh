@@ -28,10 +28,7 @@ GT_DEVICE bool is_special(const gt_args &args, const Work &work, int consumer)
         for (int x = work.column / PACK_TILE; x < last; x++)
             found |= layout.words(args, false, work.batch, x)[k];
     }
-#pragma unroll
-    for (int bits = 16; bits > 0; bits /= 2)
-        found |= __shfl_xor_sync(0xffffffffu, found, bits);
-    return found != 0;
+    return any_lane(found) != 0;
 }
 
 /* Computes the warp's 16 rows of the tile from A and B themselves. */
@@ -44,7 +41,7 @@ GT_DEVICE void store_special(const gt_args &args, const Work &work, int consumer
         const int row = first + e / BN, column = work.column + e % BN;
         if (row >= args.m || column >= args.n)
             continue;
-        const float sum = exact_element(args, work.batch, row, column, work.k, work.k_end);
+        const float sum = exact_element<8>(args, work.batch, row, column, work.k, work.k_end);
         target.put<1>(row, column, &sum);
     }
 }

@@ -75,14 +75,17 @@ struct Sums {
         }
     }
 
-    /* Whether an operand of the warp has no parts; the same for all lanes. */
+    /* Whether an operand of the warp has no parts, or a sum is beyond float; the same for all
+     * lanes. */
     GT_DEVICE bool is_special() const
     {
-        int found = largest >= NO_PARTS;
+        Zeros zeros;
 #pragma unroll
-        for (int bits = 16; bits > 0; bits /= 2)
-            found |= __shfl_xor_sync(0xffffffffu, found, bits);
-        return found != 0;
+        for (int i = 0; i < WM / 16; i++)
+#pragma unroll
+            for (int j = 0; j < WN / 8; j++)
+                zeros.see<4>(sum[i][j]);
+        return any_lane(largest >= NO_PARTS || zeros.gone()) != 0;
     }
 
     /* A lane's sums of a row are neighbours, in pairs or, along n, in fours. */
@@ -158,7 +161,7 @@ GT_DEVICE void store_special(const gt_args &args, const Work &work, long long ba
         const long long column = work.column + warp_column() + e % WN;
         if (row >= args.m || column >= args.n)
             continue;
-        const float sum = exact_element(args, batch, row, column, work.k, work.k_end);
+        const float sum = exact_element<8>(args, batch, row, column, (int)work.k, (int)work.k_end);
         target.put<1>(row, column, &sum);
     }
 }
