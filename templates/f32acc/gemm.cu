@@ -17,7 +17,8 @@
  * SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
  *
  * Infinities: their parts would give inf - inf or inf * 0 where FP32 gives inf. Tiles of D that
- * depend on such an operand are computed again from A and B, by FP32 FMAs. */
+ * depend on such an operand are computed again from A and B, by FP32 FMAs. So are 16 rows of a tile
+ * whose sums are beyond float (exact.cuh). */
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"

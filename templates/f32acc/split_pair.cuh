@@ -85,7 +85,7 @@ GT_DEVICE void share_facts(PairFacts &facts, int thread)
 }
 
 /* Of a tile that has less than FEW of k: 1 if a row has nonzeros there, but with those of the tile
- * before fewer than FEW. Four threads have a row. */
+ * before fewer than FEW. There is a tile before, because K is 32 at least. Four threads have a row. */
 template <int way> GT_DEVICE int few_at_end(const SplitTile &tile, int thread)
 {
     constexpr int SIDE = GT_PACK_THREADS / PACK_TILE, OWN = 1 << 16;
