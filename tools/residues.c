@@ -134,7 +134,8 @@ static double round_half(double x)
     return ldexp(rint(ldexp(x, -unit)), unit);
 }
 
-/* Writes the tile at `first` of k as pairs; whether the kernel would mark it. */
+/* Writes the tile at `first` of k as pairs; whether the kernel would mark it (of a last tile of
+ * fewer than 8 of k the kernel counts those of the tile before it, too). */
 static int pair_tile(struct operand *operand, size_t first)
 {
     const size_t count = depth - first < SIDE ? depth - first : SIDE;

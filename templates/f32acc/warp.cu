@@ -15,8 +15,8 @@
  * SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
  *
  * Infinities and values that would round to infinity have no parts: a warp that meets one, or whose
- * sums are beyond float (exact.cuh), computes its tile again from A and B by FP32 FMAs. Parts below 2^-126 are subnormal, and what is below
- * 2^-134 is lost, where FP32 would have kept 2^-150. */
+ * sums are beyond float (exact.cuh), computes its tile again from A and B by FP32 FMAs. Parts below
+ * 2^-126 are subnormal, and what is below 2^-134 is lost, where FP32 would have kept 2^-150. */
 #include "common/tensor.cuh"
 #include "common/mma.cuh"
 

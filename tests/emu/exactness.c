@@ -6,11 +6,17 @@
  * identity and of a permutation D must be what multiply-adds give, bit for bit.  Where
  * multiply-adds give an infinity or NaN, so must the kernel, and nowhere else.
  *
+ * (A kernel that divides the depth adds infinities of both signs to NaN where its parts are beyond
+ * float both ways, and may have an infinity where they are so one after the other: no operands here
+ * are such.)
+ *
  * Where few products make up an element, multiply-adds round as rarely, but parts lose of each
  * product what they lose, and no other one's loss evens it out; kernels round at each of their
- * steps, too. There 8 u are allowed, the most that pairs of FP16 numbers lose of a product whose
- * values are not 2^-27 of others or less (pair.cu).  Beside infinities kernels use multiply-adds
- * themselves, and add those of parts of the depth: there the error of such sums is allowed, too.
+ * steps, too. There 8 u are allowed, the most that pairs of FP16 numbers lose of a product
+ * (pair.cu). Of products that are all alike losses do not even out either, nor do those of
+ * multiply-adds, 40 u: there 8 u are allowed as well, and no more.  Beside infinities kernels use
+ * multiply-adds themselves, and add those of parts of the depth, or of one part of it, to their
+ * own: there the error of such sums is allowed, too, and a tenth of a unit beside it.
  *
  * Tensor cores truncate when they add, which the emulator does not: what is found here is what the
  * parts of the operands lose, and what is done about operands that have no such parts.  Of parts in
@@ -27,9 +33,9 @@
 #include "problem/problem.h"
 #include "tests/serves.h"
 
-/* Tiles at every edge, of the kernels and of what splits operands; k ends with one value of a
+/* Tiles at every edge, of the kernels and of what splits operands; k ends with four values of a
  * tile. */
-enum { M = 72, N = 100, K = 257, PART = 192 }; /* PART: of k, the first one of SPLITS=2 */
+enum { M = 72, N = 100, K = 260, PART = 192 }; /* PART: of k, the first one of SPLITS=2 */
 #define UNIT 0x1p-24
 #define LOST 0x1p-134 /* of an operand's value */
 #define TILE 64       /* rows or columns, and values of k, that f32acc_pair scales together */
@@ -37,15 +43,16 @@ enum { M = 72, N = 100, K = 257, PART = 192 }; /* PART: of k, the first one of S
 static const char *const LAYOUTS[] = {"nn", "tt"};
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS };
 
-/* Small tiles, so that D has several; of f32acc_pair also parts of the depth. */
+/* Small tiles, so that D has several; also with parts of the depth, and D^T. */
 static const struct {
     const char *kernel, *point;
 } POINTS[] = {
     {"f32acc", "CONSUMERS=1,BN=64,BK=64,STAGES=2"},
-    {"f32acc_pair", "CONSUMERS=1,BN=96,BK=64,STAGES=2,VEC_A=1,VEC_B=1"},
-    {"f32acc_pair", "CONSUMERS=2,BN=64,BK=32,STAGES=4,SPLIT=1,SPLITS=2,VEC_A=1,VEC_B=1"},
-    {"f32acc_fused", "CONSUMERS=1,BN=64,VEC_A=1,VEC_B=1"},
-    {"f32acc_warp", "WM=32,WN=32,WARPS_M=1,WARPS_N=2,VEC_A=1,VEC_B=1"},
+    {"f32acc_pair", "CONSUMERS=1,BN=96,BK=64,STAGES=2"},
+    {"f32acc_pair", "CONSUMERS=2,BN=64,BK=32,STAGES=4,SPLIT=1,SPLITS=2"},
+    {"f32acc_fused", "CONSUMERS=1,BN=64"},
+    {"f32acc_fused", "SWAP_AB=1,CONSUMERS=1,SPLITTERS=1,BN=32,BK=64,STAGES=2,SPLIT=2,SPLITS=2"},
+    {"f32acc_warp", "WM=32,WN=32,WARPS_M=1,WARPS_N=2"},
 };
 enum { POINT_COUNT = sizeof POINTS / sizeof *POINTS };
 
@@ -305,7 +312,7 @@ static void judge(const struct results *results, enum kind kind, const char *ker
         if (finite)
             allowed = fmax(allowed, error(results, e, chain));
         if (finite && kind == SPECIAL)
-            allowed = fmax(allowed, error(results, e, results->parts[e]));
+            allowed = fmax(allowed, error(results, e, results->parts[e]) + 0.1);
     }
     test(!wrong && most <= (alike ? 8 : fmax(few ? 8 : 1, allowed)), kernel, KIND_NAMES[kind]);
     printf(", %s: %.3f u, multiply-adds %.3f u, %d wrong\n", layout, most, allowed, wrong);
