@@ -4,6 +4,17 @@
 #ifndef GT_F32ACC_SPLIT_CUH
 #define GT_F32ACC_SPLIT_CUH
 
+/* The thread's index, of which the compiler knows nothing: what follows from it is computed anew for
+ * each matrix. Kept for all of them, it would take more registers than a thread has. */
+GT_DEVICE int thread_of_matrix()
+{
+    int thread = (int)threadIdx.x;
+#ifndef GT_EMULATE
+    asm volatile("" : "+r"(thread));
+#endif
+    return thread;
+}
+
 /* Splits tile `number` of one operand in every matrix of the batch. */
 GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const SplitOperand &x,
                           unsigned number)
@@ -24,18 +35,19 @@ GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const 
             k,
             x.to + matrix * STORED * x.rows * layout.ld,
             layout.words(args, x.is_a, matrix, number / deep) + number % deep};
-        if (threadIdx.x == 0)
+        const int thread = thread_of_matrix();
+        if (thread == 0)
             *tile.word = 0;
         const bool direct = is_direct(x, tile.from, row, k);
         if (!direct)
-            shared.fill(tile.from, x.transposed ? k : row, x.transposed ? row : k, threadIdx.x);
+            shared.fill(tile.from, x.transposed ? k : row, x.transposed ? row : k, thread);
         gt_sync(); /* for the tile and for the word */
         if (direct)
-            split_store<DIRECT>(tile, threadIdx.x);
+            split_store<DIRECT>(tile, thread);
         else if (x.transposed)
-            split_store<TRANSPOSED>(tile, threadIdx.x);
+            split_store<TRANSPOSED>(tile, thread);
         else
-            split_store<BY_TILE>(tile, threadIdx.x);
+            split_store<BY_TILE>(tile, thread);
         gt_sync();
     }
 }

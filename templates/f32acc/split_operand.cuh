@@ -1,12 +1,14 @@
 /* split_operand.cuh - of the templates of f32acc that split operands by a launch of their own:
  * where the parts lie in the workspace, and how a tile of an operand is read.
  *
- *      A, m x k or k x m, any ld          parts of A: [matrix][part][m][ld], ld = k rounded up to 8
+ *      A, m x k or k x m, any ld          parts of A: [matrix][part][m][ld], ld = k rounded up to whole
  *      +-----------+                      +-----------+
- *      |           |     ->               | high      |   After the parts of A come those of B, as
- *      |           |                      +-----------+   n x k; then a word for each tile of A and
- *      +-----------+                      | ...       |   of B, which says what consumers need to
- *                                         +-----------+   know of the tile (split_store).
+ *      |           |     ->               | high      |   tiles: so rows begin at lines of 128 bytes
+ *      |           |                      +-----------+   (TMA takes each line that a row of a box
+ *      +-----------+                      | ...       |   touches from L2 as a whole). Then come those
+ *                                         +-----------+   of B, as n x k; then a word for each tile
+ *                                                         of A and of B, which says what consumers
+ *                                                         need to know of the tile (split_store).
  *
  * The template defines STORED, the number of parts. */
 #ifndef GT_F32ACC_SPLIT_OPERAND_CUH
@@ -39,10 +41,10 @@ GT_DEVICE long long split_round(long long bytes)
 GT_DEVICE SplitLayout split_layout_of(const gt_args &args)
 {
     SplitLayout x;
-    x.ld = gt_cdiv(args.k, 8) * 8;
     x.tiles_a = gt_cdiv(args.m, PACK_TILE);
     x.tiles_b = gt_cdiv(args.n, PACK_TILE);
     x.deep = gt_cdiv(args.k, PACK_TILE);
+    x.ld = x.deep * PACK_TILE;
     x.b = split_round(args.batch * STORED * args.m * x.ld * 2);
     x.words_a = x.b + split_round(args.batch * STORED * args.n * x.ld * 2);
     x.words_b = x.words_a + split_round(args.batch * x.tiles_a * x.deep * 4);
@@ -123,9 +125,9 @@ struct SplitTile {
             reinterpret_cast<unsigned *>(to + (p * rows + row + tile_row) * ld + k + tile_k),
             eight);
     }
-    GT_DEVICE bool has(int tile_row, int tile_k) const
+    GT_DEVICE bool has(int tile_row) const
     {
-        return row + tile_row < rows && k + tile_k < ld;
+        return row + tile_row < rows;
     }
 };
 

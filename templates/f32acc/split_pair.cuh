@@ -158,7 +158,7 @@ template <int way> GT_DEVICE void store_pairs(const SplitTile &tile, float facto
             low.at[j] = half_pair((one - gt_f16_value(both & 0xffff)) * 2048.0f,
                                   (other - gt_f16_value(both >> 16)) * 2048.0f);
         }
-        if (tile.has(piece.row, piece.column)) {
+        if (tile.has(piece.row)) {
             tile.store(0, piece.row, piece.column, high);
             tile.store(1, piece.row, piece.column, low);
         }

@@ -25,7 +25,7 @@ template <int way> GT_DEVICE void split_store(const SplitTile &tile, int thread)
             for (int p = 0; p < PARTS; p++)
                 part[p].at[j] = pair[p];
         }
-        if (tile.has(piece.row, piece.column))
+        if (tile.has(piece.row))
 #pragma unroll
             for (int p = 0; p < PARTS; p++)
                 tile.store(p, piece.row, piece.column, part[p]);
