@@ -1,12 +1,14 @@
 /* pack.cuh - copies operands to the workspace before the product, both in one launch, for templates
- * that need rows at multiples of 16 bytes, or both operands along k.
+ * that need rows at multiples of 16 bytes, or both operands along k. Rows of 512 bytes and more
+ * begin at multiples of 128, because L2 gives TMA each line of 128 bytes that is touched as a whole.
  *
  *      stored, any ld                workspace
  *      +-------------+               +-------------+---+     PACK_A 1: rows as stored.
  *      |             | ...    ->     |             | 0 |     PACK_A 2: transposed, columns become
  *      |             | ...           |             | 0 |     rows. Rows are padded with zeros to
- *      +-------------+               +-------------+---+     whole 16 bytes. The matrices of a batch
- *                                                            follow each other, B's behind A's.
+ *      +-------------+               +-------------+---+     whole 16 or 128 bytes. The matrices of
+ *                                                            a batch follow each other, B's behind
+ *                                                            A's.
  *
  * Include it in a template of tensor.cuh, behind the parameters PACK_A and PACK_B, and write the
  * entry:
@@ -20,7 +22,7 @@
  *   params       PACK_A             0 no copy, 1 as stored, 2 transposed
  *   derive       PACK_COLS_A        TRANS_A != (PACK_A == 2) ? M : K
  *                PACK_ROWS_A        TRANS_A != (PACK_A == 2) ? K : M
- *                PACK_LDA           cdiv(PACK_COLS_A * SIZE_IN, 16) * 16 / SIZE_IN
+ *                PACK_LDA           elements of a padded row (gt_packed_place_of)
  *                PACK_BYTES_A       PACK_A ? bytes of BATCH such copies, rounded up to 256 : 0
  *                PACK_GRID_A        blocks that copy A; as stored:
  *                                   cdiv(PACK_ROWS_A, 16) * cdiv(PACK_LDA * SIZE_IN, 512),
@@ -65,7 +67,8 @@ struct gt_packed_place {
 GT_DEVICE gt_packed_place gt_packed_place_of(bool used, long long rows, long long cols,
                                              long long batch)
 {
-    constexpr int size = (int)sizeof(GT_IN), whole = 16 / size;
+    constexpr int size = (int)sizeof(GT_IN);
+    const int whole = (cols * size < 512 ? 16 : 128) / size;
     gt_packed_place place;
     place.rows = rows;
     place.ld = gt_cdiv(cols, whole) * whole;
