@@ -262,7 +262,8 @@ struct gt_operands {
     const void *a, *b, *c; /* c may be NULL when beta == 0; c == d is allowed */
     void *d;
     const void *bias; /* n elements of the out type; NULL unless the epilogue has BIAS */
-    void *workspace;  /* gt_answer.workspace_bytes; NULL if 0 */
+    void *workspace;  /* gt_answer.workspace_bytes; NULL if 0; at a multiple of 16 bytes, and of 128
+                       * for full speed */
     float alpha, beta;
 };
 #define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)

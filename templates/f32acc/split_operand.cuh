@@ -10,6 +10,8 @@
  *                                                         of A and of B, which says what consumers
  *                                                         need to know of the tile (split_store).
  *
+ * What is behind k in a row is zeros, which nobody reads: the tensor maps end with k.
+ *
  * The template defines STORED, the number of parts. */
 #ifndef GT_F32ACC_SPLIT_OPERAND_CUH
 #define GT_F32ACC_SPLIT_OPERAND_CUH

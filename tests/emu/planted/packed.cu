@@ -1,5 +1,6 @@
 /* packed.cu - test: a naive product of operands that templates/pack has copied, read by aligned
- * pieces of 16 bytes.  The padding of rows is added to every sum: it must be zeros. */
+ * pieces of 16 bytes.  The padding of rows is added to every sum: it must be zeros; and 1 where rows
+ * do not begin at multiples of 16 bytes or, from 512 bytes on, of 128. */
 #ifndef PACK_A
 #define PACK_A 2 /* A is copied to the workspace first: 0 no, 1 as stored, 2 transposed */
 #endif
@@ -27,11 +28,13 @@ template <bool packed> GT_DEVICE float element(const Element *first, long long a
     return gt_to_float<GT_TYPE>(gt_load_vec<Element, RUN>(first + at / RUN * RUN).at[at % RUN]);
 }
 
-/* What lies between the end of a row and the next one; 0 in a copy. */
+/* What lies between the end of a row and the next one; 0 in a copy.  1 more where rows begin in the
+ * wrong places. */
 GT_DEVICE float padding(const Element *first, const gt_packed_place &place, long long row,
                         long long valid)
 {
-    float sum = 0;
+    const long long size = sizeof(Element), apart = valid * size < 512 ? 16 : 128;
+    float sum = place.ld * size % apart != 0;
     for (long long at = valid; at < place.ld; at++)
         sum += element<true>(first, row * place.ld + at);
     return sum;

@@ -1,7 +1,8 @@
 /* test_configs.c - every shipped kernel description: it loads, and only it says values, as its
  * template has no values of its own for parameters; the default point is valid wherever it serves
  * 4096^3; together they leave no type out where K is 0; mma's copies under masks are searched for
- * the products alone that they are meant for; and what begins early does so without being told. */
+ * the products alone that they are meant for; f32acc_fused is not where ptxas refuses it; what
+ * begins early does so without being told; and copies begin their rows at lines of the L2 cache. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -264,25 +265,32 @@ static void test_what_a_change_breaks(void **state)
     assert_true(valid > 1000);
 }
 
-static bool masks_are_searched(const struct gt_kernels *kernels, const char *text,
-                               const char *copies)
+static bool is_searched(const struct gt_kernels *kernels, const char *kernel, const char *text,
+                        const char *point)
 {
     struct gt_problem problem;
     struct gt_device device;
     struct gt_candidate candidate = {
-        gt_kernels_find(kernels, "mma", NULL), &problem, &device, {{0}}};
-    char point[256];
+        gt_kernels_find(kernels, kernel, NULL), &problem, &device, {{0}}};
     int failed;
 
-    snprintf(point, sizeof(point),
-             "%s,BM=16,BN=32,WM=16,WN=16,BK_BYTES=256,WARPS_K=4,STAGES=2,SWIZZLE=0,REG_DOUBLE=0,"
-             "EARLY=1,GROUP_M=1",
-             copies);
     assert_int_equal(gt_device_profile(&device, ".", 90, NULL), GT_OK);
     assert_int_equal(gt_problem_parse(&problem, text, NULL), GT_OK);
     assert_int_equal(gt_point_parse(&candidate.point, candidate.kernel, point, NULL), GT_OK);
     assert_int_equal(gt_candidate_valid(&candidate, &failed, NULL), GT_OK);
     return failed < 0;
+}
+
+static bool masks_are_searched(const struct gt_kernels *kernels, const char *text,
+                               const char *copies)
+{
+    char point[256];
+
+    snprintf(point, sizeof(point),
+             "%s,BM=16,BN=32,WM=16,WN=16,BK_BYTES=256,WARPS_K=4,STAGES=2,SWIZZLE=0,REG_DOUBLE=0,"
+             "EARLY=1,GROUP_M=1",
+             copies);
+    return is_searched(kernels, "mma", text, point);
 }
 
 static void test_masks_of_mma(void **state)
@@ -296,6 +304,26 @@ static void test_masks_of_mma(void **state)
     assert_false(masks_are_searched(*state, "80x208x88:f16:nn", "PATH_A=3,PATH_B=3")); /* aligned */
     assert_false(masks_are_searched(*state, "81x209x583:f16:tn", odd));   /* five tiles along k */
     assert_false(masks_are_searched(*state, "1031x1031x83:f16:tn", odd)); /* not tiny */
+}
+
+/* ptxas refuses the first of these points: setmaxnreg.dec would leave what the compiler has chosen,
+ * or more. */
+static void test_exchange_of_fused(void **state)
+{
+    const char *problem = "2232x152x49:f32:tt:accuracy=f32",
+               *rest = "BK=32,STAGES=2,BUFFERS=1,LATE_LOADS=0,VEC_A=4,VEC_B=1,VEC_C=2";
+    static const struct {
+        const char *point;
+        bool searched;
+    } row[] = {{"CONSUMERS=1,SPLITTERS=2,BN=32,MIN_BLOCKS=2", false},
+               {"CONSUMERS=1,SPLITTERS=1,BN=32,MIN_BLOCKS=2", true},
+               {"CONSUMERS=1,SPLITTERS=2,BN=128,MIN_BLOCKS=1", true}};
+    char point[256];
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        snprintf(point, sizeof(point), "%s,%s", row[i].point, rest);
+        assert_int_equal(is_searched(*state, "f32acc_fused", problem, point), row[i].searched);
+    }
 }
 
 /* Whether the point is valid as it is, and what it is renewed to, which is valid. */
@@ -339,12 +367,59 @@ static void test_early_points(void **state)
         "REG_DOUBLE=0,GROUP_M=1");
 }
 
+/* Bytes between rows of the operand as the kernel's tensor map `map` has them. */
+static uint64_t row_bytes(const struct gt_kernels *kernels, const char *kernel, const char *point,
+                          const char *text, const char *map)
+{
+    struct gt_problem problem;
+    struct gt_device device;
+    struct gt_err err = {0};
+    struct gt_geometry geometry;
+    struct gt_candidate candidate = {
+        gt_kernels_find(kernels, kernel, NULL), &problem, &device, {{0}}};
+    size_t i = 0;
+
+    assert_int_equal(gt_device_profile(&device, ".", 90, NULL), GT_OK);
+    assert_int_equal(gt_problem_parse(&problem, text, NULL), GT_OK);
+    assert_int_equal(gt_point_parse(&candidate.point, candidate.kernel, point, NULL), GT_OK);
+    if (gt_candidate_geometry(&candidate, &geometry, &err))
+        fail_msg("%s", err.msg);
+    while (i < geometry.maps && strcmp(candidate.kernel->map[i].name, map) != 0)
+        i++;
+    assert_true(i < geometry.maps && geometry.map[i].used);
+    return geometry.map[i].strides[1];
+}
+
+/* Copies begin their rows at lines of the L2 cache, short ones at 16 bytes. */
+static void test_lines_of_copies(void **state)
+{
+    static const struct {
+        const char *kernel, *point, *problem, *map;
+        uint64_t bytes;
+    } row[] = {
+        {"hopper", "PACK_A=1,PACK_B=1,STORE_ROWS=1", "300x255x255:f16:nt", "packed a", 512},
+        {"hopper", "PACK_A=1,PACK_B=1,STORE_ROWS=1", "300x255x251:f16:nt", "packed a", 512},
+        {"hopper", "PACK_A=1,PACK_B=1,STORE_ROWS=1", "300x255x257:f16:nt", "packed a", 640},
+        {"hopper", "PACK_A=1,PACK_B=1,STORE_ROWS=1", "300x1031x257:f16:nn", "packed b", 2176},
+        {"hopper", "PACK_A=1,PACK_B=1,STORE_ROWS=1", "300x41x257:bf16:nn", "packed b", 96},
+        {"hopper_transposed", "PACK_A=1,PACK_B=1", "300x300x515:tf32:nt", "packed a", 2176},
+        {"f32acc", "", "100x200x1000:f32:nn:accuracy=f32", "a", 2048},
+        {"f32acc_pair", "", "100x200x1000:f32:nn:accuracy=f32", "b", 2048},
+        {"f32acc_pair", "", "100x200x2056:f32:nn:accuracy=f32", "a", 4224},
+    };
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+        assert_int_equal(row_bytes(*state, row[i].kernel, row[i].point, row[i].problem, row[i].map),
+                         row[i].bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameter_blocks), cmocka_unit_test(test_default_points),
-        cmocka_unit_test(test_no_depth),         cmocka_unit_test(test_what_a_change_breaks),
-        cmocka_unit_test(test_masks_of_mma),     cmocka_unit_test(test_early_points),
+        cmocka_unit_test(test_parameter_blocks),  cmocka_unit_test(test_default_points),
+        cmocka_unit_test(test_no_depth),          cmocka_unit_test(test_what_a_change_breaks),
+        cmocka_unit_test(test_masks_of_mma),      cmocka_unit_test(test_early_points),
+        cmocka_unit_test(test_exchange_of_fused), cmocka_unit_test(test_lines_of_copies),
     };
 
     return cmocka_run_group_tests_name("configs", tests, set_up, tear_down);
