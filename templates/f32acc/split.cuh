@@ -4,18 +4,8 @@
 #ifndef GT_F32ACC_SPLIT_CUH
 #define GT_F32ACC_SPLIT_CUH
 
-/* The thread's index, of which the compiler knows nothing: what follows from it is computed anew for
- * each matrix. Kept for all of them, it would take more registers than a thread has. */
-GT_DEVICE int thread_of_matrix()
-{
-    int thread = (int)threadIdx.x;
-#ifndef GT_EMULATE
-    asm volatile("" : "+r"(thread));
-#endif
-    return thread;
-}
-
-/* Splits tile `number` of one operand in every matrix of the batch. */
+/* Splits tile `number` of one operand in every matrix of the batch. The thread's index is read again
+ * for each: what follows from it, kept for all matrices, would spill registers. */
 GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const SplitOperand &x,
                           unsigned number)
 {
@@ -35,7 +25,7 @@ GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const 
             k,
             x.to + matrix * STORED * x.rows * layout.ld,
             layout.words(args, x.is_a, matrix, number / deep) + number % deep};
-        const int thread = thread_of_matrix();
+        const int thread = gt_reload_thread_index();
         if (thread == 0)
             *tile.word = 0;
         const bool direct = is_direct(x, tile.from, row, k);

@@ -5,10 +5,11 @@
  *      +-----------+                      +-----------+
  *      |           |     ->               | high      |   tiles: so rows begin at lines of 128 bytes
  *      |           |                      +-----------+   (TMA takes each line that a row of a box
- *      +-----------+                      | ...       |   touches from L2 as a whole). Then come those
- *                                         +-----------+   of B, as n x k; then a word for each tile
- *                                                         of A and of B, which says what consumers
- *                                                         need to know of the tile (split_store).
+ *      +-----------+                      | ...       |   touches from L2 as a whole). Then come the
+ *                                         +-----------+   parts of B, as n x k; then a word for each
+ *                                                         tile of A and of B, which says what
+ *                                                         consumers need to know of the tile
+ *                                                         (split_store).
  *
  * What is behind k in a row is zeros, which nobody reads: the tensor maps end with k.
  *
