@@ -69,26 +69,50 @@ GT_DEVICE void finish_stage(const Ring &ring, Position &position)
     position.advance();
 }
 
+/* Descriptors of the operands in the ring's first stage: a consumer's rows of A, and B in boxes of
+ * one width and, with WIDE_BOXES 2, its last box. */
+struct Operands {
+    unsigned long long a, b, last;
+
+    GT_DEVICE Operands(const Ring &ring, int consumer)
+    {
+        constexpr int columns = B_COLUMNS - LAST_BOX;
+        const unsigned char *const stage = ring.stages + A_BYTES;
+        a = operand_of<BM, A_ALONG_MN>(ring.stages, PINGPONG ? 0 : consumer * ROWS);
+        b = operand_of<columns, B_ALONG_MN>(stage, 0);
+        last = operand_of<LAST_BOX, B_ALONG_MN>(stage + columns * 128, 0);
+    }
+};
+
 /* Begins the products of a stage, which lies `at` units of 16 bytes behind the ring's first one,
  * for the blocks of 64 rows from `first` to before `end`. Where `add` is 0 their sums start from
  * these products. */
 template <int first, int end>
-GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsigned at, int add,
-                              Sum (*sum)[BN / 2])
+GT_DEVICE void multiply_stage(const Operands &operands, unsigned at, int add, Sum (*sum)[BN / 2])
 {
     constexpr unsigned rows_64 = (A_ALONG_MN ? SLAB * 128 : 64 * 128) / 16;
+    constexpr int columns = B_COLUMNS - LAST_BOX;
+    constexpr int n = BN - LAST_N; /* columns of the first wgmma */
 
 #pragma unroll
     for (int k = 0; k < 4 * DEPTH; k++)
 #pragma unroll
         for (int r = first; r < end; r++) {
             const unsigned to = at + k / 4 * (SLAB_BYTES / 16);
-            gt_wgmma<GT_TYPE, BN, A_ALONG_MN, B_ALONG_MN>(
-                sum[r],
-                gt_smem_descriptor_advance(a,
-                                           to + r * rows_64 + k % 4 * k_distance<BM, A_ALONG_MN>()),
-                gt_smem_descriptor_advance(b, to + k % 4 * k_distance<B_COLUMNS, B_ALONG_MN>()),
+            const unsigned long long a = gt_smem_descriptor_advance(
+                operands.a, to + r * rows_64 + k % 4 * k_distance<BM, A_ALONG_MN>());
+            gt_wgmma<GT_TYPE, n, A_ALONG_MN, B_ALONG_MN>(
+                sum[r], a,
+                gt_smem_descriptor_advance(operands.b,
+                                           to + k % 4 * k_distance<columns, B_ALONG_MN>()),
                 add | k);
+#if WIDE_BOXES == 2
+            gt_wgmma<GT_TYPE, LAST_N, A_ALONG_MN, B_ALONG_MN>(
+                sum[r] + n / 2, a,
+                gt_smem_descriptor_advance(operands.last,
+                                           to + k % 4 * k_distance<LAST_BOX, B_ALONG_MN>()),
+                add | k);
+#endif
         }
 }
 
@@ -98,9 +122,7 @@ GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsign
 GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, const Work &work,
                         int begun, int end, Sum (*sum)[BN / 2])
 {
-    const int first = PINGPONG ? 0 : consumer * ROWS;
-    const unsigned long long a = operand_of<BM, A_ALONG_MN>(ring.stages, first);
-    const unsigned long long b = operand_of<B_COLUMNS, B_ALONG_MN>(ring.stages + A_BYTES, 0);
+    const Operands operands(ring, consumer);
     int before = 0;
 
     /* Copies of the loop would take the compiler half as long again, and be fetched. */
@@ -113,7 +135,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
         if (ROW_PHASES > 1 && i == 0 && work.shift > 0)
             zero_front(ring.stages + position.stage * STAGE_BYTES, consumer, work.shift);
         gt_wgmma_fence();
-        multiply_stage<0, BLOCKS_64>(a, b, at, i, sum);
+        multiply_stage<0, BLOCKS_64>(operands, at, i, sum);
         gt_wgmma_commit();
         if (MMA_PENDING == 0)
             continue;

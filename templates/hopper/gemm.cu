@@ -48,7 +48,7 @@
  *    3 | . b b b b b     for that tile do so too. Zeros replace what lies before A's first column. */
 
 /* How many of the description's maps may be used. */
-#if ROW_PHASES > 1
+#if ROW_PHASES > 1 || WIDE_BOXES == 2
 #define GT_MAPS GT_MAX_MAPS
 #elif PACK_A || PACK_B
 #define GT_MAPS 6

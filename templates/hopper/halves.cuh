@@ -25,9 +25,7 @@ template <int half>
 GT_DEVICE void multiply_half(const Ring &ring, int stage, int consumer, int add, Sum (*sum)[BN / 2])
 {
     gt_wgmma_fence();
-    multiply_stage<half, half + 1>(operand_of<BM, A_ALONG_MN>(ring.stages, consumer * ROWS),
-                                   operand_of<B_COLUMNS, B_ALONG_MN>(ring.stages + A_BYTES, 0),
-                                   stage * (STAGE_BYTES / 16), add, sum);
+    multiply_stage<half, half + 1>(Operands(ring, consumer), stage * (STAGE_BYTES / 16), add, sum);
     gt_wgmma_commit();
 }
 

@@ -59,10 +59,18 @@ GT_DEVICE constexpr int box_width(int extent)
     return extent % 64 == 0 ? 64 : extent % 32 == 0 ? 32 : 16;
 }
 
-/* Columns of B that a stage holds. With WIDE_BOXES they are whole boxes of 64: wgmma reads as many
- * of the last box's as there are in the tile. */
-constexpr int B_COLUMNS = WIDE_BOXES ? (BN + 63) / 64 * 64 : BN;
+/* Columns of B that a stage holds. With WIDE_BOXES 1 they are whole boxes of 64: wgmma reads as many
+ * of the last box's as there are in the tile. With WIDE_BOXES 2 the last box is narrower than those
+ * of 64 and has a swizzle of its own: its columns, LAST_N in the tile, are those of a second wgmma.
+ * MAP_LAST is that box's tensor map. (An enum leaves no symbols in machine code.) */
+enum {
+    LAST_N = WIDE_BOXES == 2 ? BN % 64 : 0,
+    LAST_BOX = (LAST_N + 15) / 16 * 16,
+    MAP_LAST = PACK_B ? 15 : SWAP_AB ? 14 : 13
+};
+constexpr int B_COLUMNS = WIDE_BOXES == 1 ? (BN + 63) / 64 * 64 : BN - LAST_N + LAST_BOX;
 static_assert(!WIDE_BOXES || B_ALONG_MN, "boxes of B along k are as wide as a slab");
+static_assert(WIDE_BOXES < 2 || (BN > 64 && LAST_N > 0 && LAST_N <= 32), "a last box is narrow");
 constexpr int A_BYTES = BM * 128, B_BYTES = B_COLUMNS * 128;
 constexpr int SLAB_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * SLAB_BYTES;
 

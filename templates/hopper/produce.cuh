@@ -6,12 +6,11 @@ static_assert(ROW_PHASES == 1 ||
                   (MAP_ROW_PHASES + ROW_PHASES - 1) * sizeof(gt_map) <= sizeof(gt_maps),
               "the argument has a map for every row phase");
 
-/* Rows of a box of an operand of which `sharers` blocks load a part each. Where these are rows of m
- * or n, groups of eight of which no equal parts can be made, the last part begins early: some rows
- * are loaded twice. */
+/* Rows of a box of an operand of which `sharers` blocks load an equal part each. A part may begin at
+ * any row: the swizzle follows addresses in shared memory, and does not start anew with a box. */
 GT_DEVICE constexpr int box_rows(int extent, int along_mn, int sharers)
 {
-    return along_mn ? SLAB / sharers : (extent + 8 * sharers - 1) / (8 * sharers) * 8;
+    return (along_mn ? SLAB : extent) / sharers;
 }
 
 /* Loads this block's part of a tile of an operand to `tile`. The tile is `extent` long along m or n
@@ -25,8 +24,8 @@ GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *fu
     constexpr int rows = box_rows(extent, along_mn, sharers), all = along_mn ? SLAB : extent;
     constexpr int row_bytes = width * (int)sizeof(In);
     constexpr int boxes = along_mn ? extent / width : 1;
-    static_assert(rows % 8 == 0 && rows <= all, "a box is whole groups of eight rows");
-    const int first = min(part * rows, all - rows);
+    static_assert(rows * sharers == all, "the parts are all of the tile");
+    const int first = part * rows;
 
 #pragma unroll
     for (int i = 0; i < boxes; i++) {
@@ -60,8 +59,7 @@ GT_DEVICE unsigned column_ranks()
 GT_DEVICE unsigned stage_bytes(const gt_args &args)
 {
     const int rows = A_ENDS_WITH_D ? (min((int)args.m, BM) + 7) / 8 * 8 : BM;
-    return DEPTH * (rows * 128 +
-                    (B_ALONG_MN ? B_BYTES : box_rows(BN, false, CLUSTER_M) * CLUSTER_M * 128));
+    return DEPTH * (rows * 128 + B_BYTES);
 }
 
 GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring &ring)
@@ -74,6 +72,8 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring 
     Position position;
     Work work;
 
+    if (LAST_BOX > 0)
+        gt_tma_prefetch(&maps.map[MAP_LAST]);
     while (schedule.next(product, work)) {
 #if EARLY && FOLLOWS
         gt_pdl_wait();
@@ -93,9 +93,14 @@ GT_DEVICE void produce_all(const gt_args &args, const gt_maps &maps, const Ring 
                 const int first = k + slab * SLAB;
                 load_tile<BM, A_ALONG_MN, CLUSTER_N>(stage, map_a, full, work.row, first,
                                                      work.batch, part_a, ranks_a);
-                load_tile<B_COLUMNS, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
-                                                     work.column, first - work.shift, work.batch,
-                                                     part_b, ranks_b);
+                constexpr int columns = B_COLUMNS - LAST_BOX;
+                load_tile<columns, B_ALONG_MN, CLUSTER_M>(stage + A_BYTES, &maps.map[MAP_B], full,
+                                                          work.column, first - work.shift,
+                                                          work.batch, part_b, ranks_b);
+                if (LAST_BOX > 0)
+                    load_tile<LAST_BOX, B_ALONG_MN, CLUSTER_M>(
+                        stage + A_BYTES + columns * 128, &maps.map[MAP_LAST], full,
+                        work.column + columns, first - work.shift, work.batch, part_b, ranks_b);
             }
             position.advance();
         }

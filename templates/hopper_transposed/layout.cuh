@@ -46,6 +46,7 @@ GT_DEVICE constexpr int box_width(int)
 }
 
 constexpr int B_COLUMNS = BN; /* of B in a stage */
+enum { LAST_BOX = 0, MAP_LAST = 0 }; /* all boxes of B are of one width */
 constexpr int A_BYTES = BM * 128, B_BYTES = BN * 128;
 constexpr int SLAB_BYTES = A_BYTES + B_BYTES, STAGE_BYTES = DEPTH * SLAB_BYTES;
 constexpr int TRANSPOSED_AT = A_ALONG_MN ? 0 : A_BYTES, OTHER_AT = A_ALONG_MN ? A_BYTES : 0;

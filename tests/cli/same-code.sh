@@ -62,6 +62,24 @@ again
 sed -i 's/^  "constraints": \[/&\n    {"if": "BM * M < 8192", "kind": "must", "why": "rows"},/' $description
 short
 again
+# A tensor map more, which is used or not.
+map() { # $1: which operand's, $2: when it is used, $3 and $4: its rows and columns
+    echo '{"name": "'$1'", "operand": "'$1'", "when": "'$2'", "dims": ["'$3'", "'$4'", "BATCH"],' \
+        '"strides": ["'$3' * SIZE_IN", "'$3' * '$4' * SIZE_IN"], "box": [16, 8, 1]}'
+}
+maps() { # today's text with these
+    again
+    sed -i 's|^  "launches": \[|  "tensor_maps": ['"$1"'],\n&|; s|{"entry": "gemm", |&"maps": true, |' $description
+}
+maps "$(map a 1 K M)"
+cp -R today mapped
+t --arch sm_90 --shape 64x64x64 --kernels simt_thread1d --strategy exhaustive --values $values --db mapped.db -q >/dev/null
+t export --db mapped.db --format shipped --output mapped.csv
+for used in 0 1; do
+    maps "$(map a 1 K M), $(map b $used N K)"
+    t recheck --adopt --same-code mapped --jobs 1 --system-db mapped.csv --output out.csv | sed 's/ *simt_thread1d BM=.*//'
+done
+again
 rm $description
 short
 again

@@ -44,7 +44,7 @@ GT_DEVICE void load(const gt_maps &maps, unsigned char *shared, barriers *own, i
 {
     const int rank = (int)gt_cluster_rank(), column = (int)blockIdx.x * 64;
     for (int i = 0; i < steps; i++) {
-        unsigned char *stage = shared + i % STAGES * STAGE + (FAULT == 3 ? 512 : 0);
+        unsigned char *stage = shared + i % STAGES * STAGE + (FAULT == 3 ? 64 : 0);
         gt_mbarrier *full = own->full + i % STAGES;
         if (FAULT != 4)
             gt_mbarrier_wait(own->empty + i % STAGES, (i / STAGES + 1) % 2);
