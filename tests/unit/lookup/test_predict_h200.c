@@ -229,6 +229,18 @@ static void test_what_spills(void **state)
         {"1491x9216x7168:tf32:nt", "hopper",
          "STREAM=1,BM=256,BN=192,CLUSTER_N=2,STORE=0,VEC_C=2,MMA_PENDING=0,GROUP=1,ORDER=1",
          "BM=256,BN=160,CLUSTER_N=2,STORE=0,VEC_C=2,MMA_PENDING=0,GROUP=1,ORDER=1"},
+        {"2232x152x49:f32:tt:accuracy=f32", "f32acc_fused", /* what a look-up once answered */
+         "CONSUMERS=1,SPLITTERS=1,BN=32,BK=64,STAGES=2,BUFFERS=2,LATE_LOADS=0,VEC_B=1,MIN_BLOCKS=2",
+         "CONSUMERS=1,SPLITTERS=1,BN=32,STAGES=3,BUFFERS=2,LATE_LOADS=0,VEC_B=1,MIN_BLOCKS=2"},
+        /* Those of f32acc_fused that fit are winners of db/shipped/h100.csv from here on. */
+        {"1024x64x2048:f32:nt:batch=64:accuracy=f32", "f32acc_fused",
+         "BN=64,BK=64,STAGES=2,GROUP=1", "BN=64,BK=64,STAGES=2,BUFFERS=2,GROUP=1"},
+        {"256x500x1280:f32:nt:accuracy=f32", "f32acc_fused",
+         "CONSUMERS=1,SPLITTERS=1,BN=64,BK=64,STAGES=2,VEC_C=4,MIN_BLOCKS=2,SPLIT=1,SPLITS=7",
+         "CONSUMERS=1,SPLITTERS=1,BN=64,BK=64,STAGES=2,VEC_C=4,MIN_BLOCKS=2,SPLIT=2,SPLITS=7"},
+        {"1824x32x736:f32:nn:accuracy=f32", "f32acc_fused",
+         "CONSUMERS=1,BN=32,BK=64,STAGES=2,BUFFERS=2,LATE_LOADS=0,VEC_C=4,SPLIT=1,SPLITS=4",
+         "CONSUMERS=1,BN=32,BK=64,STAGES=2,BUFFERS=2,LATE_LOADS=0,VEC_C=4,SPLIT=2,SPLITS=4"},
     };
     struct world *w = *state;
 
