@@ -444,6 +444,7 @@ TESTS := \
 	tests/unit/kernel/test_kernel_maps.c \
 	tests/unit/kernel/test_render.c \
 	tests/unit/kernel/test_signature.c \
+	tests/unit/kernel/test_bets.c \
 	tests/unit/kernel/test_configs.c \
 	tests/unit/kernel/test_default_database.c \
 	tests/unit/problem/test_problem.c \

@@ -99,8 +99,9 @@ GT_DEVICE void gt_tma_prefetch(const gt_map *map)
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
-/* Starts the copy of the box at (x, y, z) to shared memory at a multiple of 128 bytes (of 1024
- * where the map swizzles by 128). Operands of TF32 are rounded on the way. One thread calls it; the bytes arrive at `barrier`. */
+/* Starts the copy of the box at (x, y, z) to shared memory at a multiple of 128 bytes; a swizzle
+ * follows addresses there, wherever the box begins. Operands of TF32 are rounded on the way. One
+ * thread calls it; the bytes arrive at `barrier`. */
 GT_DEVICE void gt_tma_load(void *shared, const gt_map *map, gt_mbarrier *barrier, int x, int y,
                            int z)
 {

@@ -24,9 +24,9 @@
 /* The descriptor of an operand in shared memory. `lbo` (leading byte offset) is the distance in
  * bytes of two boxes along mn; along k it has no meaning and is 16. `sbo` (stride byte offset) is
  * the distance of two groups of eight rows. swizzle is 0, 32, 64 or 128. The swizzle must not move
- * the operand's first byte: its box is aligned to 8 * swizzle bytes, and the operand begins in the
- * box's first row, or in a row whose number is a multiple of 8, at most the swizzle's width along
- * it. */
+ * the operand's first byte: what one box or several make up begins at a multiple of 8 * swizzle
+ * bytes, and the operand in its first row, or in a row whose number is a multiple of 8, at most the
+ * swizzle's width along it. */
 GT_DEVICE unsigned long long gt_smem_descriptor(const void *shared, unsigned lbo, unsigned sbo,
                                               int swizzle)
 {

@@ -62,7 +62,8 @@ GT_DEVICE constexpr int box_width(int extent)
 /* Columns of B that a stage holds. With WIDE_BOXES 1 they are whole boxes of 64: wgmma reads as many
  * of the last box's as there are in the tile. With WIDE_BOXES 2 the last box is narrower than those
  * of 64 and has a swizzle of its own: its columns, LAST_N in the tile, are those of a second wgmma.
- * MAP_LAST is that box's tensor map. (An enum leaves no symbols in machine code.) */
+ * MAP_LAST is that box's tensor map, of A, B or packed B: with them the description has all the maps
+ * that it may have. (An enum leaves no symbols in machine code.) */
 enum {
     LAST_N = WIDE_BOXES == 2 ? BN % 64 : 0,
     LAST_BOX = (LAST_N + 15) / 16 * 16,

@@ -5,9 +5,12 @@
 static_assert(ROW_PHASES == 1 ||
                   (MAP_ROW_PHASES + ROW_PHASES - 1) * sizeof(gt_map) <= sizeof(gt_maps),
               "the argument has a map for every row phase");
+static_assert(LAST_BOX == 0 || (MAP_LAST + 1) * sizeof(gt_map) <= sizeof(gt_maps),
+              "the argument has a map for the last box");
 
-/* Rows of a box of an operand of which `sharers` blocks load an equal part each. A part may begin at
- * any row: the swizzle follows addresses in shared memory, and does not start anew with a box. */
+/* Rows of a box of an operand of which `sharers` blocks load an equal part each. A part begins at any
+ * multiple of 128 bytes: the swizzle follows addresses in shared memory, and does not start anew
+ * with a box. */
 GT_DEVICE constexpr int box_rows(int extent, int along_mn, int sharers)
 {
     return (along_mn ? SLAB : extent) / sharers;
@@ -25,6 +28,7 @@ GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *fu
     constexpr int row_bytes = width * (int)sizeof(In);
     constexpr int boxes = along_mn ? extent / width : 1;
     static_assert(rows * sharers == all, "the parts are all of the tile");
+    static_assert(rows * row_bytes % 128 == 0, "boxes begin at multiples of 128 bytes");
     const int first = part * rows;
 
 #pragma unroll

@@ -24,6 +24,8 @@ static const struct {
     {"1x264x304:bf16:nt", "ROWS=32,SWIZZLE=32"},
     {"240x272x304:e4m3:nt", "ROWS=64,SWIZZLE=128,L2=64"},
     {"240x272x304:e4m3:nn", "ROWS=32,SWIZZLE=64"},
+    {"250x264x304:bf16:nt", "ROWS=32,SWIZZLE=128,OFFSET=128"},
+    {"256x256x256:f32:nn:accuracy=f32", "ROWS=16,SWIZZLE=128,OFFSET=640"},
 };
 
 /* Opens the GPU; skips where it is older than TMA. */

@@ -13,6 +13,10 @@
 #define SWIZZLE 128 /* bytes of the boxes' pattern, and of their rows unless 0 */
 #endif
 
+#ifndef OFFSET
+#define OFFSET 0 /* bytes from where a pattern begins to where the boxes do */
+#endif
+
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 
@@ -26,11 +30,11 @@ constexpr int DEPTH_B = GT_TRANS_B ? COLS : ROWS, TILE_N = GT_TRANS_B ? ROWS : C
 constexpr int DEPTH = DEPTH_A < DEPTH_B ? DEPTH_A : DEPTH_B;
 constexpr int THREADS = 128, SUMS = TILE_M * TILE_N / THREADS;
 
-/* Where a byte of a box lies: pieces of 16 bytes are mixed within a row by the row's number. */
+/* Where a byte of a box lies: pieces of 16 bytes are mixed by the address, wherever the box begins. */
 GT_DEVICE int place(int byte)
 {
     constexpr int pieces = SWIZZLE ? SWIZZLE / 16 - 1 : 0;
-    return byte ^ ((byte >> 7 & pieces) << 4);
+    return ((byte + OFFSET) ^ ((byte + OFFSET) >> 7 & pieces) << 4) - OFFSET;
 }
 
 GT_DEVICE float value(const unsigned char *box, int row, int column)
@@ -125,8 +129,8 @@ GT_DEVICE void wait(Arrivals *arrivals, int step)
 GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, 1)
 {
     GT_DYNAMIC_SHARED(unsigned char, memory);
-    /* The pattern follows addresses: boxes begin at multiples of 1024 bytes. */
-    unsigned char *box = memory + (1024 - (unsigned long long)memory % 1024) % 1024;
+    /* Patterns begin at multiples of 1024 bytes. */
+    unsigned char *box = memory + (1024 - (unsigned long long)memory % 1024) % 1024 + OFFSET;
     Arrivals *arrivals = (Arrivals *)(box + 2 * BOX_BYTES);
     const long long first_m = (long long)blockIdx.x * TILE_M, batch = blockIdx.z;
     const long long first_n = (long long)blockIdx.y * TILE_N;

@@ -1,9 +1,7 @@
 /* test_configs.c - every shipped kernel description: it loads, and only it says values, as its
  * template has no values of its own for parameters; the default point is valid wherever it serves
- * 4096^3; together they leave no type out where K is 0; mma's copies under masks are searched for
- * the products alone that they are meant for; f32acc_fused is not where ptxas refuses it or its
- * registers spill; what begins early does so without being told; and copies begin their rows at
- * lines of the L2 cache. */
+ * 4096^3; together they leave no type out where K is 0; what begins early does so without being
+ * told; and copies begin their rows at lines of the L2 cache. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -266,68 +264,6 @@ static void test_what_a_change_breaks(void **state)
     assert_true(valid > 1000);
 }
 
-static bool is_searched(const struct gt_kernels *kernels, const char *kernel, const char *text,
-                        const char *point)
-{
-    struct gt_problem problem;
-    struct gt_device device;
-    struct gt_candidate candidate = {
-        gt_kernels_find(kernels, kernel, NULL), &problem, &device, {{0}}};
-    int failed;
-
-    assert_int_equal(gt_device_profile(&device, ".", 90, NULL), GT_OK);
-    assert_int_equal(gt_problem_parse(&problem, text, NULL), GT_OK);
-    assert_int_equal(gt_point_parse(&candidate.point, candidate.kernel, point, NULL), GT_OK);
-    assert_int_equal(gt_candidate_valid(&candidate, &failed, NULL), GT_OK);
-    return failed < 0;
-}
-
-static bool masks_are_searched(const struct gt_kernels *kernels, const char *text,
-                               const char *copies)
-{
-    char point[256];
-
-    snprintf(point, sizeof(point),
-             "%s,BM=16,BN=32,WM=16,WN=16,BK_BYTES=256,WARPS_K=4,STAGES=2,SWIZZLE=0,REG_DOUBLE=0,"
-             "EARLY=1,GROUP_M=1",
-             copies);
-    return is_searched(kernels, "mma", text, point);
-}
-
-static void test_masks_of_mma(void **state)
-{
-    const char *odd = "COPY_A=2,COPY_B=2,COPY_C=2,PATH_A=3,PATH_B=3";
-
-    assert_true(masks_are_searched(*state, "80x209x83:f16:nn", odd));
-    assert_true(masks_are_searched(*state, "81x209x83:bf16:tn", odd));
-    assert_true(masks_are_searched(*state, "80x208x83:f16:nn",
-                                   "COPY_A=2,COPY_C=16,PATH_A=3")); /* B goes by cp.async */
-    assert_false(masks_are_searched(*state, "80x208x88:f16:nn", "PATH_A=3,PATH_B=3")); /* aligned */
-    assert_false(masks_are_searched(*state, "81x209x583:f16:tn", odd));   /* five tiles along k */
-    assert_false(masks_are_searched(*state, "1031x1031x83:f16:tn", odd)); /* not tiny */
-}
-
-/* ptxas 13.0 refuses the first of these points (C7406): its setmaxnreg.dec leaves 80 registers, and
- * the compiler has used 72. The last one spills 560 bytes. */
-static void test_exchange_of_fused(void **state)
-{
-    const char *problem = "2232x152x49:f32:tt:accuracy=f32",
-               *rest = "STAGES=2,LATE_LOADS=0,VEC_A=4,VEC_B=1,VEC_C=2";
-    static const struct {
-        const char *point;
-        bool searched;
-    } row[] = {{"CONSUMERS=1,SPLITTERS=2,BN=32,MIN_BLOCKS=2", false},
-               {"CONSUMERS=1,SPLITTERS=1,BN=32,MIN_BLOCKS=2", true},
-               {"CONSUMERS=1,SPLITTERS=2,BN=128,MIN_BLOCKS=1", true},
-               {"CONSUMERS=1,SPLITTERS=1,BN=32,MIN_BLOCKS=2,BK=64,BUFFERS=2", false}};
-    char point[256];
-
-    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-        snprintf(point, sizeof(point), "%s,%s", row[i].point, rest);
-        assert_int_equal(is_searched(*state, "f32acc_fused", problem, point), row[i].searched);
-    }
-}
-
 /* Whether the point is valid as it is, and what it is renewed to, which is valid. */
 static void check_renewed(const struct gt_kernels *kernels, const char *kernel, const char *text,
                           const char *from, const char *to)
@@ -418,10 +354,9 @@ static void test_lines_of_copies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameter_blocks),  cmocka_unit_test(test_default_points),
-        cmocka_unit_test(test_no_depth),          cmocka_unit_test(test_what_a_change_breaks),
-        cmocka_unit_test(test_masks_of_mma),      cmocka_unit_test(test_early_points),
-        cmocka_unit_test(test_exchange_of_fused), cmocka_unit_test(test_lines_of_copies),
+        cmocka_unit_test(test_parameter_blocks), cmocka_unit_test(test_default_points),
+        cmocka_unit_test(test_no_depth),         cmocka_unit_test(test_what_a_change_breaks),
+        cmocka_unit_test(test_early_points),     cmocka_unit_test(test_lines_of_copies),
     };
 
     return cmocka_run_group_tests_name("configs", tests, set_up, tear_down);
