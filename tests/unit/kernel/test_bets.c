@@ -8,29 +8,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "kernel/kernel.h"
 #include "problem/problem.h"
-
-static int set_up(void **state)
-{
-    struct gt_kernels *kernels = calloc(1, sizeof(*kernels));
-    struct gt_err err = {0};
-
-    *state = kernels;
-    if (!kernels || !gt_kernels_load(kernels, ".", NULL, NULL, &err))
-        return !kernels;
-    print_error("%s\n", err.msg);
-    return -1;
-}
-
-static int tear_down(void **state)
-{
-    gt_kernels_release(*state);
-    free(*state);
-    return 0;
-}
+#include "shipped_kernels_fixture.h"
 
 static bool is_searched(const struct gt_kernels *kernels, const char *kernel, const char *text,
                         const char *point)

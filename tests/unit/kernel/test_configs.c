@@ -16,28 +16,10 @@
 #include "kernel/kernel.h"
 #include "problem/problem.h"
 #include "search/space.h"
+#include "shipped_kernels_fixture.h"
 #include "tests/serves.h"
 
 static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
-
-static int set_up(void **state)
-{
-    struct gt_kernels *kernels = calloc(1, sizeof(*kernels));
-    struct gt_err err = {0};
-
-    *state = kernels;
-    if (!kernels || !gt_kernels_load(kernels, ".", NULL, NULL, &err))
-        return !kernels;
-    print_error("%s\n", err.msg);
-    return -1;
-}
-
-static int tear_down(void **state)
-{
-    gt_kernels_release(*state);
-    free(*state);
-    return 0;
-}
 
 /* A template has no values of its own for parameters: they come from the description. */
 static void check_block(const struct gt_kernel *kernel)
