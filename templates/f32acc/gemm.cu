@@ -47,7 +47,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &rin
     const Schedule schedule(args);
     Position position;
 
-    for (unsigned index = blockIdx.x; index < schedule.works; index += gridDim.x) {
+    for (unsigned index = schedule.first(args); index < schedule.works; index += schedule.step()) {
         const Work work = schedule.work_of(args, index);
         float sum[BN / 2];
         multiply(ring, position, consumer, work.windows, sum);

@@ -24,7 +24,8 @@
  * above those of multiply-adds: up to 7 u were seen (tests/emu/exactness.c).
  *
  * SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
- */
+ * SPLIT 2: these blocks are a cluster, and add the sums in its shared memory; they store marked
+ * elements as well, which `again` then stores anew. */
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
@@ -43,7 +44,7 @@
 #include "f32acc/pair_store.cuh"
 #include "f32acc/pair_products.cuh"
 
-GT_KERNEL_BOUNDS(split, GT_PACK_THREADS, 6)
+GT_KERNEL_BOUNDS(split, GT_PACK_THREADS, 7)
 {
     split_both(args);
 }
@@ -56,14 +57,20 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &rin
     unsigned left = 0;
 
     gt_pdl_trigger(); /* `again` may begin; it waits for this launch before it reads */
-    for (unsigned index = blockIdx.x; index < schedule.works; index += gridDim.x) {
+    for (unsigned index = schedule.first(args); index < schedule.works; index += schedule.step()) {
         const Work work = schedule.work_of(args, index);
         float sum[BN / 2];
         const unsigned marked =
             multiply(Words(args, work, consumer), ring, position, consumer, work.windows, sum);
+        store_marks(args, work, consumer, marked);
+#if SPLIT == 2
+        leave_sums(ring, consumer, sum);
+        cluster_barrier();
+        cluster_reduce(args, ring, work);
+#else
         store_groups<BN>(args, Target(args, work.batch, work.split), work.row + consumer * 64,
                          work.column, ~marked, sum);
-        store_marks(args, work, consumer, marked);
+#endif
         left |= marked;
     }
     if (threadIdx.x % 128 == 0)
@@ -72,7 +79,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &rin
 
 #include "hopper/entry.cuh"
 
-#if SPLIT
+#if SPLIT == 1
 GT_KERNEL_BOUNDS(reduce, REDUCE_THREADS, 1)
 {
     reduce_sums(args);

@@ -13,6 +13,17 @@
 static_assert(128 == 4 * GROUP_COLUMNS, "a word for the groups of BN columns");
 constexpr int LEAVERS = CONSUMERS; /* of a block of `gemm`; `again` has as many blocks */
 
+/* The parts of the depth that `gemm` has marked one by one, but whose sums it has added up. */
+GT_DEVICE int parts_together(const gt_args &args)
+{
+    return SPLIT == 2 ? SPLITS : 1;
+}
+
+#if SPLIT == 2 /* what is computed again has the whole depth */
+#undef SPLIT
+#define SPLIT 0
+#endif
+
 #undef CONSUMERS
 #undef BN
 #undef BK
@@ -20,7 +31,7 @@ constexpr int LEAVERS = CONSUMERS; /* of a block of `gemm`; `again` has as many 
 #undef MIN_BLOCKS
 #define SWAP_AB    0
 #define CONSUMERS  2
-#define SPLITTERS  1
+#define SPLITTERS  2
 #define BN         128
 #define BK         32
 #define STAGES     4
@@ -44,8 +55,10 @@ GT_DEVICE unsigned marked_groups(const gt_args &args, const Work &work, int cons
 
     if (row >= args.m)
         return 0;
-    const unsigned four = *reinterpret_cast<const unsigned *>(
-        group_byte(args, work.batch, work.split, row, work.column));
+    unsigned four = 0;
+    for (int part = 0; part < parts_together(args); part++)
+        four |= *reinterpret_cast<const unsigned *>(
+            group_byte(args, work.batch, work.split + part, row, work.column));
 #pragma unroll
     for (int j = 0; j < BN / GROUP_COLUMNS; j++)
         if (work.column + j * GROUP_COLUMNS < args.n)

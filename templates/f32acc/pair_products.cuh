@@ -67,7 +67,6 @@ GT_DEVICE void promote(const unsigned (&exponent)[GROUPS], const float *acc, flo
 GT_DEVICE unsigned multiply(const Words &words, const Ring &ring, Position &position, int consumer,
                             int windows, float *sum)
 {
-    const bool elected = threadIdx.x % 128 == 0;
     const unsigned long long a =
         gt_smem_descriptor(ring.stages + consumer * 64 * ROW_BYTES, 16, 8 * ROW_BYTES, ROW_BYTES);
     const unsigned long long b =
@@ -116,8 +115,7 @@ GT_DEVICE unsigned multiply(const Words &words, const Ring &ring, Position &posi
         next = first;
 #pragma unroll
         for (int i = 0; i < WINDOW; i++) {
-            if (elected)
-                gt_mbarrier_arrive(ring.empty + next.stage);
+            release_stage(ring, next.stage);
             next.advance();
         }
         promote(exponent, acc, sum);

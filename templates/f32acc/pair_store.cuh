@@ -42,6 +42,32 @@ GT_DEVICE long long partial_begin(const gt_args &args)
 #include "f32acc/reduce.cuh"
 #include "f32acc/store_sums.cuh"
 
+#if SPLIT == 2
+
+/* Each block leaves its sums where the stages were. The rows are a few words longer than the tile's,
+ * so that neighbouring rows begin in different banks. */
+typedef float Sum;
+constexpr int SUMS_ROW = BN + 8;
+static_assert(BM * SUMS_ROW * 4 <= BARRIERS_AT, "room for the sums");
+#define SWAP_AB 0
+#include "hopper/cluster_reduce.cuh"
+#undef SWAP_AB
+
+/* Leaves the consumer's sums, as wgmma has them, for the blocks of the cluster. */
+GT_DEVICE void leave_sums(const Ring &ring, int consumer, const float *sum)
+{
+    const int thread = (int)threadIdx.x % 128, lane = thread % 32;
+    float *const first = reinterpret_cast<float *>(ring.stages) +
+                         (consumer * 64 + thread / 32 * 16 + lane / 4) * SUMS_ROW + lane % 4 * 2;
+
+    gt_named_barrier_sync(1, CONSUMERS * 128); /* the other consumer reads stages until here, too */
+#pragma unroll
+    for (int i = 0; i < BN / 2; i += 2)
+        gt_store<2>(first + i % 4 / 2 * 8 * SUMS_ROW + i / 4 * 8, sum + i);
+}
+
+#endif
+
 /* Says which of a consumer's groups are marked. */
 GT_DEVICE void store_marks(const gt_args &args, const Work &work, int consumer, unsigned marked)
 {
@@ -63,7 +89,7 @@ GT_DEVICE void store_groups(const gt_args &args, const Target &target, int first
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int row = first_row + thread / 32 * 16 + lane / 4 + half * 8;
-        const long long at = row * (SPLIT ? target.row_length : target.output.ldc) + first;
+        const long long at = row * (SPLIT == 1 ? target.row_length : target.output.ldc) + first;
         if (row >= args.m)
             continue;
 #pragma unroll
@@ -71,7 +97,7 @@ GT_DEVICE void store_groups(const gt_args &args, const Target &target, int first
             const float *const pair = sum + j * 4 + half * 2;
             if (j * 8 >= left || !(groups >> j * 8 / GROUP_COLUMNS & 1))
                 continue;
-            if (SPLIT) {
+            if (SPLIT == 1) {
                 gt_vec<float, 2> vec;
                 vec.at[0] = pair[0];
                 vec.at[1] = pair[1];

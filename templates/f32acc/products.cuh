@@ -27,7 +27,6 @@ GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsign
 /* Adds up the consumer's 64 rows over `windows` windows of the ring. */
 GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int windows, float *sum)
 {
-    const bool elected = threadIdx.x % 128 == 0;
     const unsigned long long a = gt_smem_descriptor(ring.stages + consumer * 64 * ROW_BYTES, 16,
                                                     8 * ROW_BYTES, ROW_BYTES);
     const unsigned long long b =
@@ -38,7 +37,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int 
         sum[i] = 0.0f;
     for (int w = 0; w < windows; w++) {
         float acc[BN / 2];
-        gt_mbarrier *read = nullptr;
+        int read = 0;
 
 #pragma unroll
         for (int i = 0; i < WINDOW; i++) {
@@ -48,15 +47,13 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int 
             gt_wgmma_commit();
             if (i > 0) {
                 gt_wgmma_wait<1>();
-                if (elected)
-                    gt_mbarrier_arrive(read);
+                release_stage(ring, read);
             }
-            read = ring.empty + position.stage;
+            read = position.stage;
             position.advance();
         }
         gt_wgmma_wait<0>();
-        if (elected)
-            gt_mbarrier_arrive(read);
+        release_stage(ring, read);
 #pragma unroll
         for (int i = 0; i < BN / 2; i++)
             sum[i] += acc[i];

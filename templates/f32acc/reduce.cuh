@@ -1,5 +1,5 @@
 /* reduce.cuh - of the templates of f32acc: stores results to D or, where the depth is divided
- * (SPLIT), to the workspace, and adds the parts of the depth in a launch of its own. The template
+ * (SPLIT 1), to the workspace, and adds the parts of the depth in a launch of its own. The template
  * defines partial_begin: where the sums begin in the workspace. */
 #ifndef GT_F32ACC_REDUCE_CUH
 #define GT_F32ACC_REDUCE_CUH
@@ -24,13 +24,13 @@ GT_DEVICE float *partial_sums(const gt_args &args, long long batch, long long sp
 /* Where a block stores its results. */
 struct Target {
     gt_typed_output output;
-    float *partial; /* used with SPLIT */
+    float *partial; /* used with SPLIT 1 */
     long long row_length;
 
     GT_DEVICE Target(const gt_args &args, long long batch, long long split)
     {
         output = gt_typed_output_of(args, batch);
-        if (SPLIT) {
+        if (SPLIT == 1) {
             partial = partial_sums(args, batch, split);
             row_length = partial_row(args);
         }
@@ -39,10 +39,10 @@ struct Target {
     /* Stores `count` neighbours of a row; the first column is a multiple of count. */
     template <int count> GT_DEVICE void put(long long row, long long column, const float *sum) const
     {
-        constexpr int part = SPLIT || count < VEC_C ? count : VEC_C;
+        constexpr int part = SPLIT == 1 || count < VEC_C ? count : VEC_C;
 #pragma unroll
         for (int first = 0; first < count; first += part) {
-            if (!SPLIT) {
+            if (SPLIT != 1) {
                 gt_typed_output_store<part>(output, row, column + first, sum + first);
             } else if (row < output.m && column + first < output.n) {
                 gt_vec<float, part> vec;

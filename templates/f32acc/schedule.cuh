@@ -18,38 +18,54 @@ constexpr int MAP_A = 0, MAP_B = 1;  /* indices in the description's list of ten
 static_assert(BK == 32 || BK == 64, "rows of 64 or 128 bytes, as wide as the swizzle");
 static_assert(PROMOTE % BK == 0 && WINDOW > 0, "whole stages between promotions");
 
-constexpr int CLUSTER = 1; /* no clusters */
-constexpr bool CLUSTER_SPLIT = false, PACKS = true; /* the launch `split` comes before this one */
+constexpr int CLUSTER = CLUSTER_M * CLUSTER_N; /* blocks that share operands; with SPLIT 2 a cluster
+                                                * has SPLITS times as many */
+constexpr bool CLUSTER_SPLIT = SPLIT == 2;
+constexpr bool PACKS = true; /* the launch `split` comes before this one */
 constexpr bool EARLY_START = false; /* it makes the code longer: up to 2 KB of 50 */
-constexpr int EMPTY_ARRIVALS = CONSUMERS, TURNS = 0, BARRIERS_AT = STAGES * STAGE_BYTES;
+constexpr int EMPTY_ARRIVALS = CONSUMERS * (CLUSTER_M + CLUSTER_N - 1);
+constexpr int TURNS = 0, BARRIERS_AT = STAGES * STAGE_BYTES;
 constexpr int PRODUCER_LEAST = CONSUMERS == 3 ? 32 : 40; /* bounds on the registers of a
                                                           * producer's thread */
 constexpr int PRODUCER_MOST = PRODUCER_LEAST;
 
+#include "hopper/cluster_share.cuh"
+
 struct Work {
-    int row, column; /* of the tile's first element */
+    int row, column; /* of the tile's first element; in a cluster it may lie outside of D */
     int batch, split;
     int k, k_end; /* its part of the depth */
     int windows;  /* of WINDOW stages; the last one may reach beyond the operands, where TMA
                    * loads zeros */
 };
 
-/* Work is numbered: tiles in the order of raster.cuh; those of the first part of the depth before
- * those of the second; one matrix of the batch after the other. Block b takes the work numbered b,
- * b + blocks, b + 2 * blocks, ... */
+/* Work is numbered by cluster: tiles in the order of raster.cuh; those of the first part of the depth
+ * before those of the second; one matrix of the batch after the other. Cluster c takes the work
+ * numbered c, c + clusters, c + 2 * clusters, ... With SPLIT 2 a cluster has the same tiles once for
+ * each part of the depth, and there is one for all tiles. */
 struct Schedule {
-    unsigned rows, columns, works; /* of tiles; work in all */
+    unsigned rows, columns, works; /* clusters of tiles along m and n; work in all */
     int depth, part;               /* k in all; windows of a part of it */
 
     GT_DEVICE Schedule(const gt_args &args)
     {
-        rows = (unsigned)gt_cdiv(args.m, BM);
-        columns = (unsigned)gt_cdiv(args.n, BN);
-        works = rows * columns * (unsigned)args.batch * (SPLIT ? (unsigned)SPLITS : 1u);
+        rows = (unsigned)gt_cdiv(args.m, BM * CLUSTER_M);
+        columns = (unsigned)gt_cdiv(args.n, BN * CLUSTER_N);
+        works = rows * columns * (unsigned)args.batch * (SPLIT == 1 ? (unsigned)SPLITS : 1u);
         depth = (int)gt_depth(args);
         part = (int)gt_cdiv(depth, PROMOTE);
         if (SPLIT)
             part = (int)gt_cdiv(part, SPLITS);
+    }
+
+    /* The block's first work, and the distance to the next. */
+    GT_DEVICE unsigned first(const gt_args &args) const
+    {
+        return blockIdx.x / (SPLIT == 2 ? (unsigned)SPLITS * CLUSTER : CLUSTER);
+    }
+    GT_DEVICE unsigned step() const
+    {
+        return SPLIT == 2 ? works : gridDim.x / CLUSTER;
     }
 
     GT_DEVICE Work work_of(const gt_args &args, unsigned index) const
@@ -59,10 +75,12 @@ struct Schedule {
                                    : gt_raster(within, rows, columns, GROUP);
         Work work;
 
-        work.row = (int)(ORDER ? tile.column : tile.row) * BM;
-        work.column = (int)(ORDER ? tile.row : tile.column) * BN;
-        work.split = SPLIT ? (int)(plane % SPLITS) : 0;
-        work.batch = SPLIT ? (int)(plane / SPLITS) : (int)plane;
+        work.row = ((int)(ORDER ? tile.column : tile.row) * CLUSTER_M + cluster_row()) * BM;
+        work.column = ((int)(ORDER ? tile.row : tile.column) * CLUSTER_N + cluster_column()) * BN;
+        work.split = SPLIT == 2   ? (int)gt_cluster_rank() / CLUSTER
+                     : SPLIT == 1 ? (int)(plane % SPLITS)
+                                  : 0;
+        work.batch = SPLIT == 1 ? (int)(plane / SPLITS) : (int)plane;
         work.k = min(work.split * part * PROMOTE, depth);
         work.k_end = min(work.k + part * PROMOTE, depth);
         work.windows = (int)gt_cdiv(work.k_end - work.k, PROMOTE);

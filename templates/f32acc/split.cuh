@@ -1,6 +1,6 @@
 /* split.cuh - the launch `split` of the templates of f32acc that write FP32 operands to the
- * workspace in parts, along k (split_operand.cuh). The template defines split_store, which writes a
- * tile's parts; it finds 0 in the tile's word. */
+ * workspace in parts, along k (split_operand.cuh). The template defines split_begin, which one thread
+ * calls for a tile, and behind a barrier split_store, which writes the tile's parts. */
 #ifndef GT_F32ACC_SPLIT_CUH
 #define GT_F32ACC_SPLIT_CUH
 
@@ -27,11 +27,11 @@ GT_DEVICE void split_tile(const gt_args &args, const SplitLayout &layout, const 
             layout.words(args, x.is_a, matrix, number / deep) + number % deep};
         const int thread = gt_reload_thread_index();
         if (thread == 0)
-            *tile.word = 0;
+            split_begin(tile);
         const bool direct = is_direct(x, tile.from, row, k);
         if (!direct)
             shared.fill(tile.from, x.transposed ? k : row, x.transposed ? row : k, thread);
-        gt_sync(); /* for the tile and for the word */
+        gt_sync(); /* for the tile and for split_begin */
         if (direct)
             split_store<DIRECT>(tile, thread);
         else if (x.transposed)

@@ -86,26 +86,6 @@ GT_DEVICE SplitOperand split_operand(const gt_args &args, const SplitLayout &lay
  * that lies within the operand. */
 enum SplitWay { BY_TILE, TRANSPOSED, DIRECT };
 
-template <int way>
-GT_DEVICE void load_eight(float (&to)[8], const gt_pack_tile<unsigned> &tile,
-                          const gt_stored<unsigned> &from, long long row, long long k, int tile_row,
-                          int tile_k)
-{
-#pragma unroll
-    for (int j = 0; j < 8; j += 4) {
-        const unsigned *at = from.first + (row + tile_row) * from.ld + k + tile_k + j;
-        gt_vec<unsigned, 4> vec;
-        if (way == DIRECT)
-            vec = gt_load_vec_global<unsigned, 4>(at);
-#pragma unroll
-        for (int u = 0; u < 4; u++)
-            to[j + u] = __uint_as_float(way == DIRECT ? vec.at[u]
-                                        : way == TRANSPOSED
-                                            ? tile.at[(tile_k + j + u) * tile.pitch + tile_row]
-                                            : tile.at[tile_row * tile.pitch + tile_k + j + u]);
-    }
-}
-
 /* A tile that is split: where it is read from and where its parts go. */
 struct SplitTile {
     const gt_pack_tile<unsigned> &tile; /* filled, unless the tile is read directly */
@@ -114,28 +94,87 @@ struct SplitTile {
     long long row, k;          /* of the tile's first element */
     unsigned short *to;        /* the matrix's parts */
     int *word;                 /* of the tile */
-
-    /* The thread's eight neighbours at a place of the tile. */
-    template <int way> GT_DEVICE void load(float (&x)[8], int tile_row, int tile_k) const
-    {
-        load_eight<way>(x, tile, from, row, k, tile_row, tile_k);
-    }
-
-    /* Stores eight neighbours of part p. */
-    GT_DEVICE void store(int p, int tile_row, int tile_k, const gt_vec<unsigned, 4> &eight) const
-    {
-        gt_store_vec<unsigned, 4>(
-            reinterpret_cast<unsigned *>(to + (p * rows + row + tile_row) * ld + k + tile_k),
-            eight);
-    }
-    GT_DEVICE bool has(int tile_row) const
-    {
-        return row + tile_row < rows;
-    }
 };
 
 /* Lanes next to each other; for a transposed tile, as many as do not use the same banks. */
-template <int way> using SplitPiece = gt_pack_place<8, way == TRANSPOSED ? 4 : PACK_TILE / 8>;
+template <int way> using SplitPlace = gt_pack_place<8, way == TRANSPOSED ? 4 : PACK_TILE / 8>;
+
+/* A thread's values of a tile: eight neighbours in each of its rounds. They are loaded all at once, so
+ * that no load waits for another, and kept, so that none is loaded twice. */
+template <int way> struct SplitValues {
+    typedef SplitPlace<way> place_type;
+    static constexpr int ROUNDS = place_type::rounds;
+    float x[ROUNDS][8];
+
+    GT_DEVICE SplitValues(const SplitTile &tile, int thread)
+    {
+        const place_type place(thread);
+        const unsigned *const first =
+            way == DIRECT ? tile.from.first + (tile.row + place.row) * tile.from.ld + tile.k + place.column
+            : way == TRANSPOSED ? tile.tile.at + place.column * tile.tile.pitch + place.row
+                                : tile.tile.at + place.row * tile.tile.pitch + place.column;
+#pragma unroll
+        for (int i = 0; i < ROUNDS; i++)
+            load(x[i], first, i, way == DIRECT ? (int)tile.from.ld : tile.tile.pitch);
+    }
+
+    /* Loads the eight of round i; `first` is of round 0. */
+    static GT_DEVICE void load(float (&to)[8], const unsigned *first, int i, int pitch)
+    {
+        constexpr bool across = way != TRANSPOSED;
+        const int down = place_type::down(i), right = place_type::right(i);
+        const unsigned *const at = first + (across ? down * pitch + right : right * pitch + down);
+#pragma unroll
+        for (int j = 0; j < 8; j += 4) {
+            gt_vec<unsigned, 4> vec;
+            if (way == DIRECT)
+                vec = gt_load_vec_global<unsigned, 4>(at + j);
+#pragma unroll
+            for (int u = 0; u < 4; u++)
+                to[j + u] = __uint_as_float(way == DIRECT ? vec.at[u]
+                                                          : at[across ? j + u : (j + u) * pitch]);
+        }
+    }
+};
+
+/* Where a thread stores the parts of its values. */
+template <int way> struct SplitStores {
+    typedef SplitPlace<way> place_type;
+    unsigned short *first; /* of part 0 in round 0 */
+    long long part;        /* elements between parts */
+    int ld, left;          /* elements between rows; rows of the operand from the thread's first on */
+
+    GT_DEVICE SplitStores(const SplitTile &tile, int thread)
+    {
+        const place_type place(thread);
+        const long long row = tile.row + place.row;
+        first = tile.to + row * tile.ld + tile.k + place.column;
+        part = tile.rows * tile.ld;
+        ld = (int)tile.ld;
+        left = (int)min(tile.rows - row, (long long)PACK_TILE);
+    }
+
+    /* Stores the eight of round i of each part. By asm, because the compiler makes four stores of a
+     * gt_store_vec here (NVRTC 13.0). */
+    GT_DEVICE void store(int i, const gt_vec<unsigned, 4> (&eight)[STORED]) const
+    {
+        unsigned short *at = first + place_type::down(i) * ld + place_type::right(i);
+        if (place_type::down(i) >= left)
+            return;
+#pragma unroll
+        for (int p = 0; p < STORED; p++, at += part) {
+#ifdef GT_EMULATE
+            gt_store_vec<unsigned, 4>(reinterpret_cast<unsigned *>(at), eight[p]);
+#else
+            asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(
+                             __cvta_generic_to_global(at)),
+                         "r"(eight[p].at[0]), "r"(eight[p].at[1]), "r"(eight[p].at[2]),
+                         "r"(eight[p].at[3])
+                         : "memory");
+#endif
+        }
+    }
+};
 
 /* Whether the tile at (row, k) lies within the operand, along k and in whole vectors of 16
  * bytes. */

@@ -25,17 +25,11 @@ constexpr unsigned LARGEST_AT = 14, RANGE = 27;                         /* expon
 constexpr unsigned LEAST_EXPONENT = 127 - 40, MOST_EXPONENT = 127 + 60; /* of a tile's largest */
 constexpr int FEW = 8;
 
-/* What of a tile's values decides about its word; of zeros `least` is the largest number. */
+/* What of a tile's values decides about its word, found by all threads of the block together. */
 struct PairFacts {
-    unsigned largest, least; /* bits of magnitudes; of the least nonzero, minus 1 */
+    unsigned largest, least; /* bits of the largest magnitude, and of the least one but 0 */
     int few;                 /* 1: a row has few nonzeros */
-
-    GT_DEVICE void see(float x)
-    {
-        const unsigned magnitude = __float_as_uint(x) & 0x7fffffffu;
-        largest = max(largest, magnitude);
-        least = min(least, magnitude - 1);
-    }
+    int nonzeros[PACK_TILE]; /* of a row; used where the tile has zeros */
 
     GT_DEVICE unsigned word() const
     {
@@ -43,11 +37,24 @@ struct PairFacts {
         if (largest == 0)
             return WORD_BIAS;
         if (few || exponent < LEAST_EXPONENT || exponent >= MOST_EXPONENT ||
-            least + 1 < (exponent - RANGE) << 23)
+            least < (exponent - RANGE) << 23)
             return NO_PAIRS;
         return WORD_BIAS + exponent - 127 - LARGEST_AT;
     }
 };
+
+GT_DEVICE PairFacts &pair_facts()
+{
+    GT_STATIC_SHARED(PairFacts, facts, );
+    return facts;
+}
+
+GT_DEVICE void split_begin(const SplitTile &)
+{
+    pair_facts().largest = 0;
+    pair_facts().least = 0xffffffffu;
+    pair_facts().few = 0;
+}
 
 /* Two floats rounded to FP16, x in the lower half. */
 GT_DEVICE unsigned half_pair(float x, float y)
@@ -61,31 +68,25 @@ GT_DEVICE unsigned half_pair(float x, float y)
     return both;
 }
 
-/* Makes the facts those of all the block's threads. */
-GT_DEVICE void share_facts(PairFacts &facts, int thread)
+/* The largest (the least) of all lanes. */
+GT_DEVICE unsigned largest_lane(unsigned value)
 {
-    constexpr int WARPS = GT_PACK_THREADS / 32;
-    GT_STATIC_SHARED(PairFacts, found, [WARPS]);
+#ifdef GT_EMULATE
+    for (int bits = 16; bits > 0; bits /= 2)
+        value = max(value, __shfl_xor_sync(0xffffffffu, value, bits));
+    return value;
+#else
+    return __reduce_max_sync(0xffffffffu, value);
+#endif
+}
 
-#pragma unroll
-    for (int bits = 16; bits > 0; bits /= 2) {
-        facts.largest = max(facts.largest, __shfl_xor_sync(0xffffffffu, facts.largest, bits));
-        facts.least = min(facts.least, __shfl_xor_sync(0xffffffffu, facts.least, bits));
-        facts.few |= __shfl_xor_sync(0xffffffffu, facts.few, bits);
-    }
-    if (thread % 32 == 0)
-        found[thread / 32] = facts;
-    gt_sync();
-#pragma unroll
-    for (int w = 0; w < WARPS; w++) {
-        facts.largest = max(facts.largest, found[w].largest);
-        facts.least = min(facts.least, found[w].least);
-        facts.few |= found[w].few;
-    }
+GT_DEVICE unsigned least_lane(unsigned value)
+{
+    return ~largest_lane(~value);
 }
 
 /* Of a tile that has less than FEW of k: 1 if a row has nonzeros there, but with those of the tile
- * before fewer than FEW. There is a tile before, because K is 32 at least. Four threads have a row. */
+ * before fewer than FEW. There is a tile before, because K is 32 at least. Some neighbouring threads have a row. */
 template <int way> GT_DEVICE int few_at_end(const SplitTile &tile, int thread)
 {
     constexpr int SIDE = GT_PACK_THREADS / PACK_TILE, OWN = 1 << 16;
@@ -105,76 +106,101 @@ template <int way> GT_DEVICE int few_at_end(const SplitTile &tile, int thread)
     return nonzeros >= OWN && nonzeros % OWN < FEW;
 }
 
-/* The facts of the thread's values of a tile. */
-template <int way> GT_DEVICE PairFacts facts_of(const SplitTile &tile, int thread)
+/* Finds the largest magnitude of the tile and the least, which may be 0. NaN is neither: a pair holds
+ * it. */
+template <int way> GT_DEVICE void find_range(const SplitValues<way> &values, int thread)
 {
-    typedef SplitPiece<way> piece_type;
-    /* The lanes that have a row together, in one round or (transposed) in all of them. */
-    constexpr int SIDE = way == TRANSPOSED ? 4 : 8;
-    static_assert(SIDE * 8 * (way == TRANSPOSED ? piece_type::rounds : 1) == PACK_TILE, "a row");
-    const bool ends = way != DIRECT && tile.depth - tile.k < FEW;
-    PairFacts facts = {0, 0xffffffffu, 0};
-    int nonzeros = 0;
+    float largest = 0.0f, least = __uint_as_float(0x7f800000u);
 
-#pragma unroll 1
-    for (int i = 0; i < piece_type::rounds; i++) {
-        const piece_type piece(i, thread);
-        float x[8];
-        tile.load<way>(x, piece.row, piece.column);
+#pragma unroll
+    for (int i = 0; i < SplitValues<way>::ROUNDS; i++)
 #pragma unroll
         for (int j = 0; j < 8; j++) {
-            facts.see(x[j]);
-            nonzeros += x[j] != 0.0f;
+            largest = max(largest, fabsf(values.x[i][j]));
+            least = min(least, fabsf(values.x[i][j]));
         }
-        if (way == TRANSPOSED && i + 1 < piece_type::rounds)
-            continue;
-#pragma unroll
-        for (int bits = SIDE / 2; bits > 0; bits /= 2)
-            nonzeros += __shfl_xor_sync(0xffffffffu, nonzeros, bits);
-        facts.few |= !ends && nonzeros > 0 && nonzeros < FEW;
-        nonzeros = 0;
+    const unsigned most = largest_lane(__float_as_uint(largest));
+    const unsigned fewest = least_lane(__float_as_uint(least));
+    if (thread % 32 == 0) {
+        atomicMax(&pair_facts().largest, most);
+        atomicMin(&pair_facts().least, fewest);
     }
-    if (ends)
-        facts.few = few_at_end<way>(tile, thread);
-    return facts;
+    gt_sync();
+}
+
+/* The same of a tile that has zeros: finds the least magnitude but 0, and whether a row has few
+ * nonzeros. */
+template <int way>
+GT_DEVICE void find_few(const SplitTile &tile, const SplitValues<way> &values, int thread)
+{
+    const SplitPlace<way> place(thread);
+    PairFacts &facts = pair_facts();
+    unsigned least = 0xffffffffu; /* less 1, of which 0 is the largest */
+
+    gt_sync(); /* the others know that there are zeros */
+    if (thread < PACK_TILE)
+        facts.nonzeros[thread] = 0;
+    if (thread == 0)
+        facts.least = 0xffffffffu;
+    gt_sync();
+#pragma unroll
+    for (int i = 0; i < SplitValues<way>::ROUNDS; i++) {
+        int nonzeros = 0;
+#pragma unroll
+        for (int j = 0; j < 8; j++) {
+            least = min(least, (__float_as_uint(values.x[i][j]) & 0x7fffffffu) - 1);
+            nonzeros += values.x[i][j] != 0.0f;
+        }
+        atomicAdd(&facts.nonzeros[place.row + SplitPlace<way>::down(i)], nonzeros);
+    }
+    least = least_lane(least);
+    if (thread % 32 == 0)
+        atomicMin(&facts.least, least + 1 > 0 ? least + 1 : 0xffffffffu);
+    gt_sync();
+    if (way != DIRECT && tile.depth - tile.k < FEW) {
+        if (few_at_end<way>(tile, thread))
+            facts.few = 1;
+    } else if (thread < PACK_TILE && facts.nonzeros[thread] > 0 && facts.nonzeros[thread] < FEW) {
+        facts.few = 1;
+    }
+    gt_sync();
 }
 
 /* Stores the pairs of the thread's values, multiplied by `factor`. */
-template <int way> GT_DEVICE void store_pairs(const SplitTile &tile, float factor, int thread)
+template <int way>
+GT_DEVICE void store_pairs(const SplitTile &tile, const SplitValues<way> &values, float factor,
+                           int thread)
 {
-    typedef SplitPiece<way> piece_type;
+    const SplitStores<way> stores(tile, thread);
 
-#pragma unroll 1
-    for (int i = 0; i < piece_type::rounds; i++) {
-        const piece_type piece(i, thread);
-        gt_vec<unsigned, 4> high, low;
-        float x[8];
-        tile.load<way>(x, piece.row, piece.column);
+#pragma unroll
+    for (int i = 0; i < SplitValues<way>::ROUNDS; i++) {
+        const float *const x = values.x[i];
+        gt_vec<unsigned, 4> part[STORED];
 #pragma unroll
         for (int j = 0; j < 4; j++) {
             const float one = x[2 * j] * factor, other = x[2 * j + 1] * factor;
-            const unsigned both = half_pair(one, other);
-            high.at[j] = both;
-            low.at[j] = half_pair((one - gt_f16_value(both & 0xffff)) * 2048.0f,
-                                  (other - gt_f16_value(both >> 16)) * 2048.0f);
+            const unsigned high = half_pair(one, other);
+            part[0].at[j] = high;
+            part[1].at[j] = half_pair((one - gt_f16_value(high & 0xffff)) * 2048.0f,
+                                      (other - gt_f16_value(high >> 16)) * 2048.0f);
         }
-        if (tile.has(piece.row)) {
-            tile.store(0, piece.row, piece.column, high);
-            tile.store(1, piece.row, piece.column, low);
-        }
+        stores.store(i, part);
     }
 }
 
-/* Values are read twice, the second time from shared memory or from the SM's cache. */
 template <int way> GT_DEVICE void split_store(const SplitTile &tile, int thread)
 {
-    PairFacts facts = facts_of<way>(tile, thread);
+    const SplitValues<way> values(tile, thread);
 
-    share_facts(facts, thread);
-    const unsigned word = facts.word();
+    find_range<way>(values, thread);
+    if (pair_facts().least == 0)
+        find_few<way>(tile, values, thread);
+    const unsigned word = pair_facts().word();
     if (thread == 0)
         *tile.word = (int)word;
-    store_pairs<way>(tile, __uint_as_float((127 + WORD_BIAS - word % NO_PAIRS) << 23), thread);
+    store_pairs<way>(tile, values, __uint_as_float((127 + WORD_BIAS - word % NO_PAIRS) << 23),
+                     thread);
 }
 
 #endif

@@ -5,17 +5,22 @@
 
 #include "f32acc/parts.cuh"
 
+GT_DEVICE void split_begin(const SplitTile &tile)
+{
+    *tile.word = 0;
+}
+
 template <int way> GT_DEVICE void split_store(const SplitTile &tile, int thread)
 {
-    typedef SplitPiece<way> piece_type;
+    typedef SplitValues<way> values_type;
+    const values_type values(tile, thread);
+    const SplitStores<way> stores(tile, thread);
     float largest = 0.0f;
 
-#pragma unroll 1 /* not unrolled, because registers for more blocks are worth more */
-    for (int i = 0; i < piece_type::rounds; i++) {
-        const piece_type piece(i, thread);
+#pragma unroll
+    for (int i = 0; i < values_type::ROUNDS; i++) {
+        const float *const x = values.x[i];
         gt_vec<unsigned, 4> part[PARTS];
-        float x[8];
-        tile.load<way>(x, piece.row, piece.column);
 #pragma unroll
         for (int j = 0; j < 4; j++) {
             unsigned pair[PARTS];
@@ -25,10 +30,7 @@ template <int way> GT_DEVICE void split_store(const SplitTile &tile, int thread)
             for (int p = 0; p < PARTS; p++)
                 part[p].at[j] = pair[p];
         }
-        if (tile.has(piece.row))
-#pragma unroll
-            for (int p = 0; p < PARTS; p++)
-                tile.store(p, piece.row, piece.column, part[p]);
+        stores.store(i, part);
     }
     if (largest >= NO_PARTS)
         *tile.word = 1;

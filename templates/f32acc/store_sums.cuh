@@ -42,7 +42,7 @@ GT_DEVICE void store_sums(const gt_args &args, const Work &work, int consumer, c
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int row = work.row + consumer * 64 + thread / 32 * 16 + lane / 4 + half * 8;
-        const long long at = row * (SPLIT ? target.row_length : target.output.ldc) + first;
+        const long long at = row * (SPLIT == 1 ? target.row_length : target.output.ldc) + first;
         if (row >= args.m)
             continue;
 #pragma unroll
@@ -50,7 +50,7 @@ GT_DEVICE void store_sums(const gt_args &args, const Work &work, int consumer, c
             const float *const pair = sum + j * 4 + half * 2;
             if (j * 8 >= left)
                 continue;
-            if (SPLIT) {
+            if (SPLIT == 1) {
                 gt_vec<float, 2> vec;
                 vec.at[0] = pair[0];
                 vec.at[1] = pair[1];

@@ -19,19 +19,6 @@ template <int extent, int along_mn> GT_DEVICE constexpr unsigned k_distance()
     return along_mn ? K_MMA * box_width(extent) * (int)sizeof(In) / 16 : 2;
 }
 
-/* Tells each producer that fills stages of this block that this consumer has read the stage. */
-GT_DEVICE void release_stage(const Ring &ring, int stage)
-{
-    const int thread = (int)threadIdx.x % 128;
-    if (CLUSTER == 1) {
-        if (thread == 0)
-            gt_mbarrier_arrive(ring.empty + stage);
-    } else if (thread < CLUSTER &&
-               (thread % CLUSTER_M == cluster_row() || thread / CLUSTER_M == cluster_column())) {
-        gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)(cluster_first() + thread));
-    }
-}
-
 /* PINGPONG: waits until tile `number` of the block may begin, that is, until its predecessor, which
  * the other consumer computes, has had all its stages. Before that, this tile's stages are further
  * away than the parities of the ring can tell apart. turn[i] has a phase for each tile of consumer

@@ -43,20 +43,6 @@ GT_DEVICE void load_tile(unsigned char *tile, const gt_map *map, gt_mbarrier *fu
     }
 }
 
-/* Bit masks of the blocks in this block's row, and in its column, of those that share operands. */
-GT_DEVICE unsigned row_ranks()
-{
-    unsigned ranks = 0;
-    for (int i = 0; i < CLUSTER_N; i++)
-        ranks |= 1u << (cluster_first() + cluster_row() + i * CLUSTER_M);
-    return ranks;
-}
-
-GT_DEVICE unsigned column_ranks()
-{
-    return ((1u << CLUSTER_M) - 1) << (cluster_first() + cluster_column() * CLUSTER_M);
-}
-
 /* Bytes that arrive for a stage. Where D has fewer rows than a tile, the box of A along k has only
  * D's rows (rounded up to a multiple of 8: LOADED_M in the description). What the stage holds below
  * them is multiplied as well, but gives rows that nobody stores. */

@@ -28,6 +28,8 @@
 #define EARLY 0
 #endif
 
+#include "hopper/cluster_share.cuh"
+
 /* The product whose tiles are computed. */
 #if SWAP_AB
 GT_DEVICE gt_args product_of(const gt_args &args); /* in swapped.cuh */
@@ -47,30 +49,6 @@ struct Work {
     int steps;  /* stages; at least one, which is all zeros where there is nothing to multiply */
     int stream; /* STREAM: the tile's number if other blocks have parts of its depth, else -1 */
 };
-
-/* The block's index among those that share operands. In a cluster these follow each other. */
-GT_DEVICE int cluster_place()
-{
-    return CLUSTER == 1 ? 0
-           : SPLIT == 2 ? (int)gt_cluster_rank() % CLUSTER
-                        : (int)gt_cluster_rank();
-}
-
-GT_DEVICE int cluster_row()
-{
-    return cluster_place() % CLUSTER_M;
-}
-
-GT_DEVICE int cluster_column()
-{
-    return cluster_place() / CLUSTER_M;
-}
-
-/* The rank in the cluster of the first of the blocks that share operands with this one. */
-GT_DEVICE int cluster_first()
-{
-    return SPLIT == 2 ? (int)gt_cluster_rank() - cluster_place() : 0;
-}
 
 /* The number of parts of size `part` that cover `whole`, in 32 bits because TMA counts in 32
  * bits. */

@@ -18,7 +18,9 @@
  *
  * Split-K: SPLIT_K blocks share a tile of D along k. SPLIT_MODE 1 sums their partial results from
  * the workspace in a second launch, always in the same order. SPLIT_MODE 2 adds them to D by
- * atomics, after a launch that wrote beta*C (+ bias).
+ * atomics, after a launch that wrote beta*C (+ bias). In SPLIT_MODE 3 the blocks are a cluster (sm_90
+ * and later): each of them finishes a part of the tile from the shared memory of all, in the same
+ * order, too.
  *
  * EARLY, for short products: tile rows, tile columns and matrices are the dimensions of the grid, so
  * that no division comes before the first loads, and what only products and stores need is computed
@@ -107,8 +109,12 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
                 &acc.sum[0][0][0], p.slice, reinterpret_cast<SumRegister *>(shared), add_sums);
             gt_sync();
         }
+#if SPLIT_MODE == 3
+        store_part(args, work, batch, shared, p, acc);
+#else
         if (p.slice == 0)
             store_tile(args, work, batch, shared, p, acc);
+#endif
         if (EARLY)
             break; /* the grid has a block for every matrix */
         gt_sync(); /* the ring is filled again for the next matrix */

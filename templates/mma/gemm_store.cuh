@@ -1,8 +1,10 @@
 /* gemm_store.cuh - part of gemm.cu, whose parameters it uses: stores the sums from registers to D
- * or to a partial result in the workspace, or adds them to D by atomics. */
+ * or to a partial result in the workspace, or adds them to D by atomics or through the shared memory
+ * of a cluster. */
 #ifndef GT_MMA_GEMM_STORE_CUH
 #define GT_MMA_GEMM_STORE_CUH
 
+#include "common/cluster.cuh"
 #include "mma/gemm_multiply.cuh"
 
 typedef gt_element<GT_OUT>::type Result;
@@ -41,7 +43,7 @@ struct Target {
      * outside of D. */
     template <int count> GT_DEVICE void put(long long row, long long column, const Sum *sum) const
     {
-#if SPLIT_MODE == 0
+#if SPLIT_MODE == 0 || SPLIT_MODE == 3
         gt_typed_output_store<count>(output, row, column, sum);
 #else
 #pragma unroll
@@ -134,6 +136,22 @@ GT_DEVICE void store_direct(const Target &target, const Work &work, const Positi
             }
 }
 
+/* Stores `count` neighbours of the tile without the elements that another block stores. */
+template <int count>
+GT_DEVICE void put_own(const Target &target, const Work &work, int row, int column, const Sum *sum)
+{
+    if (row < work.skip_rows)
+        return;
+    if (column >= work.skip_columns) {
+        target.put<count>(work.row + row, work.column + column, sum);
+        return;
+    }
+#pragma unroll
+    for (int u = 0; u < count; u++)
+        if (column + u >= work.skip_columns)
+            target.put<1>(work.row + row, work.column + column + u, sum + u);
+}
+
 /* 16 rows of a warp tile. Their sums go through shared memory, so that each lane stores the widest
  * vector that D allows and a warp stores whole rows. Tiles at the edge go this way, too, because a
  * loop over masked vectors is short code. */
@@ -155,21 +173,6 @@ struct Slab {
                     slab + (half * 8 + p.group) * PITCH + Lane::column(p, vector), sums);
             }
     }
-    /* Stores a vector of the tile without the elements that another block stores. */
-    static GT_DEVICE void put(const Target &target, const Work &work, int row, int column,
-                              const Sum *sum)
-    {
-        if (row < work.skip_rows)
-            return;
-        if (column >= work.skip_columns) {
-            target.put<OUT_VECTOR>(work.row + row, work.column + column, sum);
-            return;
-        }
-#pragma unroll
-        for (int u = 0; u < OUT_VECTOR; u++)
-            if (column + u >= work.skip_columns)
-                target.put<1>(work.row + row, work.column + column + u, sum + u);
-    }
     static GT_DEVICE void empty(const Sum *slab, const Target &target, const Work &work,
                                 const Position &p, int i)
     {
@@ -188,7 +191,8 @@ struct Slab {
                 for (int v = 0; v < SUM_VECTOR; v++)
                     sum[u + v] = vector.at[v];
             }
-            put(target, work, p.row + Rows::at(i * 2 + row / 8, row % 8), p.column + column, sum);
+            put_own<OUT_VECTOR>(target, work, p.row + Rows::at(i * 2 + row / 8, row % 8),
+                                p.column + column, sum);
         }
     }
 };
@@ -220,5 +224,77 @@ GT_DEVICE void store_tile(const gt_args &args, const Work &work, long long batch
     else
         store_direct<false>(target, work, p, acc);
 }
+
+#if SPLIT_MODE == 3
+
+/* The sums of a lane that are stored together: PER_THREAD vectors of neighbours of a row of D. Each
+ * thread leaves its own in shared memory, where a warp's lie next to each other. */
+struct Part {
+    static constexpr int N = OUT_VECTOR < Lane::VECTOR ? OUT_VECTOR : Lane::VECTOR;
+    static constexpr int OF_ROW = Lane::VECTORS * Lane::VECTOR / N;
+    static constexpr int PER_THREAD = WM / 8 * OF_ROW;
+    static constexpr int OWNERS = THREADS / WARPS_K; /* threads that have sums */
+
+    static GT_DEVICE void fill(float *own, const Accumulator &acc)
+    {
+#pragma unroll
+        for (int e = 0; e < PER_THREAD; e++) {
+            const int half = e / OF_ROW, at = e % OF_ROW * N;
+            float bits[N];
+#pragma unroll
+            for (int u = 0; u < N; u++)
+                bits[u] = word_of(Lane::get(acc, half / 2, half % 2, (at + u) / Lane::VECTOR,
+                                            (at + u) % Lane::VECTOR));
+            gt_store<N>(own + e * OWNERS * N, bits);
+        }
+    }
+    static GT_DEVICE float word_of(float sum)
+    {
+        return sum;
+    }
+    static GT_DEVICE float word_of(int sum)
+    {
+        return __uint_as_float((unsigned)sum);
+    }
+    static GT_DEVICE void add(float &sum, float word)
+    {
+        sum += word;
+    }
+    static GT_DEVICE void add(int &sum, float word)
+    {
+        sum += (int)__float_as_uint(word);
+    }
+};
+
+/* Adds the sums of all blocks of the cluster, always in the same order, and stores the vectors that
+ * belong to this block: numbers blockIdx.y, blockIdx.y + SPLIT_K, ... of every thread. */
+GT_DEVICE void store_part(const gt_args &args, const Work &work, long long batch, char *shared,
+                          const Position &p, const Accumulator &acc)
+{
+    const Target target(args, batch);
+    float *const own =
+        reinterpret_cast<float *>(shared) + threadIdx.x % Part::OWNERS * Part::N;
+
+    if (p.slice == 0)
+        Part::fill(own, acc);
+    gt_cluster_sync();
+#pragma unroll 1
+    for (int e = blockIdx.y; e < Part::PER_THREAD && p.slice == 0; e += SPLIT_K) {
+        const int half = e / Part::OF_ROW, at = e % Part::OF_ROW * Part::N;
+        Sum sum[Part::N] = {};
+        for (int rank = 0; rank < SPLIT_K; rank++) {
+            float part[Part::N];
+            gt_cluster_load<Part::N>(part, own + e * Part::OWNERS * Part::N, rank);
+#pragma unroll
+            for (int u = 0; u < Part::N; u++)
+                Part::add(sum[u], part[u]);
+        }
+        put_own<Part::N>(target, work, p.row + Rows::at(half, p.group),
+                         p.column + Lane::column(p, at / Lane::VECTOR) + at % Lane::VECTOR, sum);
+    }
+    gt_cluster_sync(); /* the others read this block's sums until they are done */
+}
+
+#endif
 
 #endif

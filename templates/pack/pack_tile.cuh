@@ -14,7 +14,7 @@
 #ifndef GT_PACK_TILE_CUH
 #define GT_PACK_TILE_CUH
 
-#define GT_PACK_THREADS 256 /* of a block that fills a tile */
+#define GT_PACK_THREADS 128 /* of a block that fills a tile */
 
 /* A matrix in memory: element (r, c) lies r * ld + c elements behind the first. */
 template <class E> struct gt_stored {
@@ -120,19 +120,29 @@ template <class E> struct gt_pack_tile {
     }
 };
 
-/* Which `count` neighbouring elements of the copy a thread takes in round i, of rounds in all.  Of
- * a warp, `side` neighbouring lanes lie along a row of the copy, the others below each other. */
+/* Which `count` neighbouring elements of the copy a thread takes in each of its rounds. Of a warp,
+ * `side` neighbouring lanes lie along a row of the copy, the others below each other. From a thread's
+ * first place to that of round i it is as far for every thread: down(i) rows and right(i) elements. */
 template <int count, int side> struct gt_pack_place {
     static constexpr int across = PACK_TILE / count;
     static constexpr int rounds = PACK_TILE * across / GT_PACK_THREADS;
+    static constexpr int step = GT_PACK_THREADS / side; /* rows between rounds */
     static_assert(across % side == 0 && rounds > 0, "whole groups of lanes, work for all threads");
-    int row, column; /* in the tile of the copy */
+    static_assert(PACK_TILE % step == 0, "a thread's rounds begin at the same distance");
+    int row, column; /* of round 0, in the tile of the copy */
 
-    GT_DEVICE gt_pack_place(int i, int thread)
+    GT_DEVICE gt_pack_place(int thread)
     {
-        int number = i * GT_PACK_THREADS + thread;
-        row = number / side % PACK_TILE;
-        column = (number / side / PACK_TILE * side + number % side) * count;
+        row = thread / side;
+        column = thread % side * count;
+    }
+    static GT_DEVICE constexpr int down(int i)
+    {
+        return i * step % PACK_TILE;
+    }
+    static GT_DEVICE constexpr int right(int i)
+    {
+        return i * step / PACK_TILE * side * count;
     }
 };
 
