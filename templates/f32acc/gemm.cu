@@ -15,6 +15,8 @@
  * over. Within a stage the small products come first, while the sum is small.
  *
  * SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
+ * CLUSTER_M, CLUSTER_N: blocks of a cluster load operands for each other
+ * (hopper/cluster_share.cuh).
  *
  * Infinities: their parts would give inf - inf or inf * 0 where FP32 gives inf. Tiles of D that
  * depend on such an operand are computed again from A and B, by FP32 FMAs. So are 16 rows of a tile

@@ -6,7 +6,7 @@
  *      BK of k                     BN
  *    +------+                +-------------+      `split` writes each operand as a sum of two half
  *    | high |   two boxes    | consumer 0  | 64   numbers; a tile of 64 x 64 has a factor of its
- *    | low  |   of A, two    +-------------+      own (split_pair.cuh). In `gemm`, persistent, one
+ *    | low  |   of A, two    +-------------+      own (split_pair.cuh). In `gemm`, one
  *    +------+   of B: a      | consumer 1  | 64   thread fills a ring of STAGES stages by TMA, and
  *               stage        +-------------+      the CONSUMERS warpgroups multiply
  *                                                 (pair_products.cuh).
@@ -25,7 +25,10 @@
  *
  * SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds their sums.
  * SPLIT 2: these blocks are a cluster, and add the sums in its shared memory; they store marked
- * elements as well, which `again` then stores anew. */
+ * elements as well, which `again` then stores anew. Otherwise `gemm` is persistent.
+ *
+ * CLUSTER_M, CLUSTER_N: blocks of a cluster load operands for each other
+ * (hopper/cluster_share.cuh). */
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"

@@ -1,16 +1,16 @@
 /* pair_store.cuh - of f32acc/pair.cu: which of a consumer's sums count, and how these are stored.
  *
  * Columns come in groups of 32, whose products with a row depend on the same tiles. A group is
- * marked if one of these tiles has no pairs: then `gemm` leaves its sums out, and `again` has them.
- */
+ * marked if one of these tiles has no pairs: then `gemm` leaves its sums out (with SPLIT 2 they are
+ * stored, but mean nothing), and `again` has them. */
 #ifndef GT_F32ACC_PAIR_STORE_CUH
 #define GT_F32ACC_PAIR_STORE_CUH
 
 constexpr int GROUP_COLUMNS = 32;
 
 /* In the workspace a word for each consumer of `gemm` follows what `split` writes: whether it has
- * left something out. Then comes a byte for each group of 64 rows of each part of the depth:
- * whether it is marked. Then come the sums of these parts. */
+ * left something out. Then comes a byte for each group of columns, of each 64 rows of each part of
+ * the depth: whether it is marked. With SPLIT 1 the sums of these parts come then. */
 constexpr int LEFT_BYTES = 4096;
 
 GT_DEVICE int *left_words(const gt_args &args)
@@ -44,8 +44,8 @@ GT_DEVICE long long partial_begin(const gt_args &args)
 
 #if SPLIT == 2
 
-/* Each block leaves its sums where the stages were. The rows are a few words longer than the tile's,
- * so that neighbouring rows begin in different banks. */
+/* Each block leaves its sums where the stages were. The rows are a few words longer than the
+ * tile's, so that neighbouring rows begin in different banks. */
 typedef float Sum;
 constexpr int SUMS_ROW = BN + 8;
 static_assert(BM * SUMS_ROW * 4 <= BARRIERS_AT, "room for the sums");

@@ -4,9 +4,9 @@
 #ifndef GT_F32ACC_PRODUCE_CUH
 #define GT_F32ACC_PRODUCE_CUH
 
-/* Loads the parts of a tile of an operand, EXTENT rows that begin at (x, k), to `to`; of a tile that
- * SHARERS blocks share, share number `share`, for those in `ranks`. z is the matrix of the first
- * part. */
+/* Loads the parts of a tile of an operand, EXTENT rows that begin at (x, k), to `to`; of a tile
+ * that SHARERS blocks share, share number `share`, for those in `ranks`. z is the matrix of the
+ * first part. */
 template <int EXTENT, int SHARERS>
 GT_DEVICE void load_parts(unsigned char *to, const gt_map *map, gt_mbarrier *full, int k, int x,
                           int z, int share, unsigned ranks)

@@ -39,10 +39,10 @@ struct Work {
                    * loads zeros */
 };
 
-/* Work is numbered by cluster: tiles in the order of raster.cuh; those of the first part of the depth
- * before those of the second; one matrix of the batch after the other. Cluster c takes the work
- * numbered c, c + clusters, c + 2 * clusters, ... With SPLIT 2 a cluster has the same tiles once for
- * each part of the depth, and there is one for all tiles. */
+/* Work is numbered by cluster: tiles in the order of raster.cuh; those of the first part of the
+ * depth before those of the second; one matrix of the batch after the other. Cluster c takes the
+ * work numbered c, c + clusters, c + 2 * clusters, ... With SPLIT 2 a cluster has one work, and its
+ * tiles once for each part of the depth. */
 struct Schedule {
     unsigned rows, columns, works; /* clusters of tiles along m and n; work in all */
     int depth, part;               /* k in all; windows of a part of it */

@@ -1,6 +1,6 @@
 /* split.cuh - the launch `split` of the templates of f32acc that write FP32 operands to the
- * workspace in parts, along k (split_operand.cuh). The template defines split_begin, which one thread
- * calls for a tile, and behind a barrier split_store, which writes the tile's parts. */
+ * workspace in parts, along k (split_operand.cuh). The template defines split_begin, which one
+ * thread calls for a tile, and behind a barrier split_store, which writes the tile's parts. */
 #ifndef GT_F32ACC_SPLIT_CUH
 #define GT_F32ACC_SPLIT_CUH
 

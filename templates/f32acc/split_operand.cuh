@@ -99,8 +99,9 @@ struct SplitTile {
 /* Lanes next to each other; for a transposed tile, as many as do not use the same banks. */
 template <int way> using SplitPlace = gt_pack_place<8, way == TRANSPOSED ? 4 : PACK_TILE / 8>;
 
-/* A thread's values of a tile: eight neighbours in each of its rounds. They are loaded all at once, so
- * that no load waits for another, and kept, so that none is loaded twice. */
+/* A thread's values of a tile: eight neighbours in each of its rounds. They are loaded all at once,
+ * so that no load waits for another, and kept, so that none is loaded twice. Distances within a
+ * tile fit 31 bits (a constraint of the descriptions). */
 template <int way> struct SplitValues {
     typedef SplitPlace<way> place_type;
     static constexpr int ROUNDS = place_type::rounds;
@@ -110,7 +111,8 @@ template <int way> struct SplitValues {
     {
         const place_type place(thread);
         const unsigned *const first =
-            way == DIRECT ? tile.from.first + (tile.row + place.row) * tile.from.ld + tile.k + place.column
+            way == DIRECT ? tile.from.first + (tile.row + place.row) * tile.from.ld + tile.k +
+                                place.column
             : way == TRANSPOSED ? tile.tile.at + place.column * tile.tile.pitch + place.row
                                 : tile.tile.at + place.row * tile.tile.pitch + place.column;
 #pragma unroll
@@ -142,7 +144,7 @@ template <int way> struct SplitStores {
     typedef SplitPlace<way> place_type;
     unsigned short *first; /* of part 0 in round 0 */
     long long part;        /* elements between parts */
-    int ld, left;          /* elements between rows; rows of the operand from the thread's first on */
+    int ld, left;          /* elements between rows; rows of the operand from the thread's first */
 
     GT_DEVICE SplitStores(const SplitTile &tile, int thread)
     {

@@ -11,11 +11,11 @@
  * is left out, is 2^-22 of a product at most.
  *
  * The tile's word is the factor's exponent, which consumers divide by, or has the bit NO_PAIRS:
- * where the tile has an infinity or NaN, where factors of two tiles might leave the exponents of
- * float, where a value is smaller still, and where a row has some nonzeros but fewer than FEW along
- * the tile's k. FP32 multiply-adds may give products of such rows exactly (of an identity, say, or
- * of a permutation), and these are not to lose a bit. A tile that has less than FEW of k counts
- * those of the tile before it, too. */
+ * where the tile has an infinity (a pair holds NaN), where factors of two tiles might leave the
+ * exponents of float, where a value is smaller still, and where a row has some nonzeros but fewer
+ * than FEW along the tile's k. FP32 multiply-adds may give products of such rows exactly (of an
+ * identity, say, or of a permutation), and these are not to lose a bit. A tile that has less than
+ * FEW of k counts those of the tile before it, too. */
 #ifndef GT_F32ACC_SPLIT_PAIR_CUH
 #define GT_F32ACC_SPLIT_PAIR_CUH
 
@@ -86,7 +86,8 @@ GT_DEVICE unsigned least_lane(unsigned value)
 }
 
 /* Of a tile that has less than FEW of k: 1 if a row has nonzeros there, but with those of the tile
- * before fewer than FEW. There is a tile before, because K is 32 at least. Some neighbouring threads have a row. */
+ * before fewer than FEW. There is a tile before, because K is 32 at least. SIDE neighbouring
+ * threads have a row. */
 template <int way> GT_DEVICE int few_at_end(const SplitTile &tile, int thread)
 {
     constexpr int SIDE = GT_PACK_THREADS / PACK_TILE, OWN = 1 << 16;
@@ -106,8 +107,8 @@ template <int way> GT_DEVICE int few_at_end(const SplitTile &tile, int thread)
     return nonzeros >= OWN && nonzeros % OWN < FEW;
 }
 
-/* Finds the largest magnitude of the tile and the least, which may be 0. NaN is neither: a pair holds
- * it. */
+/* Finds the largest magnitude of the tile and the least, which may be 0. NaN is neither: max and
+ * min keep what they had. */
 template <int way> GT_DEVICE void find_range(const SplitValues<way> &values, int thread)
 {
     float largest = 0.0f, least = __uint_as_float(0x7f800000u);

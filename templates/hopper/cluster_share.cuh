@@ -1,15 +1,15 @@
 /* cluster_share.cuh - what the kernels of Hopper share whose blocks of a cluster load operands for
  * each other: where a block stands among them, and how a stage is handed back to all who fill it.
  *
- *               CLUSTER_N                 Blocks of a row of the cluster have the same rows of A, those
- *           +-----+-----+-----+           of a column the same columns of B. Each of them loads a part
- * CLUSTER_M |  0  |  2  |  4  |           of the operand that they share, for all of them.
+ *               CLUSTER_N            Blocks of a row of the cluster have the same rows of A,
+ *           +-----+-----+-----+      those of a column the same columns of B. Each of them loads a
+ * CLUSTER_M |  0  |  2  |  4  |      part of the operand that they share, for all of them.
  *           +-----+-----+-----+
  *           |  1  |  3  |  5  |
  *           +-----+-----+-----+
  *
- * The template defines CLUSTER_M, CLUSTER_N and SPLIT; with SPLIT 2 the blocks that share operands are
- * a part of the cluster. Its layout defines CLUSTER, their number. */
+ * The template defines CLUSTER_M, CLUSTER_N and SPLIT; with SPLIT 2 the blocks that share operands
+ * are a part of the cluster. Its layout defines CLUSTER, their number. */
 #ifndef GT_HOPPER_CLUSTER_SHARE_CUH
 #define GT_HOPPER_CLUSTER_SHARE_CUH
 

@@ -18,9 +18,9 @@
  *
  * Split-K: SPLIT_K blocks share a tile of D along k. SPLIT_MODE 1 sums their partial results from
  * the workspace in a second launch, always in the same order. SPLIT_MODE 2 adds them to D by
- * atomics, after a launch that wrote beta*C (+ bias). In SPLIT_MODE 3 the blocks are a cluster (sm_90
- * and later): each of them finishes a part of the tile from the shared memory of all, in the same
- * order, too.
+ * atomics, after a launch that wrote beta*C (+ bias). In SPLIT_MODE 3 the blocks are a cluster
+ * (sm_90 and later): each of them finishes a part of the tile from the shared memory of all, in the
+ * same order, too.
  *
  * EARLY, for short products: tile rows, tile columns and matrices are the dimensions of the grid, so
  * that no division comes before the first loads, and what only products and stores need is computed

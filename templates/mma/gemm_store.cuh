@@ -1,6 +1,6 @@
 /* gemm_store.cuh - part of gemm.cu, whose parameters it uses: stores the sums from registers to D
- * or to a partial result in the workspace, or adds them to D by atomics or through the shared memory
- * of a cluster. */
+ * or to a partial result in the workspace, or adds them to D by atomics or through the shared
+ * memory of a cluster. */
 #ifndef GT_MMA_GEMM_STORE_CUH
 #define GT_MMA_GEMM_STORE_CUH
 

@@ -121,8 +121,9 @@ template <class E> struct gt_pack_tile {
 };
 
 /* Which `count` neighbouring elements of the copy a thread takes in each of its rounds. Of a warp,
- * `side` neighbouring lanes lie along a row of the copy, the others below each other. From a thread's
- * first place to that of round i it is as far for every thread: down(i) rows and right(i) elements. */
+ * `side` neighbouring lanes lie along a row of the copy, the others below each other. From a
+ * thread's first place to that of round i it is as far for every thread: down(i) rows and right(i)
+ * elements. */
 template <int count, int side> struct gt_pack_place {
     static constexpr int across = PACK_TILE / count;
     static constexpr int rounds = PACK_TILE * across / GT_PACK_THREADS;
