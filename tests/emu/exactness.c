@@ -43,16 +43,14 @@ enum { M = 72, N = 100, K = 324, PART = 192 }; /* PART: of k, the first one of S
 static const char *const LAYOUTS[] = {"nn", "tt"};
 enum { LAYOUT_COUNT = sizeof LAYOUTS / sizeof *LAYOUTS };
 
-/* Small tiles, so that D has several; also with parts of the depth, and D^T. */
+/* Small tiles, so that D has several; also with parts of the depth, in clusters, and D^T. */
 static const struct {
     const char *kernel, *point;
 } POINTS[] = {
-    {"f32acc", "CONSUMERS=1,BN=64,BK=64,STAGES=2"},
-    {"f32acc_pair", "CONSUMERS=1,BN=96,BK=64,STAGES=2"},
-    {"f32acc_pair", "CONSUMERS=2,BN=64,BK=32,STAGES=4,SPLIT=1,SPLITS=2"},
-    {"f32acc_pair", "CONSUMERS=1,BN=64,BK=64,STAGES=2,CLUSTER_M=2,SPLIT=2,SPLITS=2"},
-    {"f32acc_pair", "CONSUMERS=2,BN=32,BK=64,STAGES=2,CLUSTER_N=2"},
     {"f32acc", "CONSUMERS=1,BN=64,BK=64,STAGES=2,CLUSTER_N=2"},
+    {"f32acc_pair", "CONSUMERS=1,BN=96,BK=64,STAGES=2"},
+    {"f32acc_pair", "CONSUMERS=2,BN=64,BK=32,STAGES=4,CLUSTER_N=2,SPLIT=1,SPLITS=2"},
+    {"f32acc_pair", "CONSUMERS=1,BN=64,BK=64,STAGES=2,CLUSTER_M=2,SPLIT=2,SPLITS=2"},
     {"f32acc_fused", "CONSUMERS=1,BN=64"},
     {"f32acc_fused", "SWAP_AB=1,CONSUMERS=1,SPLITTERS=1,BN=32,BK=64,STAGES=2,SPLIT=2,SPLITS=2"},
     {"f32acc_warp", "WM=32,WN=32,WARPS_M=1,WARPS_N=2"},
