@@ -50,28 +50,6 @@ static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two ste
 #include "simt/gemm_accumulate.cuh"
 #include "simt/gemm_store.cuh"
 
-/* The tile of this block and, with split-K, its part of the tiles along k. With EDGE 2 a tile that
- * would reach beyond the edge is shifted back inside, so that every tile is whole. Both blocks
- * compute the elements that the tile then shares with its neighbour, bit by bit the same. */
-GT_DEVICE Work work_of(const gt_args &args)
-{
-    Work work;
-    work.rows = SWAP_AB ? args.n : args.m;
-    work.columns = SWAP_AB ? args.m : args.n;
-    unsigned tile_rows = (unsigned)gt_cdiv(work.rows, BM);
-    unsigned tile_columns = (unsigned)gt_cdiv(work.columns, BN);
-    const gt_tile tile = gt_raster_by(ORDER, blockIdx.x, tile_rows, tile_columns, GROUP_M);
-    work.row = tile.row * BM;
-    work.column = tile.column * BN;
-    if (EDGE == 2) {
-        work.row = work.row + BM < work.rows ? work.row : work.rows - BM;
-        work.column = work.column + BN < work.columns ? work.column : work.columns - BN;
-    }
-    const long long depth = gt_depth(args);
-    work.k = SPLIT_MODE == 0 ? gt_k_range{0, depth} : gt_k_range_of(depth, SPLIT_K, blockIdx.y, BK);
-    return work;
-}
-
 #if MAX_REGS > 0
 GT_KERNEL(gemm) /* launch bounds would overrule the limit */
 #else
@@ -100,23 +78,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     }
 }
 
-#if SPLIT_MODE == 1
-/* D from the partial results. */
-GT_KERNEL(reduce)
-{
-    const float *parts = static_cast<const float *>(args.workspace);
-    const long long ld = partial_ld(args);
-
-    gt_each_vector<4>(args, ld / 4, [&](long long row, long long column) {
-        const gt_output output = scaled_output(args, row / args.m);
-        float sum[4];
-        gt_sum_splits(sum, parts + row * ld + column, args.batch * args.m * ld, SPLIT_K);
-#pragma unroll
-        for (int u = 0; u < 4; u += VEC_C)
-            gt_output_store<VEC_C>(output, row % args.m, column + u, sum + u);
-    });
-}
-#endif
+#include "simt/reduce.cuh"
 
 #if SPLIT_MODE == 2
 /* D = beta*C (+ bias), which the splits then add to. */

@@ -1,16 +1,27 @@
-/* gemm_store.cuh - part of gemm.cu, whose parameters it uses: stores the sums from registers to D,
+/* gemm_store.cuh - of gemm.cu and tma.cu, whose parameters it uses: stores the sums from registers to D,
  * to a partial result in the workspace, by atomics into D, or through the shared memory of a
  * cluster. */
 #ifndef GT_SIMT_GEMM_STORE_CUH
 #define GT_SIMT_GEMM_STORE_CUH
 
 #include "common/cluster.cuh"
-#include "simt/gemm_accumulate.cuh"
+#include "simt/accumulator.cuh"
+#include "simt/work.cuh"
 
 /* Elements between rows of a partial result in the workspace: whole vectors of 16 bytes. */
 GT_DEVICE long long partial_ld(const gt_args &args)
 {
     return (args.n + 3) / 4 * 4;
+}
+
+/* Where the partial results begin: behind copies of operands, if there are any. */
+GT_DEVICE float *partial_results(const gt_args &args)
+{
+#ifdef PACK_A
+    return reinterpret_cast<float *>(static_cast<char *>(args.workspace) + gt_packed_bytes(args));
+#else
+    return static_cast<float *>(args.workspace);
+#endif
 }
 
 /* Output of one matrix whose sums have been multiplied by alpha already. The product with alpha
@@ -30,7 +41,7 @@ GT_DEVICE void store(const gt_args &args, const gt_output &output, long long bat
                      long long column, const float *sum, const float *c)
 {
     if constexpr (SPLIT_MODE == 1) {
-        float *partial = static_cast<float *>(args.workspace) +
+        float *partial = partial_results(args) +
                          ((blockIdx.y * args.batch + batch) * args.m + row) * partial_ld(args);
         gt_store<N>(partial + column, sum);
     } else if constexpr (SPLIT_MODE == 2) {
@@ -187,4 +198,5 @@ GT_DEVICE void store_part(const gt_args &args, const Work &work, long long batch
     }
     gt_cluster_sync();
 }
+
 #endif
