@@ -3,14 +3,15 @@
  *
  * Threads that copy operands themselves spend on it what they could multiply with: on an H100 the
  * tile of 128 x 256 takes a tenth more time with its copies than without. Here one thread asks for
- * the boxes of a stage, and the others only wait for their bytes:
+ * the boxes of a stage, and all that multiply only wait for their bytes. It may be one of these, or
+ * belong to a warpgroup of its own, which gives its registers to the others:
  *
- *       all threads                          thread 0
- *       -----------                          --------
- *       wait for full[s]
- *       multiply stage s                     multiply stage s
- *       barrier of the block                 barrier of the block: stage s has been read
- *                                            ask for the boxes that stage s holds next
+ *       PRODUCER 0                                PRODUCER 1
+ *       ----------                                ----------
+ *       all threads: wait for full[s]             threads that multiply: wait for full[s]
+ *       all threads: multiply stage s             multiply stage s
+ *       all threads: barrier of the block         each warp: arrive at empty[s]
+ *       thread 0: ask for what s holds next       the producer: wait for empty[s], ask
  *
  * An operand that is contiguous along m or n lies across k in shared memory, as gemm.cu wants it.
  * One that is contiguous along k stays so: rows of BK floats, whose pieces of 16 bytes TMA
@@ -51,6 +52,7 @@ GT_DEVICE constexpr int at_most(int a, int b)
 constexpr int LAUNCH_REGISTERS = at_most(65536 / (ALL_THREADS * MIN_BLOCKS) / 8 * 8, 240);
 constexpr int OTHER_REGISTERS =
     at_most((LAUNCH_REGISTERS * ALL_THREADS - PRODUCER_REGISTERS * 128) / THREADS / 8 * 8, 240);
+static_assert(!PRODUCER || LAUNCH_REGISTERS >= PRODUCER_REGISTERS, "there are registers to give");
 
 /* All matrices of the block, by the threads that multiply. */
 GT_DEVICE void multiply_all(const gt_args &args, const Work &work, float *shared, Ring &ring)
@@ -80,6 +82,7 @@ GT_DEVICE void multiply_all(const gt_args &args, const Work &work, float *shared
 }
 
 #if PACK_A || PACK_B
+/* Where both operands are transposed, six blocks an SM would spill 8 bytes here (NVRTC 13.0). */
 GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, PACK_A == 2 && PACK_B == 2 ? 5 : GT_PACK_BLOCKS)
 {
     gt_pdl_trigger();

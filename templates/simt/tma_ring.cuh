@@ -32,6 +32,9 @@ typedef Operand<BM, !GT_PACKED_TRANS_A> X;
 typedef Operand<BN, GT_PACKED_TRANS_B> Y;
 #endif
 
+static_assert(!(X::ALONG_K || Y::ALONG_K) || BODY % (REG_DOUBLE ? 8 : 4) == 0,
+              "a body reads four steps of k at once, in turns into two buffers");
+
 #include "simt/accumulator.cuh"
 #include "simt/work.cuh"
 
@@ -70,7 +73,7 @@ struct Ring {
         use = 0;
         parity = 0;
     }
-    /* By one thread, before it calls start. */
+    /* By thread 0, before a barrier of the block; without a producer that is the one in start. */
     GT_DEVICE void init() const
     {
 #pragma unroll
