@@ -251,6 +251,7 @@ static int run_cluster(struct index origin)
         thread->wgmma = (struct wgmma_thread){0};
     }
     gt_async_begin();
+    gt_proxies_begin();
     gt_wgmma_begin();
     gt_early_begin();
     int status = run_threads();
@@ -259,6 +260,7 @@ static int run_cluster(struct index origin)
         status = gt_async_end();
     if (!status)
         status = gt_early_end();
+    gt_proxies_end();
     for (unsigned i = 0; i < machine.blocks; i++) {
         free(machine.block[i].dynamic_shared);
         for (size_t j = 0; j < machine.block[i].static_count; j++)

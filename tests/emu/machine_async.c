@@ -28,6 +28,7 @@ struct async_load {
     struct gt_map map;
     char *to;
     struct mbarrier *barrier;
+    unsigned rank; /* the block */
     int at[3];
 };
 
@@ -259,6 +260,7 @@ static void check_box(const struct gt_map *map, unsigned rank, const void *share
 static void arrive_load(const struct async_load *load)
 {
     move_box(&load->map, load->to, load->at, true);
+    gt_proxies_arrived(load->rank, load->to, box_bytes(&load->map));
     load->barrier->bytes -= (int)box_bytes(&load->map);
     complete(load->barrier);
 }
@@ -295,8 +297,10 @@ void gt_emu_tma_load(void *shared, const struct gt_map *map, void *barrier, cons
             .map = *map,
             .to = at_rank(shared, rank, file, line),
             .barrier = barrier_at(rank, there, file, line),
+            .rank = rank,
             .at = {at[0], at[1], at[2]},
         };
+        gt_proxies_check(rank, load.to, box_bytes(map), file, line);
         start_load(rank, &load);
     }
 }

@@ -49,6 +49,7 @@ struct copy {
 
 struct async_load;
 struct async_store;
+struct left;
 struct wgmma_product;
 struct mbarrier;
 
@@ -69,6 +70,7 @@ struct async_block {
     size_t barrier_count, barrier_room;
     unsigned unpublished; /* barriers made since the last gt_mbarrier_publish */
     unsigned long fences; /* calls of gt_tma_fence */
+    struct left *left;    /* machine_proxies.c */
 };
 
 /* Of a thread: products it has asked for. */
@@ -168,6 +170,14 @@ void *gt_machine_shared_memory(size_t bytes);
 void gt_async_begin(void);
 int gt_async_end(void);
 void gt_wgmma_begin(void);
+
+/* Of machine_proxies.c: begin and end of a cluster's run. A box has come to the shared memory of
+ * block `rank`; it is asked for, which gives the launch up if threads have stored there without a
+ * fence. */
+void gt_proxies_begin(void);
+void gt_proxies_end(void);
+void gt_proxies_arrived(unsigned rank, const void *box, size_t bytes);
+void gt_proxies_check(unsigned rank, const void *box, size_t bytes, const char *file, int line);
 
 /* Frees what they keep from cluster to cluster. */
 void gt_async_release(void);

@@ -84,6 +84,8 @@ GT_DEVICE void multiply(unsigned char *shared, barriers *own, int steps, float *
             leave(own, i % STAGES);
         if (FAULT != 16)
             gt_wgmma_wait<0>();
+        if (FAULT == 25)
+            stage[threadIdx.x] ^= 1;
         if (FAULT != 15)
             leave(own, i % STAGES);
     }
