@@ -124,6 +124,7 @@ struct Ring {
     /* The calling thread has read tile `tile`: the next one is in the next stage. */
     GT_DEVICE void advance(int tile, int batch)
     {
+        gt_tma_fence(); /* what it has read stands in registers before TMA writes there */
         if (PRODUCER) {
             __syncwarp();
             if (threadIdx.x % 32 == 0)
