@@ -48,16 +48,16 @@ constexpr int SUMS = (WARPS_K > 1 ? WARPS_K - 1 : SPLIT_MODE == 3 ? 1 : 0) * BM 
 constexpr int RING = STAGES * STAGE > SUMS ? STAGES * STAGE : SUMS;
 
 /* Without a producer, thread 0 asks for what a stage holds next when a barrier of the block says that
- * the stage has been read. With one, that is a warp of its own, and each other warp says of each
- * stage that it has read it. */
+ * the stage has been read. With one, a thread of a warpgroup of its own asks, and each warp that
+ * multiplies says of each stage that it has read it. */
 struct Ring {
     const gt_map *map_x, *map_y;
     float *stages;
     gt_mbarrier *full, *empty; /* empty: if there is a producer */
     int row, column, first_k; /* of the boxes of the block's first tile */
     int tiles;                /* of its part of k */
-    int use;                  /* the stage that is read */
-    unsigned parity;          /* of the phase of full[use] in which that one arrives */
+    int use;                  /* the stage that is read; for the producer, filled */
+    unsigned parity;          /* of the phase of full[use] that this tile's bytes complete */
 
     GT_DEVICE Ring(const gt_maps &maps, const Work &work, float *shared)
     {
@@ -124,7 +124,8 @@ struct Ring {
     /* The calling thread has read tile `tile`: the next one is in the next stage. */
     GT_DEVICE void advance(int tile, int batch)
     {
-        gt_tma_fence(); /* what it has read stands in registers before TMA writes there */
+        /* Its last loads may be under way still, and nothing else makes TMA's next box wait. */
+        gt_tma_fence();
         if (PRODUCER) {
             __syncwarp();
             if (threadIdx.x % 32 == 0)
