@@ -16,6 +16,7 @@ echo "# some points do not compile: the first reason, and where the others are"
 { cat before.cu; printf '#if BN == 8\nint broken = ;\n#endif\n'; } > "$data/templates/simt/naive.cu"
 t --arch sm_86 --shape 64x64x64 --kernels simt_naive --values 'BM=16,BN=4|8' --budget 2 -n 1 --db some.db
 t show simt_naive BM=16,BN=8 --problem 64x64x64:f32:nn --arch sm_86 | grep -c 'error: expected'
+t bench --arch sm_86 --shape 64x64x64 --shape 96x96x96 --kernels simt_naive --budget 12 --db bench.db | grep -E 'the first|every trial' | cut -c 1-72
 
 echo "# more static shared memory than a block may have: NVRTC does not say so"
 sed 's/^    float acc = 0.0f/    __shared__ float much[13000];\n    much[threadIdx.x] = depth;\n    __syncthreads();\n    float acc = much[threadIdx.x ^ 1]/' before.cu > "$data/templates/simt/naive.cu"

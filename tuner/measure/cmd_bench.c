@@ -10,6 +10,7 @@
 #include "measure/cmd_bench_contest.h"
 #include "console/cmd_json.h"
 #include "console/commands.h"
+#include "session/cmd_report.h"
 #include "sweep/progress.h"
 
 struct options {
@@ -165,6 +166,8 @@ static int bench_all(struct gt_bench_run *bench, const struct gt_problem *proble
         else
             rc = bench_problem(bench, &problem[i], weight[i], &result[i], err);
     }
+    if (!rc && budget)
+        gt_report_failures(session, result, problems);
     for (size_t i = 0; i < problems && result; i++)
         gt_sweep_result_release(&result[i]);
     free(result);

@@ -283,9 +283,10 @@ static int tell_failure(void *context, const struct gt_row *row, struct gt_err *
     return GT_OK;
 }
 
-static void tell_failures(const struct gt_session *session, const struct gt_sweep_result *result)
+/* Tells of one problem's trials what has not been told; false: there was nothing to tell. */
+static bool tell_failures(struct failures *failures, const struct gt_sweep_result *result)
 {
-    struct failures failures = {.session = session};
+    const struct gt_session *session = failures->session;
     char text[GT_PROBLEM_TEXT_MAX];
     const struct gt_row_filter filter = {
         .problem = text, .cc = session->evaluator->device.cc, .kernels = &session->kernels};
@@ -294,11 +295,23 @@ static void tell_failures(const struct gt_session *session, const struct gt_swee
 
     for (int status = 0; status < GT_STATUS_COUNT; status++)
         any |= is_kernels_fault((enum gt_status)status) && result->status[status];
+    if (!any || !result->rows || session->replays)
+        return false; /* without a row the table says why */
     gt_problem_format(result->problem, text);
-    if (!any || !result->rows || session->replays ||
-        gt_store_rows(session->store, &filter, tell_failure, &failures, &ignored) != GT_OK)
-        return; /* without a row the table says why */
-    fprintf(session->cli->log, "  every trial with its reason: tune export --all --format json\n");
+    return gt_store_rows(session->store, &filter, tell_failure, failures, &ignored) == GT_OK;
+}
+
+void gt_report_failures(const struct gt_session *session, const struct gt_sweep_result *result,
+                        size_t count)
+{
+    struct failures failures = {.session = session};
+    bool any = false;
+
+    for (size_t i = 0; i < count && !session->cli->quiet; i++)
+        any |= tell_failures(&failures, &result[i]);
+    if (any)
+        fprintf(session->cli->log,
+                "  every trial with its reason: tune export --all --format json\n");
 }
 
 void gt_report_summary(const struct gt_session *session, const struct gt_sweep_result *result)
@@ -330,7 +343,7 @@ void gt_report_summary(const struct gt_session *session, const struct gt_sweep_r
         fprintf(log, "; GPU busy %.0f %%, within 2 %% of the best after %.1f s",
                 100 * result->busy_s / result->wall_s, result->to_best_s);
     fputc('\n', log);
-    tell_failures(session, result);
+    gt_report_failures(session, result, 1);
 }
 
 void gt_report_totals(const struct gt_session *session)

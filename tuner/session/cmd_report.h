@@ -24,6 +24,11 @@ void gt_report_nothing(struct gt_strbuf *buf, const struct gt_session *session,
 /* Prints what the run did, in one or two sentences on cli->log. */
 void gt_report_summary(const struct gt_session *session, const struct gt_sweep_result *result);
 
+/* Prints why the first trial of each status that is the kernel's fault failed (compile errors,
+ * faults, wrong results), of all `count` results together, on cli->log; nothing with --quiet. */
+void gt_report_failures(const struct gt_session *session, const struct gt_sweep_result *result,
+                        size_t count);
+
 /* Prints how a run over several problems used the time of the GPU and of the compilers, on
  * cli->log. */
 void gt_report_totals(const struct gt_session *session);
