@@ -26,8 +26,19 @@ static bool is_onto_another(const struct gt_learning *learning)
            strcmp(learning->base->device, learning->device.name) != 0;
 }
 
-/* What is said of a kind: of one without problems here, what the base says.  A base of another
- * device may know these very problems from there, so that what it says of new ones is the least. */
+/* Whether what the base says of a kind stays. A base of another device may know these very problems
+ * from there, so that what it says of new ones is the least. One of the same device has it from
+ * more problems, and what was learned since does not lose more. */
+static bool base_stays(const struct gt_learning *learning, const struct gt_ranking_loss *said,
+                       const struct gt_learn_loss *loss)
+{
+    if (!loss->problems)
+        return true;
+    return is_onto_another(learning) ? said->problems && said->mean > UNMEASURED * loss->mean
+                                     : said->problems > loss->problems;
+}
+
+/* What is said of a kind. */
 static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_ranking_loss *said,
                      struct gt_err *err)
 {
@@ -35,8 +46,7 @@ static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_
     const int rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
 
     *said = learning->base ? learning->base->loss[kind] : (struct gt_ranking_loss){.problems = 0};
-    if (!rc && loss.problems &&
-        !(is_onto_another(learning) && said->problems && said->mean > UNMEASURED * loss.mean))
+    if (!rc && !base_stays(learning, said, &loss))
         *said =
             (struct gt_ranking_loss){UNMEASURED * loss.mean, UNMEASURED * loss.p90, loss.problems};
     return rc;
