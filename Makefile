@@ -334,6 +334,7 @@ TUNE_SRC := \
 # Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`; the longest
 # first.
 TESTS := \
+	tests/unit/cuda/test_shared_loads.c \
 	tests/unit/cuda/test_compile_everywhere.c \
 	tests/unit/sweep/test_sweep.c \
 	tests/unit/sweep/test_sweep_faults.c \

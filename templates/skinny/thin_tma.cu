@@ -78,6 +78,8 @@ GT_DEVICE void sum_slots(const gt_maps &maps, const Ring &ring, int first, int l
 #pragma unroll
         for (int k_block = 0; k_block < DEPTH; k_block++)
             multiply(ring.slots + slot * SLOT + k_block * K_BLOCK_BYTES, places, sum);
+        if (WARPS_N > 1)
+            gt_tma_fence(); /* other warps' loads may be under way, and TMA waits for none of them */
         ring_sync(ring); /* all have read the slot */
         if (ring.is_producer && index + RING * WARPS_K < last)
             load(maps, ring, slot, index + RING * WARPS_K);

@@ -1,5 +1,5 @@
-/* emulate.c - test program: every kernel of configs/kernels and proving on the CPU, and the faults
- * of tests/emu/planted, each of which must be found.
+/* emulate.c - test program: every kernel of configs/kernels on the CPU, and the faults of
+ * tests/emu/planted, each of which must be found.
  *
  *   emulate [--all | KERNEL]
  *
@@ -371,7 +371,7 @@ int main(int argc, char **argv)
     struct gt_kernels kernels = {0};
     struct jobs jobs = {0};
     struct gt_err err;
-    char *data_dir = NULL, folder[256], planted[600], proving[600];
+    char *data_dir = NULL, folder[256], planted[600];
     const bool all = argc > 1;
     const char *only = all && strcmp(argv[1], "--all") != 0 ? argv[1] : NULL;
     const char *build = getenv("BUILD");
@@ -387,9 +387,7 @@ int main(int argc, char **argv)
         return 1;
     }
     snprintf(planted, sizeof planted, "%s/tests/emu/planted", data_dir);
-    snprintf(proving, sizeof proving, "%s/configs/proving", data_dir);
-    if (gt_kernels_load(&kernels, data_dir, planted, NULL, &err) ||
-        gt_kernels_add(&kernels, data_dir, proving, NULL, &err)) {
+    if (gt_kernels_load(&kernels, data_dir, planted, NULL, &err)) {
         fprintf(stderr, "tests/emu: %s\n", err.msg);
         return 1;
     }

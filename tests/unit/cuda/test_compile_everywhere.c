@@ -352,7 +352,7 @@ int main(void)
     struct gt_kernels kernels = {0};
     struct gt_nvrtc *nvrtc = NULL;
     struct gt_err err;
-    char *data_dir = NULL, proving[600];
+    char *data_dir = NULL;
     pid_t pid[PROCESSES];
 
     if (gt_nvrtc_open(&nvrtc, &err)) {
@@ -361,10 +361,7 @@ int main(void)
     }
     gt_nvrtc_close(nvrtc);
     setenv("GEMMTUNE_LIBNVJITLINK", "/nowhere", 1); /* what is asked for as PTX stays PTX */
-    if (gt_data_dir(&data_dir, &err))
-        fail("kernels", &err);
-    snprintf(proving, sizeof proving, "%s/configs/proving", data_dir);
-    if (gt_kernels_load(&kernels, data_dir, proving, NULL, &err))
+    if (gt_data_dir(&data_dir, &err) || gt_kernels_load(&kernels, data_dir, NULL, NULL, &err))
         fail("kernels", &err);
     struct jobs jobs = {.job = mmap(NULL, MAX_JOBS * sizeof(struct job), PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
