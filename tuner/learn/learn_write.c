@@ -27,8 +27,9 @@ static bool is_onto_another(const struct gt_learning *learning)
 }
 
 /* Whether what the base says of a kind stays. A base of another device may know these very problems
- * from there, so that what it says of new ones is the least. One of the same device has it from
- * more problems, and what was learned since does not lose more. */
+ * from there, so that what it says of new ones is the least. One of the same device may have it
+ * from more problems than are learned from now: these few, often hard ones, say less of new ones.
+ */
 static bool base_stays(const struct gt_learning *learning, const struct gt_ranking_loss *said,
                        const struct gt_learn_loss *loss)
 {
