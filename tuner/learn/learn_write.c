@@ -26,20 +26,20 @@ static bool is_onto_another(const struct gt_learning *learning)
            strcmp(learning->base->device, learning->device.name) != 0;
 }
 
-/* Whether what the base says of a kind stays. A base of another device may know these very problems
- * from there, so that what it says of new ones is the least. One of the same device may have it
- * from more problems than are learned from now: these few, often hard ones, say less of new ones.
- */
-static bool base_stays(const struct gt_learning *learning, const struct gt_ranking_loss *said,
-                       const struct gt_learn_loss *loss)
+/* Of as many problems as both together; p90 is near enough so. */
+static struct gt_ranking_loss weighted(const struct gt_ranking_loss *a,
+                                       const struct gt_ranking_loss *b)
 {
-    if (!loss->problems)
-        return true;
-    return is_onto_another(learning) ? said->problems && said->mean > UNMEASURED * loss->mean
-                                     : said->problems > loss->problems;
+    const double of_a = (double)a->problems / (double)(a->problems + b->problems);
+
+    return (struct gt_ranking_loss){.mean = of_a * a->mean + (1 - of_a) * b->mean,
+                                    .p90 = of_a * a->p90 + (1 - of_a) * b->p90,
+                                    .problems = a->problems + b->problems};
 }
 
-/* What is said of a kind. */
+/* What is said of a kind: of one without problems here, what the base says. A base of another
+ * device may know these very problems from there, so that what it says of new ones is the least. If
+ * one of the same device has learned from more problems, which its trees still know, both count. */
 static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_ranking_loss *said,
                      struct gt_err *err)
 {
@@ -47,10 +47,15 @@ static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_
     const int rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
 
     *said = learning->base ? learning->base->loss[kind] : (struct gt_ranking_loss){.problems = 0};
-    if (!rc && !base_stays(learning, said, &loss))
-        *said =
-            (struct gt_ranking_loss){UNMEASURED * loss.mean, UNMEASURED * loss.p90, loss.problems};
-    return rc;
+    if (rc || !loss.problems)
+        return rc;
+    const struct gt_ranking_loss here = {UNMEASURED * loss.mean, UNMEASURED * loss.p90,
+                                         loss.problems};
+    if (!is_onto_another(learning))
+        *said = said->problems > here.problems ? weighted(said, &here) : here;
+    else if (!said->problems || said->mean <= here.mean)
+        *said = here;
+    return GT_OK;
 }
 
 /* The losses of every kind of which something is known. */

@@ -4,6 +4,7 @@
 #include "tests/unit/failmalloc.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void test_what_is_written_is_read(void **state)
 {
@@ -67,33 +68,57 @@ static void test_onto_another_device(void **state)
     gt_ranking_release(&first);
 }
 
-/* Of a kind that has no trials now, what the earlier ranking said stands; of others it does not.
- * (INT8 and FP8 once lost their losses so, and their answers said a third.) What it said of more
- * problems than there are now stands as well. */
-static void test_losses_of_an_earlier_ranking(void **state)
+/* The losses of a ranking that is learned onto one which says `said` of every kind. */
+static void losses_onto(struct gt_ranking_loss said, struct gt_ranking_loss losses[])
 {
-    static const size_t earlier[] = {7, 100000};
     struct gt_ranking first, again;
     struct gt_err err = {0};
 
+    written(&first);
+    for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
+        first.loss[kind] = said;
+    assert_int_equal(take_all(&first, &err), GT_OK);
+    assert_int_equal(gt_learn_leave_out(&learning, GT_LEARN_BY_SIZE, &err), GT_OK);
+    written(&again);
+    memcpy(losses, again.loss, sizeof(again.loss));
+    gt_ranking_release(&again);
+    assert_int_equal(take_all(NULL, &err), GT_OK);
+    gt_ranking_release(&first);
+}
+
+/* Of a kind that has no trials now, what the earlier ranking said stands; of others it does not.
+ * (INT8 and FP8 once lost their losses so, and their answers said a third.) */
+static void test_losses_of_an_earlier_ranking(void **state)
+{
+    struct gt_ranking_loss again[GT_RANKING_KINDS];
+
     (void)state;
-    for (size_t e = 0; e < 2; e++) {
-        written(&first);
-        for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
-            first.loss[kind] = (struct gt_ranking_loss){0.5, 0.75, earlier[e]};
-        assert_int_equal(take_all(&first, &err), GT_OK);
-        assert_int_equal(gt_learn_leave_out(&learning, GT_LEARN_BY_SIZE, &err), GT_OK);
-        written(&again);
-        for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
-            if (e == 0 && kind == gt_ranking_kind(&learning.problem[0].problem))
-                assert_true(again.loss[kind].problems > 7 && again.loss[kind].mean < 0.2);
-            else
-                assert_true(again.loss[kind].problems == earlier[e] &&
-                            again.loss[kind].mean > 0.49);
-        gt_ranking_release(&again);
-        assert_int_equal(take_all(NULL, &err), GT_OK);
-        gt_ranking_release(&first);
-    }
+    losses_onto((struct gt_ranking_loss){0.5, 0.75, 7}, again);
+    for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
+        if (kind == gt_ranking_kind(&learning.problem[0].problem))
+            assert_true(again[kind].problems > 7 && again[kind].mean < 0.2);
+        else
+            assert_true(again[kind].problems == 7 && again[kind].mean > 0.49);
+}
+
+/* What it said of more problems than there are now counts by their number, whether it said more or
+ * less: what is lost now shows in both. */
+static void test_losses_of_more_problems(void **state)
+{
+    struct gt_ranking_loss alone[GT_RANKING_KINDS], more[GT_RANKING_KINDS], less[GT_RANKING_KINDS];
+    const size_t kind = gt_ranking_kind(&learning.problem[0].problem);
+
+    (void)state;
+    losses_onto((struct gt_ranking_loss){0.5, 0.75, 1}, alone);
+    const size_t here = alone[kind].problems, earlier = 3 * here;
+    losses_onto((struct gt_ranking_loss){0.5, 0.75, earlier}, more);
+    losses_onto((struct gt_ranking_loss){0.001, 0.002, earlier}, less);
+    assert_true(more[kind].problems == here + earlier && less[kind].problems == here + earlier);
+    assert_true(fabs(more[kind].mean - (0.75 * 0.5 + 0.25 * alone[kind].mean)) < 0.001);
+    assert_true(fabs(less[kind].mean - (0.75 * 0.001 + 0.25 * alone[kind].mean)) < 0.001);
+    assert_true(fabs(less[kind].p90 - (0.75 * 0.002 + 0.25 * alone[kind].p90)) < 0.001);
+    losses_onto((struct gt_ranking_loss){0.5, 0.75, here}, more); /* no more than there are now */
+    assert_true(more[kind].problems == here && more[kind].mean == alone[kind].mean);
 }
 
 static int write_all(struct gt_err *err)
@@ -119,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_onto_an_earlier_ranking),
         cmocka_unit_test(test_onto_another_device),
         cmocka_unit_test(test_losses_of_an_earlier_ranking),
+        cmocka_unit_test(test_losses_of_more_problems),
         cmocka_unit_test(test_failing_allocations),
     };
 
