@@ -94,9 +94,10 @@ GT_KERNEL_BOUNDS(reset, RESET_THREADS, 1)
  * determined, and the buffers for this one's subtiles are waited for, while the last products of
  * this tile run. With EARLY there is one tile, for which the buffers are free; yet it is a loop to
  * the compiler, which so computes in front of it where each thread stores. */
-GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring &ring, int consumer)
+GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring &ring, int index)
 {
     const auto &product = product_of(args);
+    const int consumer = HALFWAY ? same_in_warp(index) : index;
     Schedule schedule(product);
     Position position;
     Work work, next;
