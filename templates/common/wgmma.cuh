@@ -42,6 +42,21 @@ GT_DEVICE unsigned long long gt_smem_descriptor_advance(unsigned long long opera
     return operand >> 32 << 32 | ((unsigned)operand + units);
 }
 
+/* A value that all threads of the warp have, as one that the compiler knows to be the same for them:
+ * what follows from it is computed once for the warp, in uniform registers, where wgmma wants its
+ * descriptors. All threads of the warp call it. */
+GT_DEVICE int gt_warp_uniform(int value)
+{
+    return __shfl_sync(0xffffffffu, value, 0);
+}
+
+/* The same descriptor as such a value, which is then kept: the compiler would compute it anew for
+ * each step from where the block's shared memory begins. */
+GT_DEVICE unsigned long long gt_smem_descriptor_keep(unsigned long long operand)
+{
+    return operand >> 32 << 32 | (unsigned)gt_warp_uniform((int)operand);
+}
+
 #define WGMMA_ALL (-1) /* types of WGMMA_TYPE below */
 
 /* The type of a sum. */

@@ -51,7 +51,35 @@ GT_DEVICE unsigned column_ranks()
     return ((1u << CLUSTER_M) - 1) << (cluster_first() + cluster_column() * CLUSTER_M);
 }
 
-/* Tells each producer that fills stages of this block that this consumer has read the stage. */
+/* The rank of the block to which a thread announces that a stage has been read, one of those that
+ * fill stages of this block; -1 if the thread announces nothing. `index` is the thread's among those
+ * that have read the stage together. It is determined once, not for each stage. */
+GT_DEVICE int released_rank(int index)
+{
+    const bool fills = CLUSTER == 1 ? index == 0
+                                    : index < CLUSTER && (index % CLUSTER_M == cluster_row() ||
+                                                          index / CLUSTER_M == cluster_column());
+    return fills ? cluster_first() + index : -1;
+}
+
+/* The same where a consumer's 128 threads have read a stage together. */
+GT_DEVICE int consumer_rank()
+{
+    return released_rank((int)threadIdx.x % 128);
+}
+
+/* Tells the producer of the block of this rank, if it is one, that a stage has been read. */
+template <class RingType> GT_DEVICE void release_stage(const RingType &ring, int stage, int rank)
+{
+    if (rank >= 0) {
+        if (CLUSTER == 1)
+            gt_mbarrier_arrive(ring.empty + stage);
+        else
+            gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)rank);
+    }
+}
+
+/* The same by a consumer that finds out anew whom to tell, and so keeps no register for it. */
 template <class RingType> GT_DEVICE void release_stage(const RingType &ring, int stage)
 {
     const int thread = (int)threadIdx.x % 128;

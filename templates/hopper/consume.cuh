@@ -19,14 +19,6 @@ template <int extent, int along_mn> GT_DEVICE constexpr unsigned k_distance()
     return along_mn ? K_MMA * box_width(extent) * (int)sizeof(In) / 16 : 2;
 }
 
-/* A consumer's index as a value that the compiler knows to be the same in a warp. What follows from
- * it, as do places in the ring and descriptors of operands, is then computed once for a warp, in
- * uniform registers: a step of a consumer whose turn it is takes 89 instructions instead of 135. */
-GT_DEVICE int same_in_warp(int consumer)
-{
-    return __shfl_sync(0xffffffffu, consumer, 0);
-}
-
 /* PINGPONG: waits until tile `number` of the block may begin, that is, until its predecessor, which
  * the other consumer computes, has had all its stages. Before that, this tile's stages are further
  * away than the parities of the ring can tell apart. turn[i] has a phase for each tile of consumer
@@ -56,11 +48,12 @@ GT_DEVICE void zero_front(unsigned char *stage, int consumer, int count)
     gt_named_barrier_sync(1 + consumer, 128);
 }
 
-/* Waits for the products of the ring's next stage, and lets the producers fill it again. */
-GT_DEVICE void finish_stage(const Ring &ring, Position &position)
+/* Waits for the products of the ring's next stage, and lets the producers fill it again. `rank` is
+ * as in release_stage. */
+GT_DEVICE void finish_stage(const Ring &ring, Position &position, int rank)
 {
     gt_wgmma_wait<0>();
-    release_stage(ring, position.stage);
+    release_stage(ring, position.stage, rank);
     position.advance();
 }
 
@@ -73,17 +66,26 @@ struct Operands {
     {
         constexpr int columns = B_COLUMNS - LAST_BOX;
         const unsigned char *const stage = ring.stages + A_BYTES;
-        a = operand_of<BM, A_ALONG_MN>(ring.stages, PINGPONG ? 0 : consumer * ROWS);
-        b = operand_of<columns, B_ALONG_MN>(stage, 0);
-        last = operand_of<LAST_BOX, B_ALONG_MN>(stage + columns * 128, 0);
+        a = gt_smem_descriptor_keep(operand_of<BM, A_ALONG_MN>(ring.stages, PINGPONG ? 0 : consumer * ROWS));
+        b = gt_smem_descriptor_keep(operand_of<columns, B_ALONG_MN>(stage, 0));
+        last = gt_smem_descriptor_keep(operand_of<LAST_BOX, B_ALONG_MN>(stage + columns * 128, 0));
+    }
+
+    /* The same `units` of 16 bytes further on. */
+    GT_DEVICE Operands at(unsigned units) const
+    {
+        Operands there = *this;
+        there.a = gt_smem_descriptor_advance(a, units);
+        there.b = gt_smem_descriptor_advance(b, units);
+        there.last = gt_smem_descriptor_advance(last, units);
+        return there;
     }
 };
 
-/* Begins the products of a stage, which lies `at` units of 16 bytes behind the ring's first one,
- * for the blocks of 64 rows from `first` to before `end`. Where `add` is 0 their sums start from
- * these products. */
+/* Begins the products of a stage for the blocks of 64 rows from `first` to before `end`. Where `add`
+ * is 0 their sums start from these products. */
 template <int first, int end>
-GT_DEVICE void multiply_stage(const Operands &operands, unsigned at, int add, Sum (*sum)[BN / 2])
+GT_DEVICE void multiply_stage(const Operands &stage, int add, Sum (*sum)[BN / 2])
 {
     constexpr unsigned rows_64 = (A_ALONG_MN ? SLAB * 128 : 64 * 128) / 16;
     constexpr int columns = B_COLUMNS - LAST_BOX;
@@ -93,24 +95,27 @@ GT_DEVICE void multiply_stage(const Operands &operands, unsigned at, int add, Su
     for (int k = 0; k < 4 * DEPTH; k++)
 #pragma unroll
         for (int r = first; r < end; r++) {
-            const int more = HALFWAY && k > 0 ? 1 : add | k; /* 1 is no instruction */
-            const unsigned to = at + k / 4 * (SLAB_BYTES / 16);
+            const int more = k > 0 ? 1 : add; /* `add | k` would be an instruction */
+            const unsigned to = k / 4 * (SLAB_BYTES / 16);
             const unsigned long long a = gt_smem_descriptor_advance(
-                operands.a, to + r * rows_64 + k % 4 * k_distance<BM, A_ALONG_MN>());
+                stage.a, to + r * rows_64 + k % 4 * k_distance<BM, A_ALONG_MN>());
             gt_wgmma<GT_TYPE, n, A_ALONG_MN, B_ALONG_MN>(
                 sum[r], a,
-                gt_smem_descriptor_advance(operands.b,
-                                           to + k % 4 * k_distance<columns, B_ALONG_MN>()),
+                gt_smem_descriptor_advance(stage.b, to + k % 4 * k_distance<columns, B_ALONG_MN>()),
                 more);
 #if WIDE_BOXES == 2
             gt_wgmma<GT_TYPE, LAST_N, A_ALONG_MN, B_ALONG_MN>(
                 sum[r] + n / 2, a,
-                gt_smem_descriptor_advance(operands.last,
+                gt_smem_descriptor_advance(stage.last,
                                            to + k % 4 * k_distance<LAST_BOX, B_ALONG_MN>()),
                 more);
 #endif
         }
 }
+
+/* PINGPONG: whether a stage's products are waited for between the first 64 rows of the next stage and
+ * its others. */
+enum { HALFWAY = PINGPONG && MMA_PENDING == 1 && BLOCKS_64 > 1 }; /* no symbol in machine code */
 
 /* Adds up the consumer's rows of a tile over the tile's stages in the ring. Without MMA_PENDING the
  * last stage is still being multiplied at the end: the caller has time until it calls finish_stage.
@@ -120,28 +125,29 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
                         int begun, int end, Sum (*sum)[BN / 2])
 {
     const Operands operands(ring, consumer);
+    const int rank = consumer_rank();
     int before = 0;
 
     /* Copies of the loop would take the compiler half as long again, and be fetched. */
 #pragma unroll 1
     for (int i = begun; i < end; i++) {
         if (MMA_PENDING == 0 && i > 0)
-            finish_stage(ring, position);
-        const unsigned at = position.stage * (STAGE_BYTES / 16); /* units of 16 bytes */
+            finish_stage(ring, position, rank);
+        const Operands stage = operands.at(position.stage * (STAGE_BYTES / 16));
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
         if (ROW_PHASES > 1 && i == 0 && work.shift > 0)
             zero_front(ring.stages + position.stage * STAGE_BYTES, consumer, work.shift);
         gt_wgmma_fence();
-        multiply_stage<0, HALFWAY ? 1 : BLOCKS_64>(operands, at, i, sum);
+        multiply_stage<0, HALFWAY ? 1 : BLOCKS_64>(stage, i, sum);
         gt_wgmma_commit();
         if (MMA_PENDING == 0)
             continue;
         gt_wgmma_wait<MMA_PENDING>();
         if (i > 0)
-            release_stage(ring, before);
+            release_stage(ring, before, rank);
         if (HALFWAY) {
             gt_wgmma_fence();
-            multiply_stage<1, BLOCKS_64>(operands, at, i, sum);
+            multiply_stage<1, BLOCKS_64>(stage, i, sum);
             gt_wgmma_commit();
         }
         before = position.stage;
@@ -151,7 +157,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
         gt_mbarrier_arrive(ring.turn + !consumer);
     if (MMA_PENDING > 0) {
         gt_wgmma_wait<0>();
-        release_stage(ring, before);
+        release_stage(ring, before, rank);
     }
 }
 

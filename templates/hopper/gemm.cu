@@ -94,10 +94,9 @@ GT_KERNEL_BOUNDS(reset, RESET_THREADS, 1)
  * determined, and the buffers for this one's subtiles are waited for, while the last products of
  * this tile run. With EARLY there is one tile, for which the buffers are free; yet it is a loop to
  * the compiler, which so computes in front of it where each thread stores. */
-GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring &ring, int index)
+GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring &ring, int consumer)
 {
     const auto &product = product_of(args);
-    const int consumer = HALFWAY ? same_in_warp(index) : index;
     Schedule schedule(product);
     Position position;
     Work work, next;
@@ -123,7 +122,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
         if (STORE > 0 && !STORE_ROWS && !EARLY)
             wait_for_subtiles(consumer);
         if (MMA_PENDING == 0)
-            finish_stage(ring, position);
+            finish_stage(ring, position, consumer_rank());
 #if STREAM
         if (stream_fixup(args, ring, schedule, consumer, work, sum))
 #endif

@@ -25,7 +25,8 @@ template <int half>
 GT_DEVICE void multiply_half(const Ring &ring, int stage, int consumer, int add, Sum (*sum)[BN / 2])
 {
     gt_wgmma_fence();
-    multiply_stage<half, half + 1>(Operands(ring, consumer), stage * (STAGE_BYTES / 16), add, sum);
+    multiply_stage<half, half + 1>(Operands(ring, consumer).at(stage * (STAGE_BYTES / 16)), add,
+                                   sum);
     gt_wgmma_commit();
 }
 
@@ -98,7 +99,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
         return;
     for (int begun = 0;; begun = 1) { /* of the tile's stages */
         multiply(ring, position, consumer, work, begun, work.steps - 1, sum);
-        finish_stage(ring, position);
+        finish_stage(ring, position, consumer_rank());
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
         multiply_half<0>(ring, position.stage, consumer, 1, sum);
         multiply_half<1>(ring, position.stage, consumer, 1, sum);
@@ -106,7 +107,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
         wait_for_subtiles(consumer);
         gt_wgmma_wait<1>();
         fill_half<0>(ring, consumer, target_of(args, work, consumer * ROWS), sum);
-        finish_stage(ring, position);
+        finish_stage(ring, position, consumer_rank());
         if (!more)
             break;
         gt_mbarrier_wait(ring.full + position.stage, position.parity);

@@ -53,27 +53,6 @@ struct Fragment {
     }
 };
 
-/* The rank of the block to which the thread announces that its warp has read a stage, one of those
- * that fill stages of this block; -1 if the thread announces nothing. */
-GT_DEVICE int released_rank()
-{
-    const int lane = (int)threadIdx.x % 32;
-    const bool fills = CLUSTER == 1 ? lane == 0
-                                    : lane < CLUSTER && (lane % CLUSTER_M == cluster_row() ||
-                                                         lane / CLUSTER_M == cluster_column());
-    return fills ? cluster_first() + lane : -1;
-}
-
-GT_DEVICE void release_stage(const Ring &ring, int stage, int rank)
-{
-    if (rank >= 0) {
-        if (CLUSTER == 1)
-            gt_mbarrier_arrive(ring.empty + stage);
-        else
-            gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)rank);
-    }
-}
-
 /* Issues the products of STEP times eight k from number `k` on, of the stage `at` units of 16
  * bytes into the ring. With scale_d
  * 0 the sums start from the first of these products. */
@@ -89,7 +68,7 @@ GT_DEVICE void issue_mma(Sum (*sum)[WIDTH / 2], const Fragment &transposed,
                 sum[b], transposed.at[i][b],
                 gt_smem_descriptor_advance(other,
                                            at + (k + i) / 4 * (SLAB_BYTES / 16) + (k + i) % 4 * 2),
-                scale_d | i);
+                i > 0 ? 1 : scale_d);
     gt_wgmma_commit();
 }
 
@@ -112,9 +91,10 @@ GT_DEVICE void zero_front(unsigned char *stage, int consumer, int count)
 GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, const Work &work,
                         Sum (*sum)[WIDTH / 2])
 {
-    const unsigned long long other = gt_smem_descriptor(ring.stages + OTHER_AT, 16, 1024, 128);
+    const unsigned long long other =
+        gt_smem_descriptor_keep(gt_smem_descriptor(ring.stages + OTHER_AT, 16, 1024, 128));
     const int place = thread_place(consumer);
-    const int rank = released_rank();
+    const int rank = released_rank((int)threadIdx.x % 32); /* by each warp */
     Fragment fragment[2];
     int before = 0;
 
@@ -127,7 +107,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
 #pragma unroll
         for (int k = 0; k < 4 * DEPTH; k += STEP) {
             const int next = k + STEP;
-            issue_mma(sum, fragment[k / STEP % 2], other, at / 16, k, i | k);
+            issue_mma(sum, fragment[k / STEP % 2], other, at / 16, k, k > 0 ? 1 : i);
             gt_wgmma_wait<1>();
             if (k == 0 && i > 0)
                 release_stage(ring, before, rank);
