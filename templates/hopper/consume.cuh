@@ -66,7 +66,8 @@ struct Operands {
     {
         constexpr int columns = B_COLUMNS - LAST_BOX;
         const unsigned char *const stage = ring.stages + A_BYTES;
-        a = gt_smem_descriptor_keep(operand_of<BM, A_ALONG_MN>(ring.stages, PINGPONG ? 0 : consumer * ROWS));
+        a = gt_smem_descriptor_keep(
+            operand_of<BM, A_ALONG_MN>(ring.stages, PINGPONG ? 0 : consumer * ROWS));
         b = gt_smem_descriptor_keep(operand_of<columns, B_ALONG_MN>(stage, 0));
         last = gt_smem_descriptor_keep(operand_of<LAST_BOX, B_ALONG_MN>(stage + columns * 128, 0));
     }
