@@ -4,13 +4,11 @@
 #ifndef GT_F32ACC_EXACT_CUH
 #define GT_F32ACC_EXACT_CUH
 
-/* Whether a lane of the warp has found something; the same for all lanes. */
-GT_DEVICE int any_lane(int found)
+/* Whether a lane of the warp has found something. The compiler knows of a vote, but not of an
+ * exchange, that it is the same for all lanes: that a branch on it does not divide the warp. */
+GT_DEVICE bool any_lane(int found)
 {
-#pragma unroll
-    for (int bits = 16; bits > 0; bits /= 2)
-        found |= __shfl_xor_sync(0xffffffffu, found, bits);
-    return found;
+    return __any_sync(0xffffffffu, found) != 0;
 }
 
 /* Keeps zeros, which become NaN with the first infinity or NaN among sums: four at a time, which do
@@ -36,7 +34,7 @@ template <int count> GT_DEVICE bool is_beyond_float(const float *sum)
 {
     Zeros zeros;
     zeros.see<count>(sum);
-    return any_lane(zeros.gone()) != 0;
+    return any_lane(zeros.gone());
 }
 
 /* An element of a product by multiply-adds in order, with so many loads ahead, which would else wait

@@ -92,7 +92,7 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
             gt_setmaxnreg_inc<CONSUMER_REGISTERS>();
         else if constexpr (EXCHANGE > 0)
             gt_setmaxnreg_dec<CONSUMER_REGISTERS>();
-        consume_all(args, ring, group - 1);
+        consume_all(args, ring, gt_warp_uniform(group - 1));
     }
     if (SPLIT == 2) /* the others read this block's sums until they are done */
         gt_cluster_sync_relaxed();

@@ -38,13 +38,16 @@ static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE
 
 /* The block starts with LAUNCH_REGISTERS for each thread: __launch_bounds__ makes the compiler
  * choose this number. Then warpgroups exchange registers: consumers have BN for the sums, those of
- * the tensor cores and those of FP32, and 40 for addresses; the splitting ones have the rest. */
+ * the tensor cores and those of FP32, and 40 for addresses; the splitting ones have the rest.
+ * Where these have most of them, a consumer that adds in a cluster spilled 100 to 160 bytes with 40. */
 GT_DEVICE constexpr int at_most(int a, int b)
 {
     return a < b ? a : b;
 }
 constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
-constexpr int CONSUMER_REGISTERS = BN + 40;
+constexpr int CONSUMER_REGISTERS = SPLIT < 2 || BUFFERS < 2 || CONSUMERS >= SPLITTERS ? BN + 40
+                                   : BN < 64                                          ? 96
+                                                                                      : BN + 48;
 constexpr int SPLITTER_REGISTERS = at_most(
     (LAUNCH_REGISTERS * (CONSUMERS + SPLITTERS) - CONSUMER_REGISTERS * CONSUMERS) / SPLITTERS / 8 *
         8,

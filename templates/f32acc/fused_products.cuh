@@ -25,8 +25,8 @@ template <int EXTENT, bool ALONG_K> GT_DEVICE constexpr unsigned k_distance()
     return ALONG_K ? 2 : 2 * box_width(EXTENT);
 }
 
-/* Sets acc to all products of the stage `at` units of 16 bytes into the ring. */
-GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsigned at, float *acc)
+/* Sets acc to all products of a stage. */
+GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, float *acc)
 {
 #pragma unroll
     for (int p = 0; p < PRODUCTS; p++)
@@ -34,9 +34,9 @@ GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsign
         for (int k = 0; k < BK / 16; k++)
             gt_wgmma<GT_BF16, BN, !ROWS_ALONG_K, !COLUMNS_ALONG_K>(
                 acc,
-                gt_smem_descriptor_advance(a, at + (FIRST_OF >> 4 * p & 15) * (ROWS_PART / 16) +
+                gt_smem_descriptor_advance(a, (FIRST_OF >> 4 * p & 15) * (ROWS_PART / 16) +
                                                   k * k_distance<BM, ROWS_ALONG_K>()),
-                gt_smem_descriptor_advance(b, at + (SECOND_OF >> 4 * p & 15) * (COLUMNS_PART / 16) +
+                gt_smem_descriptor_advance(b, (SECOND_OF >> 4 * p & 15) * (COLUMNS_PART / 16) +
                                                   k * k_distance<BN, COLUMNS_ALONG_K>()),
                 p > 0 || k > 0);
 }
@@ -46,21 +46,23 @@ GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsign
  * only within one the small products come first. */
 GT_DEVICE bool multiply(const Ring &ring, Position &position, int consumer, int stages, float *sum)
 {
-    const unsigned long long a = operand_of<BM, ROWS_ALONG_K>(ring.stages, consumer * 64);
-    const unsigned long long b =
-        operand_of<BN, COLUMNS_ALONG_K>(ring.stages + PARTS * ROWS_PART, 0);
+    const unsigned long long a =
+        gt_smem_descriptor_keep(operand_of<BM, ROWS_ALONG_K>(ring.stages, consumer * 64));
+    const unsigned long long b = gt_smem_descriptor_keep(
+        operand_of<BN, COLUMNS_ALONG_K>(ring.stages + PARTS * ROWS_PART, 0));
     int special = 0;
 
 #pragma unroll
     for (int i = 0; i < BN / 2; i++)
         sum[i] = 0.0f;
     for (int s = 0; s < stages; s++) {
+        const unsigned at = position.stage * (STAGE_BYTES / 16);
         float acc[BN / 2];
 
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
         special |= ring.special[position.stage * SPLIT_WARPS + threadIdx.x % SPLIT_WARPS];
         gt_wgmma_fence();
-        multiply_stage(a, b, position.stage * (STAGE_BYTES / 16), acc);
+        multiply_stage(gt_smem_descriptor_advance(a, at), gt_smem_descriptor_advance(b, at), acc);
         gt_wgmma_commit();
         gt_wgmma_wait<0>();
         if (threadIdx.x % 128 == 0)
@@ -70,7 +72,7 @@ GT_DEVICE bool multiply(const Ring &ring, Position &position, int consumer, int 
         for (int i = 0; i < BN / 2; i++)
             sum[i] += acc[i];
     }
-    return any_lane(special) != 0;
+    return any_lane(special);
 }
 
 /* Stores one sum, of element (row, column) of the tile, which with SWAP_AB is one of D^T. */

@@ -57,6 +57,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &rin
 {
     const Schedule schedule(args);
     Position position;
+    Turns turns(ring, consumer);
     unsigned left = 0;
 
     gt_pdl_trigger(); /* `again` may begin; it waits for this launch before it reads */
@@ -64,7 +65,7 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &, const Ring &rin
         const Work work = schedule.work_of(args, index);
         float sum[BN / 2];
         const unsigned marked =
-            multiply(Words(args, work, consumer), ring, position, consumer, work.windows, sum);
+            multiply(Words(args, work), ring, position, turns, consumer, work.windows, sum);
         store_marks(args, work, consumer, marked);
 #if SPLIT == 2
         leave_sums(ring, consumer, sum);

@@ -56,6 +56,7 @@ GT_DEVICE unsigned marked_groups(const gt_args &args, const Work &work, int cons
     if (row >= args.m)
         return 0;
     unsigned four = 0;
+#pragma unroll 1 /* unrolled, with SPLIT 2, it made this launch spill 224 to 560 bytes */
     for (int part = 0; part < parts_together(args); part++)
         four |= *reinterpret_cast<const unsigned *>(
             group_byte(args, work.batch, work.split + part, row, work.column));
@@ -96,7 +97,7 @@ GT_DEVICE bool is_left(const gt_args &args)
     int found = 0;
     for (int i = (int)threadIdx.x % 32; i < (int)gridDim.x * LEAVERS; i += 32)
         found |= left_words(args)[i];
-    return any_lane(found) != 0;
+    return any_lane(found);
 }
 
 /* Computes the marked groups of the warp's 16 rows from A and B themselves. */
@@ -153,7 +154,7 @@ GT_KERNEL_BOUNDS(again, left_out::THREADS, 1)
         left_out::split_all(args, ring, (int)threadIdx.x - (group == 0 ? 0 : CONSUMERS * 128));
     } else {
         gt_setmaxnreg_inc<left_out::CONSUMER_REGISTERS>();
-        left_out::consume_all(args, ring, group - 1);
+        left_out::consume_all(args, ring, gt_warp_uniform(group - 1));
     }
 }
 

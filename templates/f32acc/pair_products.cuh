@@ -2,7 +2,7 @@
  * promoted to FP32.
  *
  * Low numbers are stored 2^11 times as large (split_pair.cuh), so that products with them are added
- * up first, and promoted; then those of the high ones. Meanwhile another consumer has the tensor
+ * up first, and promoted; then those of the high ones. Meanwhile the other consumer has the tensor
  * cores. */
 #ifndef GT_F32ACC_PAIR_PRODUCTS_CUH
 #define GT_F32ACC_PAIR_PRODUCTS_CUH
@@ -18,10 +18,13 @@ struct Words {
                        * of the first tile of columns */
     int step[GROUPS]; /* from there to the words of other columns */
 
-    /* Beyond D's edges those of the last tile. */
-    GT_DEVICE Words(const gt_args &args, const Work &work, int consumer)
+    /* Beyond D's edges those of the last tile. The consumer's index is read again, as a value that
+     * may differ in a warp: words that the compiler knew to be the same would be moved to uniform
+     * registers when they arrive, before the first products, instead of behind them. */
+    GT_DEVICE Words(const gt_args &args, const Work &work)
     {
         const SplitLayout layout = split_layout_of(args);
+        const int consumer = gt_reload_thread_index() / 128 - 1;
         const long long row = (work.row + consumer * 64) / PACK_TILE;
         const int first = work.column / PACK_TILE, last = (int)layout.tiles_b - 1;
 
@@ -46,11 +49,14 @@ template <int part_a, int part_b>
 GT_DEVICE void multiply_parts(unsigned long long a, unsigned long long b, unsigned at, bool set,
                               float *acc)
 {
+    const unsigned long long stage_a = gt_smem_descriptor_advance(a, at);
+    const unsigned long long stage_b = gt_smem_descriptor_advance(b, at);
+
 #pragma unroll
     for (int k = 0; k < BK / 16; k++)
         gt_wgmma<GT_F16, BN, 0, 0>(
-            acc, gt_smem_descriptor_advance(a, at + part_a * (A_PART / 16) + k * 2),
-            gt_smem_descriptor_advance(b, at + part_b * (B_PART / 16) + k * 2), !set || k > 0);
+            acc, gt_smem_descriptor_advance(stage_a, part_a * (A_PART / 16) + k * 2),
+            gt_smem_descriptor_advance(stage_b, part_b * (B_PART / 16) + k * 2), !set || k > 0);
 }
 
 /* Adds acc to sum, each group of columns multiplied by 2 to the power of its exponent, which is
@@ -62,15 +68,45 @@ GT_DEVICE void promote(const unsigned (&exponent)[GROUPS], const float *acc, flo
         sum[i] = fmaf(acc[i], __uint_as_float(exponent[i * 2 / GROUP_COLUMNS] << 23), sum[i]);
 }
 
+/* Two consumers of a block begin their windows in turns: turn[i] has a phase for each window of the
+ * consumer that comes before consumer i. Side by side they would promote at the same time, and leave
+ * the tensor cores idle. Each warp arrives: by a single arrival the turn might come round twice while
+ * another warp has not yet seen the first one, which parity cannot tell apart. */
+struct Turns {
+    gt_mbarrier *mine, *next;
+    unsigned parity; /* of the phase that the consumer's next window waits for */
+
+    GT_DEVICE Turns(const Ring &ring, int consumer)
+    {
+        mine = ring.turn + consumer;
+        next = ring.turn + !consumer;
+        parity = consumer == 0; /* the first window waits for nothing */
+    }
+
+    GT_DEVICE void wait()
+    {
+        if (CONSUMERS == 2)
+            gt_mbarrier_wait(mine, parity);
+        parity ^= 1;
+    }
+
+    GT_DEVICE void pass_on() const
+    {
+        if (CONSUMERS == 2 && threadIdx.x % 32 == 0)
+            gt_mbarrier_arrive(next);
+    }
+};
+
 /* Adds up the consumer's 64 rows over `windows` windows of the ring. Returns the groups of columns
  * that are marked, as bits, the same for all threads; their sums mean nothing. */
-GT_DEVICE unsigned multiply(const Words &words, const Ring &ring, Position &position, int consumer,
-                            int windows, float *sum)
+GT_DEVICE unsigned multiply(const Words &words, const Ring &ring, Position &position, Turns &turns,
+                            int consumer, int windows, float *sum)
 {
-    const unsigned long long a =
-        gt_smem_descriptor(ring.stages + consumer * 64 * ROW_BYTES, 16, 8 * ROW_BYTES, ROW_BYTES);
-    const unsigned long long b =
-        gt_smem_descriptor(ring.stages + STORED * A_PART, 16, 8 * ROW_BYTES, ROW_BYTES);
+    const unsigned long long a = gt_smem_descriptor_keep(gt_smem_descriptor(
+        ring.stages + consumer * 64 * ROW_BYTES, 16, 8 * ROW_BYTES, ROW_BYTES));
+    const unsigned long long b = gt_smem_descriptor_keep(
+        gt_smem_descriptor(ring.stages + STORED * A_PART, 16, 8 * ROW_BYTES, ROW_BYTES));
+    const int rank = consumer_rank();
     unsigned marked = 0;
 
 #pragma unroll
@@ -83,11 +119,9 @@ GT_DEVICE unsigned multiply(const Words &words, const Ring &ring, Position &posi
         unsigned exponent[GROUPS];
 
 #pragma unroll
-        for (int j = 0; j < GROUPS; j++) {
-            const unsigned other = words.column(j, w);
-            marked |= ((word | other) & NO_PAIRS ? 1u : 0u) << j;
-            exponent[j] = word + other - 2 * WORD_BIAS + 127 - LOW_EXPONENT;
-        }
+        for (int j = 0; j < GROUPS; j++)
+            exponent[j] = words.column(j, w);
+        turns.wait();
 #pragma unroll
         for (int i = 0; i < WINDOW; i++) {
             const unsigned at = position.stage * (STAGE_BYTES / 16);
@@ -97,6 +131,12 @@ GT_DEVICE unsigned multiply(const Words &words, const Ring &ring, Position &posi
             multiply_parts<HIGH, LOW>(a, b, at, false, acc);
             gt_wgmma_commit();
             position.advance();
+        }
+        turns.pass_on();
+#pragma unroll
+        for (int j = 0; j < GROUPS; j++) {
+            marked |= ((word | exponent[j]) & NO_PAIRS ? 1u : 0u) << j;
+            exponent[j] += word - 2 * WORD_BIAS + 127 - LOW_EXPONENT;
         }
         gt_wgmma_wait<0>();
         promote(exponent, acc, sum);
@@ -115,7 +155,7 @@ GT_DEVICE unsigned multiply(const Words &words, const Ring &ring, Position &posi
         next = first;
 #pragma unroll
         for (int i = 0; i < WINDOW; i++) {
-            release_stage(ring, next.stage);
+            release_stage(ring, next.stage, rank);
             next.advance();
         }
         promote(exponent, acc, sum);

@@ -8,10 +8,8 @@
 constexpr unsigned A_OF = 0x010120, B_OF = 0x001102;
 constexpr int PRODUCTS = 6;
 
-/* Adds all products of the stage `at` units of 16 bytes into the ring to acc; the first stage of a
- * window sets acc. */
-GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsigned at, bool first,
-                              float *acc)
+/* Adds all products of a stage to acc; the first stage of a window sets acc. */
+GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, bool first, float *acc)
 {
 #pragma unroll
     for (int p = 0; p < PRODUCTS; p++)
@@ -19,18 +17,19 @@ GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, unsign
         for (int k = 0; k < BK / 16; k++)
             gt_wgmma<GT_BF16, BN, 0, 0>(
                 acc,
-                gt_smem_descriptor_advance(a, at + (A_OF >> 4 * p & 15) * (A_PART / 16) + k * 2),
-                gt_smem_descriptor_advance(b, at + (B_OF >> 4 * p & 15) * (B_PART / 16) + k * 2),
+                gt_smem_descriptor_advance(a, (A_OF >> 4 * p & 15) * (A_PART / 16) + k * 2),
+                gt_smem_descriptor_advance(b, (B_OF >> 4 * p & 15) * (B_PART / 16) + k * 2),
                 !first || p > 0 || k > 0);
 }
 
 /* Adds up the consumer's 64 rows over `windows` windows of the ring. */
 GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int windows, float *sum)
 {
-    const unsigned long long a = gt_smem_descriptor(ring.stages + consumer * 64 * ROW_BYTES, 16,
-                                                    8 * ROW_BYTES, ROW_BYTES);
-    const unsigned long long b =
-        gt_smem_descriptor(ring.stages + PARTS * A_PART, 16, 8 * ROW_BYTES, ROW_BYTES);
+    const unsigned long long a = gt_smem_descriptor_keep(gt_smem_descriptor(
+        ring.stages + consumer * 64 * ROW_BYTES, 16, 8 * ROW_BYTES, ROW_BYTES));
+    const unsigned long long b = gt_smem_descriptor_keep(
+        gt_smem_descriptor(ring.stages + PARTS * A_PART, 16, 8 * ROW_BYTES, ROW_BYTES));
+    const int rank = consumer_rank();
 
 #pragma unroll
     for (int i = 0; i < BN / 2; i++)
@@ -43,17 +42,19 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, int 
         for (int i = 0; i < WINDOW; i++) {
             gt_mbarrier_wait(ring.full + position.stage, position.parity);
             gt_wgmma_fence();
-            multiply_stage(a, b, position.stage * (STAGE_BYTES / 16), i == 0, acc);
+            const unsigned at = position.stage * (STAGE_BYTES / 16);
+            multiply_stage(gt_smem_descriptor_advance(a, at), gt_smem_descriptor_advance(b, at),
+                           i == 0, acc);
             gt_wgmma_commit();
             if (i > 0) {
                 gt_wgmma_wait<1>();
-                release_stage(ring, read);
+                release_stage(ring, read, rank);
             }
             read = position.stage;
             position.advance();
         }
         gt_wgmma_wait<0>();
-        release_stage(ring, read);
+        release_stage(ring, read, rank);
 #pragma unroll
         for (int i = 0; i < BN / 2; i++)
             sum[i] += acc[i];

@@ -28,7 +28,7 @@ GT_DEVICE bool is_special(const gt_args &args, const Work &work, int consumer)
         for (int x = work.column / PACK_TILE; x < last; x++)
             found |= layout.words(args, false, work.batch, x)[k];
     }
-    return any_lane(found) != 0;
+    return any_lane(found);
 }
 
 /* Computes the warp's 16 rows of the tile from A and B themselves. */

@@ -85,7 +85,7 @@ struct Sums {
 #pragma unroll
             for (int j = 0; j < WN / 8; j++)
                 zeros.see<4>(sum[i][j]);
-        return any_lane(largest >= NO_PARTS || zeros.gone()) != 0;
+        return any_lane(largest >= NO_PARTS || zeros.gone());
     }
 
     /* A lane's sums of a row are neighbours, in pairs or, along n, in fours. */

@@ -79,17 +79,4 @@ template <class RingType> GT_DEVICE void release_stage(const RingType &ring, int
     }
 }
 
-/* The same by a consumer that finds out anew whom to tell, and so keeps no register for it. */
-template <class RingType> GT_DEVICE void release_stage(const RingType &ring, int stage)
-{
-    const int thread = (int)threadIdx.x % 128;
-    if (CLUSTER == 1) {
-        if (thread == 0)
-            gt_mbarrier_arrive(ring.empty + stage);
-    } else if (thread < CLUSTER &&
-               (thread % CLUSTER_M == cluster_row() || thread / CLUSTER_M == cluster_column())) {
-        gt_mbarrier_arrive_at(ring.empty + stage, (unsigned)(cluster_first() + thread));
-    }
-}
-
 #endif

@@ -39,7 +39,7 @@ GT_DEVICE void init_barriers(const Ring &ring)
         gt_mbarrier_init(ring.empty + s, EMPTY_ARRIVALS);
     }
     for (int i = 0; i < TURNS; i++)
-        gt_mbarrier_init(ring.turn + i, 1);
+        gt_mbarrier_init(ring.turn + i, TURN_ARRIVALS);
     gt_mbarrier_publish();
 }
 

@@ -28,7 +28,7 @@ GEMMTUNE_DATA=$PWD/data t lookup 4096x4096x4096:bf16:nt --arch sm_90 | grep -E '
 echo '# no table' >> data/db/shipped/h200.csv
 GEMMTUNE_DATA=$PWD/data t doctor | grep shipped
 # Options that mean nothing without another one.
-for option in "--recording x" "--csv x" --leave-out "--learn x" "--device cuda" "--predictor --onto x" "--predictor --from x"; do
+for option in "--recording x" "--csv x" --leave-out "--learn x" "--device cuda" "--predictor --onto x" "--predictor --learn x --narrow" "--predictor --from x"; do
     # shellcheck disable=SC2086 # words
     t doctor $option
 done

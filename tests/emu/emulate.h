@@ -206,6 +206,15 @@ inline T gt_emu_exchange(unsigned mask, T value, int lane, const char *file, int
                                                       : (int)GT_EMU_LANE,                   \
                     __FILE__, __LINE__)
 
+inline int gt_emu_any(unsigned mask, int found, const char *file, int line)
+{
+    for (unsigned bits = 16; bits > 0; bits /= 2)
+        found |= gt_emu_exchange(mask, found, (int)(GT_EMU_LANE ^ bits), file, line);
+    return found != 0;
+}
+
+#define __any_sync(mask, found) gt_emu_any(mask, found, __FILE__, __LINE__)
+
 /* Fibers switch only at barriers, so a plain read-modify-write is atomic. */
 template <class T> inline T atomicAdd(T *to, T value)
 {

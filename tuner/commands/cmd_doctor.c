@@ -17,7 +17,7 @@
 struct options {
     const char *db, *device, *csv, *learn, *onto;
     struct gt_texts recording, from;
-    bool calibrate, predictor, leave_out, program;
+    bool calibrate, predictor, leave_out, narrow, program;
 };
 
 static const struct gt_option option_table[] = {
@@ -40,6 +40,9 @@ static const struct gt_option option_table[] = {
             "look-ups"),
     GT_TEXT(options, onto, "onto", 0, "FILE",
             "with --leave-out or --learn: improve this ranking, whose own trials may be gone"),
+    GT_FLAG(options, narrow, "narrow", 0,
+            "with --onto: the trials are of sweeps of some kernels or values only; what is said of "
+            "answers' losses stays what it was"),
     GT_TEXTS(
         options, from, "from", 0, "FILE",
         "with --leave-out or --learn: a database, a table (.csv) or trials (trials.gz), beside "
@@ -62,6 +65,7 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
         .db = options->db || !options->from.count ? gt_doctor_database(cli, options->db) : NULL,
         .from = &options->from,
         .onto = options->onto,
+        .narrow = options->narrow,
         .output = options->learn,
         .csv = options->csv,
     };
@@ -81,6 +85,7 @@ static int check_partners(const struct options *options, struct gt_err *err)
         {"leave-out", "predictor", options->leave_out, options->predictor},
         {"learn", "predictor", options->learn != NULL, options->predictor},
         {"onto", "leave-out or --learn", options->onto != NULL, learns},
+        {"narrow", "onto", options->narrow, options->onto != NULL},
         {"from", "leave-out or --learn", options->from.count > 0, learns},
     };
 

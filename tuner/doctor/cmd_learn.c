@@ -112,7 +112,7 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, str
 {
     struct learning learning = {
         .cli = cli,
-        .rows = {.kernels = &learning.kernels},
+        .rows = {.kernels = &learning.kernels, .narrow = options->narrow},
         .source = {.learning = &learning.rows, .data_dir = cli->data_dir},
     };
     cJSON *rows = cli->json ? cJSON_CreateArray() : NULL;

@@ -9,6 +9,7 @@ struct gt_learn_options {
     const char *db;              /* its measured trials; NULL: of none */
     const struct gt_texts *from; /* further databases, and text tables of winners */
     const char *onto;            /* a ranking that is improved; NULL: none */
+    bool narrow;                 /* see struct gt_learning */
     const char *output;          /* the ranking; NULL: only the losses are printed */
     const char *csv;             /* a row for each problem and way of choosing; NULL: none */
 };

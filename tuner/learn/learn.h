@@ -75,6 +75,8 @@ struct gt_learning {
     float *column;
     size_t columns, column_capacity;
     int folds;
+    bool narrow; /* the trials are of some kernels or values only, so that choosing among them says
+                  * nothing of what whole answers lose: that is as the base says */
 };
 
 /* Learns what an earlier ranking of the arch, whose trials may be gone, leaves over: its trees stay

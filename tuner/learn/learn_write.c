@@ -39,7 +39,8 @@ static struct gt_ranking_loss weighted(const struct gt_ranking_loss *a,
 
 /* What is said of a kind: of one without problems here, what the base says. A base of another
  * device may know these very problems from there, so that what it says of new ones is the least. If
- * one of the same device has learned from more problems, which its trees still know, both count. */
+ * one of the same device has learned from more problems, which its trees still know, both count. Of
+ * narrow trials nothing is said. */
 static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_ranking_loss *said,
                      struct gt_err *err)
 {
@@ -47,7 +48,7 @@ static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_
     const int rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
 
     *said = learning->base ? learning->base->loss[kind] : (struct gt_ranking_loss){.problems = 0};
-    if (rc || !loss.problems)
+    if (rc || !loss.problems || learning->narrow)
         return rc;
     const struct gt_ranking_loss here = {UNMEASURED * loss.mean, UNMEASURED * loss.p90,
                                          loss.problems};

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/stats.h"
+#include "base/strbuf.h"
 #include "problem/problem.h"
 #include "sweep/progress.h"
 
@@ -82,6 +83,22 @@ static void judge_untuned(const struct gt_bench_winner *winner, const struct gt_
     with->worse = lo > NOISE;
 }
 
+/* Says why a candidate has no time in a contest, which the table shows as an empty field. */
+static void note_lost(const struct gt_bench_run *bench, const char *who,
+                      const struct gt_candidate *candidate, const struct gt_trial *trial)
+{
+    char problem[GT_PROBLEM_TEXT_MAX];
+    struct gt_strbuf sentence = GT_STRBUF_INIT;
+
+    gt_problem_format(candidate->problem, problem);
+    gt_strbuf_addf(&sentence, "%s: %s, %s ", problem, who, candidate->kernel->name);
+    gt_point_format(&sentence, candidate->kernel, &candidate->point);
+    gt_strbuf_addf(&sentence, ", has no time: %s%s%s", gt_status_name(trial->status),
+                   *trial->detail ? ": " : "", trial->detail);
+    gt_progress_note(bench->session.progress, sentence.text);
+    gt_strbuf_release(&sentence);
+}
+
 /* Times the winner, the untuned answer and cuBLASLt's best one in turns. */
 static int hold_contest(const struct gt_bench_run *bench, struct gt_bench_winner *winner,
                         const struct gt_problem *problem, bool baseline, struct gt_comparison *with,
@@ -101,11 +118,15 @@ static int hold_contest(const struct gt_bench_run *bench, struct gt_bench_winner
     if (rc)
         return rc;
     winner->trial = trial[0];
-    if (trial[0].status != GT_STATUS_OK)
+    if (trial[0].status != GT_STATUS_OK) {
+        note_lost(bench, "the winner", &candidate[0], &trial[0]);
         return GT_OK;
+    }
     if (both && trial[1].status == GT_STATUS_OK)
         judge_untuned(winner, &trial[1], with);
-    else if (!both && winner->untuned.kernel)
+    else if (both)
+        note_lost(bench, "the untuned answer", &candidate[1], &trial[1]);
+    else if (winner->untuned.kernel)
         judge_untuned(winner, &winner->trial, with);
     if (vendor.status == GT_STATUS_OK && vendor.us > 0) {
         with->baseline_us = vendor.us;

@@ -38,6 +38,7 @@ struct job {
     struct gt_problem problem;
     struct gt_device device;
     bool standard; /* the default point, or one in its place: some point must be valid */
+    bool fixed;    /* this point must be valid, none in its place */
     bool ptx;      /* only as far as PTX */
     /* filled in by a process */
     bool done, ok, skipped;
@@ -149,17 +150,45 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel, size_
     }
 }
 
-/* Its producer has four boxes of B to load, and had registers for fewer. */
+/* Points that once spilled, so that sweeps refused all of their kind. */
+static const struct once_spilled {
+    const char *kernel, *point;
+    enum gt_dtype type;
+    int layout;
+    int64_t size; /* rows and columns of D */
+} once_spilled[] = {
+    /* its producer has four boxes of B to load, and had registers for fewer */
+    {"hopper", "BM=128,BN=256,CLUSTER_M=2,MMA_PENDING=0", GT_BF16, 0, 4096},
+    /* a launch that seldom does anything, behind the one that counts, read all parts at once */
+    {"f32acc_pair", "BN=128,SPLIT=2,SPLITS=2", GT_F32, 0, 512},
+    {"f32acc_pair", "BN=96,SPLIT=2,SPLITS=2", GT_F32, 1, 512},
+    {"f32acc_pair", "CONSUMERS=1,BN=128,BK=32,STAGES=4,SPLIT=2,SPLITS=4", GT_F32, 3, 512},
+    /* a consumer beside two splitting warpgroups added in a cluster, and had registers for less */
+    {"f32acc_fused",
+     "CONSUMERS=1,SPLITTERS=2,BN=64,BK=64,STAGES=2,BUFFERS=2,VEC_C=4,SPLIT=2,SPLITS=2", GT_F32, 1,
+     512},
+    {"f32acc_fused",
+     "CONSUMERS=1,SPLITTERS=2,BN=32,BK=64,STAGES=2,BUFFERS=2,VEC_C=4,SPLIT=2,SPLITS=2", GT_F32, 0,
+     512},
+};
+
 static void add_once_spilled(struct jobs *jobs, const struct gt_kernels *kernels,
                              const char *data_dir)
 {
-    struct gt_point point;
-    struct gt_err err;
-    const struct gt_kernel *kernel = gt_kernels_find(kernels, "hopper", &err);
+    for (size_t i = 0; i < sizeof once_spilled / sizeof *once_spilled; i++) {
+        const struct once_spilled *once = &once_spilled[i];
+        struct gt_point point;
+        struct gt_err err;
+        const struct gt_kernel *kernel = gt_kernels_find(kernels, once->kernel, &err);
 
-    if (!kernel || gt_point_parse(&point, kernel, "BM=128,BN=256,CLUSTER_M=2,MMA_PENDING=0", &err))
-        fail("a point that once spilled", &err);
-    add(jobs, kernel, &point, GT_BF16, 0, 90, data_dir, true);
+        if (!kernel || gt_point_parse(&point, kernel, once->point, &err))
+            fail("a point that once spilled", &err);
+        add(jobs, kernel, &point, once->type, once->layout, 90, data_dir, true);
+        struct job *job = &jobs->job[jobs->count - 1];
+        job->problem.m = job->problem.n = once->size;
+        gt_problem_pack(&job->problem);
+        job->fixed = true;
+    }
 }
 
 /* The type behind the colon of a listed point ("BM=8:bf16"), which is cut off, or the first. */
@@ -286,8 +315,8 @@ static int run_or_skip(struct job *job, struct gt_nvrtc *nvrtc, struct gt_err *e
     struct gt_candidate candidate = {job->kernel, &job->problem, &job->device, job->point};
     int failed;
     int status = gt_candidate_valid(&candidate, &failed, err);
-    if (!status && failed >= 0 && !job->standard) {
-        job->skipped = true;
+    if (!status && failed >= 0 && (!job->standard || job->fixed)) {
+        job->skipped = !job->fixed;
         return gt_err_set(err, GT_ERANGE, "not valid there: %s",
                           job->kernel->constraint[failed].why);
     }

@@ -69,7 +69,7 @@ static void test_onto_another_device(void **state)
 }
 
 /* The losses of a ranking that is learned onto one which says `said` of every kind. */
-static void losses_onto(struct gt_ranking_loss said, struct gt_ranking_loss losses[])
+static void losses_onto(struct gt_ranking_loss said, bool narrow, struct gt_ranking_loss losses[])
 {
     struct gt_ranking first, again;
     struct gt_err err = {0};
@@ -78,6 +78,7 @@ static void losses_onto(struct gt_ranking_loss said, struct gt_ranking_loss loss
     for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
         first.loss[kind] = said;
     assert_int_equal(take_all(&first, &err), GT_OK);
+    learning.narrow = narrow;
     assert_int_equal(gt_learn_leave_out(&learning, GT_LEARN_BY_SIZE, &err), GT_OK);
     written(&again);
     memcpy(losses, again.loss, sizeof(again.loss));
@@ -93,7 +94,7 @@ static void test_losses_of_an_earlier_ranking(void **state)
     struct gt_ranking_loss again[GT_RANKING_KINDS];
 
     (void)state;
-    losses_onto((struct gt_ranking_loss){0.5, 0.75, 7}, again);
+    losses_onto((struct gt_ranking_loss){0.5, 0.75, 7}, false, again);
     for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
         if (kind == gt_ranking_kind(&learning.problem[0].problem))
             assert_true(again[kind].problems > 7 && again[kind].mean < 0.2);
@@ -109,16 +110,29 @@ static void test_losses_of_more_problems(void **state)
     const size_t kind = gt_ranking_kind(&learning.problem[0].problem);
 
     (void)state;
-    losses_onto((struct gt_ranking_loss){0.5, 0.75, 1}, alone);
+    losses_onto((struct gt_ranking_loss){0.5, 0.75, 1}, false, alone);
     const size_t here = alone[kind].problems, earlier = 3 * here;
-    losses_onto((struct gt_ranking_loss){0.5, 0.75, earlier}, more);
-    losses_onto((struct gt_ranking_loss){0.001, 0.002, earlier}, less);
+    losses_onto((struct gt_ranking_loss){0.5, 0.75, earlier}, false, more);
+    losses_onto((struct gt_ranking_loss){0.001, 0.002, earlier}, false, less);
     assert_true(more[kind].problems == here + earlier && less[kind].problems == here + earlier);
     assert_true(fabs(more[kind].mean - (0.75 * 0.5 + 0.25 * alone[kind].mean)) < 0.001);
     assert_true(fabs(less[kind].mean - (0.75 * 0.001 + 0.25 * alone[kind].mean)) < 0.001);
     assert_true(fabs(less[kind].p90 - (0.75 * 0.002 + 0.25 * alone[kind].p90)) < 0.001);
-    losses_onto((struct gt_ranking_loss){0.5, 0.75, here}, more); /* no more than there are now */
+    losses_onto((struct gt_ranking_loss){0.5, 0.75, here}, false,
+                more); /* no more than there are now */
     assert_true(more[kind].problems == here && more[kind].mean == alone[kind].mean);
+}
+
+/* Trials of some kernels or values only teach, but what is said of answers' losses stands, even if
+ * it was of fewer problems. */
+static void test_losses_of_narrow_trials(void **state)
+{
+    struct gt_ranking_loss again[GT_RANKING_KINDS];
+
+    (void)state;
+    losses_onto((struct gt_ranking_loss){0.5, 0.75, 1}, true, again);
+    for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
+        assert_true(again[kind].problems == 1 && fabs(again[kind].mean - 0.5) < 0.001);
 }
 
 static int write_all(struct gt_err *err)
@@ -145,6 +159,7 @@ int main(void)
         cmocka_unit_test(test_onto_another_device),
         cmocka_unit_test(test_losses_of_an_earlier_ranking),
         cmocka_unit_test(test_losses_of_more_problems),
+        cmocka_unit_test(test_losses_of_narrow_trials),
         cmocka_unit_test(test_failing_allocations),
     };
 
