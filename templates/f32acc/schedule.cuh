@@ -23,7 +23,7 @@ constexpr int CLUSTER = CLUSTER_M * CLUSTER_N; /* blocks that share operands; wi
 constexpr bool CLUSTER_SPLIT = SPLIT == 2;
 constexpr bool PACKS = true; /* the launch `split` comes before this one */
 constexpr bool EARLY_START = false; /* it makes the code longer: up to 2 KB of 50 */
-enum { UNIFORM_CONSUMER = true, TURN_ARRIVALS = 4 };
+enum { TURN_ARRIVALS = 4 }; /* of a consumer: each warp */
 constexpr int EMPTY_ARRIVALS = CONSUMERS * (CLUSTER_M + CLUSTER_N - 1);
 constexpr int TURNS = STORED == 2 && CONSUMERS == 2 ? 2 : 0, BARRIERS_AT = STAGES * STAGE_BYTES;
 constexpr int PRODUCER_LEAST = CONSUMERS == 3 ? 32 : 40; /* bounds on the registers of a

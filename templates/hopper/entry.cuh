@@ -9,8 +9,7 @@
  * The template defines produce_all and consume_all. Its layout defines CLUSTER, the number of
  * blocks that share operands; CLUSTER_SPLIT, whether the blocks of a cluster divide the depth;
  * PACKS, whether to wait for the launch before this one, which copies operands (or, with DEPENDENT
- * of hopper, belongs to another product); EARLY_START (wait_for_barriers); and UNIFORM_CONSUMER,
- * whether a consumer's index, and so the descriptors of its operands, are in uniform registers.
+ * of hopper, belongs to another product); and EARLY_START (wait_for_barriers).
  */
 #ifndef GT_HOPPER_ENTRY_CUH
 #define GT_HOPPER_ENTRY_CUH
@@ -67,8 +66,8 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
         wait_for_barriers();
         if (PACKS)
             gt_pdl_wait();
-        const int consumer = (int)threadIdx.x / 128 - 1;
-        consume_all(args, maps, ring, UNIFORM_CONSUMER ? gt_warp_uniform(consumer) : consumer);
+        /* uniform, and so are the descriptors of the consumer's operands */
+        consume_all(args, maps, ring, gt_warp_uniform((int)threadIdx.x / 128 - 1));
     }
     if (CLUSTER > 1 || CLUSTER_SPLIT) /* other blocks use this block's memory until they are done */
         gt_cluster_sync_relaxed();

@@ -8,11 +8,12 @@
  *
  *   full[s]    The producer and TMA complete it when stage s holds its data. Consumers wait for it.
  *   empty[s]   EMPTY_ARRIVALS arrivals complete it when stage s has been read. Producers wait.
- *   turn[i]    In use where TURNS is 2: consumer i waits for it before it begins a tile.
+ *   turn[i]    In use where TURNS is 2: consumer i waits for it before it begins a tile, or a window
+ *              of one; TURN_ARRIVALS arrivals of the other consumer complete it.
  *
  * The template defines CONSUMERS, MIN_BLOCKS and STAGES; its layout defines THREADS, STAGE_BYTES,
- * BARRIERS_AT, EMPTY_ARRIVALS, TURNS and the bounds on the registers of a producer's thread,
- * PRODUCER_LEAST and PRODUCER_MOST. */
+ * BARRIERS_AT, EMPTY_ARRIVALS, TURNS, TURN_ARRIVALS and the bounds on the registers of a producer's
+ * thread, PRODUCER_LEAST and PRODUCER_MOST. */
 #ifndef GT_HOPPER_RING_CUH
 #define GT_HOPPER_RING_CUH
 

@@ -62,6 +62,6 @@ static_assert(SPLIT != 2 || BM * SUMS_ROW * 4 <= STAGES * STAGE_BYTES, "room for
 constexpr int BARRIERS_AT = STAGES * STAGE_BYTES, TURNS = 0;
 
 constexpr bool PACKS = PACK_A || PACK_B, CLUSTER_SPLIT = SPLIT == 2, EARLY_START = true;
-enum { UNIFORM_CONSUMER = true, TURN_ARRIVALS = 1 }; /* an enum leaves no symbol in machine code */
+enum { TURN_ARRIVALS = 1 }; /* an enum leaves no symbol in machine code */
 
 #endif
