@@ -20,3 +20,7 @@ look_up --db table.csv
 until_true free_again
 cat said
 look_up
+# A contest of a benchmark says why it has no time of the untuned answer.
+spilling=$("$TUNE" lookup 256x256x256 --arch sm_90 --device "Stub device" --db "$ROOT/db/shipped/h200.csv" | awk '$1 == "kernel" {print $2}')
+GEMMTUNE_CACHE=$PWD/spills STUB_SPILLS="gemmtune kernel $spilling," "$TUNE" bench --shape 256x256x256 --kernels simt_naive --budget 3 --db spills.db 2>&1 |
+    grep 'has no time' | sed -E "s/$spilling [A-Z0-9_,=]+/KERNEL POINT/; s/[0-9]+ registers/N registers/"
