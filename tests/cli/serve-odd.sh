@@ -71,7 +71,7 @@ cp "$BUILD/tests/serve/calls" $'odd \e[31mname'
 t serve --report odd.txt -- ./$'odd \e[31mname' --client
 sed 's/process [0-9]*/process N/' odd.txt | head -n 1 | cat -v
 t capture -- ''
-t serve -- folder
+PATH=$(dirname "$(command -v bash)") t serve -- folder # a PATH with a folder that may not be searched says "Permission denied"
 echo "-- what killed runs left an hour ago goes, what is in use, new or planted stays"
 mkdir tmp keep
 touch keep/precious
