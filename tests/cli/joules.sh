@@ -110,8 +110,14 @@ chosen() { "$TUNE" lookup 8x8x8 --arch sm_90 --db by.db | sed -n '/kernel/p;/poi
 chosen > before
 python3 - << 'END'
 import sqlite3
-base = sqlite3.connect("by.db") # the slowest takes the least by far
-base.execute("UPDATE energy SET joules = 1e-9 WHERE us = (SELECT max(us) FROM energy WHERE kernel <> 'cublaslt')")
+# The two that are the fastest on an idle machine (385 and 389 us, the next 426); on a busy one the sweep may have
+# measured others or one alone.  Their figures are said here: the slower takes the least by far.
+base = sqlite3.connect("by.db")
+base.execute("DELETE FROM energy WHERE kernel <> 'cublaslt' AND point <> (SELECT min(point) FROM energy WHERE kernel <> 'cublaslt')")
+base.execute("UPDATE energy SET point = 'BM=64,BN=64,BK=4,TM=32,MIN_BLOCKS=1', us = 385, joules = 0.19, error = 0.005 WHERE kernel <> 'cublaslt'")
+columns = [c[1] for c in base.execute("PRAGMA table_info(energy)")]
+said = {"point": "'BM=64,BN=64,BK=4,TM=8,MIN_BLOCKS=1'", "us": "389", "joules": "1e-9"}
+base.execute("INSERT INTO energy SELECT " + ", ".join(said.get(c, c) for c in columns) + " FROM energy WHERE kernel <> 'cublaslt'")
 base.execute("DELETE FROM meta")
 base.commit()
 END
@@ -148,7 +154,8 @@ python3 - << 'END'
 import json, sqlite3
 sweep, devices = json.load(open("one.out")), json.load(open("two.out"))
 for d in [sweep] + sorted(devices["sweeps"], key=lambda s: s["problems"][0]["problem"]):
-    print(d["objective"], sorted({(e["problem"], e["kernel"]) for e in d["energies"]}), len(d["costs"]), d["costs"][0]["entries"] > 0)
+    kernels = {e["kernel"] for e in d["energies"]} # the look-up's candidate is within 10 % of simt_naive or ousts it
+    print(d["objective"], {e["problem"] for e in d["energies"]}, "cublaslt" in kernels, len(kernels) > 1, len(d["costs"]), d["costs"][0]["entries"] > 0)
 print(sqlite3.connect("two.db").execute("SELECT count(DISTINCT device), count(DISTINCT problem), count(*) = count(DISTINCT device || ' ' || problem || kernel || point) FROM energy").fetchone())
 END
 # What cannot be measured leaves the sweep's own result.
