@@ -3,7 +3,8 @@
  * A space of millions of points takes a core seconds, and where one problem alone is tuned,
  * everything waits for it.  A space that a short walk cannot finish is therefore divided into
  * shares by its prefixes, always into as many, so that the points and their order are the same on
- * every machine.  If that takes too many visits as well, one walk samples it. */
+ * every machine.  If that takes too many visits as well, one walk samples it; and it does so at
+ * once where the short walk came no way at all. */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -16,13 +17,20 @@
 #define LIMIT_LEAST 500000   /* points wanted, from which on shares are worth their threads */
 #define VISITS_ONE  4000000  /* of the short walk: 0.3 s */
 #define VISITS_EACH 15000000 /* of a share: 1 s */
+#define POINTS_ONE  8        /* the short walk sees at most so many times as many as are wanted */
+
+/* A short walk by whose way a whole one would come to less than this is the last before a part is
+ * walked.  The way is a poor measure: once it was a 350th of the truth (simt, 1001x1003x1001, .01
+ * of a space that the shares finished), but of simt without its bets it says 10^-4 and less. */
+#define HARDLY     1e-3
+#define TOOK_LEAST 100000 /* visits, of a walk of which that is said */
 
 struct share {
     struct gt_space space;
     struct gt_walk_share share;
     size_t limit;
     pthread_t thread;
-    bool running, whole;
+    bool running;
     int rc;
     struct gt_err err;
 };
@@ -31,8 +39,7 @@ static void *walk(void *context)
 {
     struct share *share = context;
 
-    share->rc =
-        gt_space_walk_share(&share->space, share->limit, &share->share, &share->whole, &share->err);
+    share->rc = gt_space_walk_share(&share->space, share->limit, &share->share, &share->err);
     return NULL;
 }
 
@@ -70,45 +77,71 @@ static int join(struct gt_space *space, const struct share *share, size_t shares
     return GT_OK;
 }
 
-/* *whole: there is a point, and the space holds those of all shares; else it is as it was. */
-static int walk_shares(struct gt_space *space, size_t limit, size_t shares, uint64_t visits,
-                       bool *whole, struct gt_err *err)
+/* What is known after walks of shares of how far a whole one would come, which has GT_WALK_VISITS.
+ */
+struct outcome {
+    bool
+        whole; /* there is a point, and the space holds those of all shares; else it is as it was */
+    double came;   /* by the way of the shares, on average */
+    bool given_up; /* all of them were, so that they took no more than a part of what there is */
+    uint64_t took; /* visits of all */
+};
+
+static void note(struct outcome *outcome, const struct gt_walk_share *share)
+{
+    outcome->whole &= share->came == 1;
+    outcome->given_up &= share->came < 1;
+    outcome->came += share->came / (double)share->of;
+    outcome->took += share->took;
+}
+
+static int walk_shares(struct gt_space *space, size_t limit, const struct gt_walk_share *most,
+                       struct outcome *outcome, struct gt_err *err)
 {
     struct share share[SHARES];
     size_t points = 0;
-    bool part = false;
     int rc = GT_OK;
 
-    for (size_t i = 0; i < shares; i++)
-        share[i] = (struct share){
-            .space = *space, .share = {i, shares, visits, 0}, .limit = limit / shares};
-    walk_all(share, shares);
-    for (size_t i = 0; i < shares; i++) {
+    for (size_t i = 0; i < most->of; i++) {
+        share[i] = (struct share){.space = *space, .share = *most, .limit = limit / most->of};
+        share[i].share.number = i;
+    }
+    walk_all(share, most->of);
+    *outcome = (struct outcome){.whole = true, .given_up = true};
+    for (size_t i = 0; i < most->of; i++) {
         points += share[i].space.count;
-        part |= !share[i].whole;
+        note(outcome, &share[i].share);
         if (share[i].rc && !rc) {
             rc = share[i].rc;
             if (err)
                 *err = share[i].err;
         }
     }
-    *whole = !rc && !part && points;
-    if (*whole)
-        rc = join(space, share, shares, points, err);
-    for (size_t i = 0; i < shares; i++)
+    outcome->whole &= !rc && points;
+    outcome->came *= GT_WALK_VISITS / (double)outcome->took;
+    if (outcome->whole)
+        rc = join(space, share, most->of, points, err);
+    for (size_t i = 0; i < most->of; i++)
         free(share[i].space.index);
     return rc;
 }
 
 int gt_space_walk_shared(struct gt_space *space, size_t limit, struct gt_err *err)
 {
-    bool whole = false;
+    const struct gt_walk_share one = {.of = 1, .visits = VISITS_ONE, .points = POINTS_ONE * limit};
+    const struct gt_walk_share each = {.of = SHARES, .visits = VISITS_EACH};
+    struct outcome outcome = {.whole = false};
+    bool too_large = false;
     int rc = GT_OK;
 
     if (limit >= LIMIT_LEAST) {
-        rc = walk_shares(space, limit, 1, VISITS_ONE, &whole, err);
-        if (!rc && !whole)
-            rc = walk_shares(space, limit, SHARES, VISITS_EACH, &whole, err);
+        rc = walk_shares(space, limit, &one, &outcome, err);
+        too_large = outcome.given_up && outcome.took >= TOOK_LEAST && outcome.came < HARDLY;
+        if (!rc && !outcome.whole && !too_large) {
+            rc = walk_shares(space, limit, &each, &outcome, err);
+            too_large = outcome.given_up && outcome.took >= GT_WALK_VISITS;
+        }
     }
-    return rc || whole ? rc : gt_space_walk(space, limit, err);
+    return rc || outcome.whole ? rc
+                               : gt_space_walk(space, limit, too_large ? outcome.came : 1, err);
 }

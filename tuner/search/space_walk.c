@@ -11,7 +11,9 @@
  * levels, follows each value only with some chance.  Every valid point then has the same chance to
  * be found, and how many are found says how many there are.  The first chance is a guess by how far
  * the walk came; what it visits says which chance would use the visits.  If no point is found,
- * valid points are rare and more prefixes are visited, so that no kernel is lost for them. */
+ * valid points are rare and more prefixes are visited, so that no kernel is lost for them.  A
+ * prefix of such a walk gives its points, of which there are hundreds, only with some chance, too:
+ * most would enter the sample and be replaced there, each at a place of its own in the memory. */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -22,12 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLE_SEED 0x67656d6d74756e65ull /* of the sample kept of a space beyond the limit */
-
 /* Spaces of 3 to 11 million points, such as those of simt where operands are not aligned, take 16
  * to 57 million visits.  When a walk had 20 million, sweeps of such problems knew 5,000 to 40,000
  * points with one or two neighbours each, and found nothing beside their first points. */
-#define VISITS_MOST  60000000  /* prefixes of one walk: 4 s on one core; */
+#define VISITS_MOST  GT_WALK_VISITS
 #define VISITS_POINT 100       /* so many for each point that is kept, if these are few */
 #define VISITS_EMPTY 100000000 /* up to this, a walk that found no point is repeated with */
 #define VISITS_MORE  10        /* so many times its visits */
@@ -35,32 +35,28 @@
 #define VISITS_PART  8         /* a part that took less than visits_most over this is too small; */
 #define VISITS_AIM   0.4       /* one is walked that should take this much of visits_most, */
 #define WIDENED_MOST 4         /* so many times */
+#define SAMPLED_FROM 4         /* a part should have so many times as many points as are kept */
 #define SHARED_FROM  2         /* shares are of the prefixes of depth / this many parameters */
 #define GIVEN_UP     1         /* what a walk of too many visits returns */
 #define LOOK_EVERY   8192      /* visits between two looks at the signals: 1 ms */
 
 struct walk {
     struct gt_space *space;
-    size_t limit, capacity;
     struct gt_walk_plan plan;
     struct gt_verdicts *verdicts;
-    uint64_t free_points; /* of the parameters that no constraint reads */
+    struct gt_sample sample;
     /* the state */
     uint8_t index[GT_MAX_PARAMS];
-    uint64_t seen;   /* valid points so far */
     uint64_t visits; /* prefixes so far, */
-    uint64_t visits_most;
+    uint64_t visits_most, seen_most;
     /* the part of a large space that is walked */
-    double chance;       /* of each point: 1 if all are walked */
+    double chance;       /* of each prefix of all parameters: 1 if all are walked */
     double value_chance; /* of each value from level `thinned` on */
+    double density;      /* points over visits, by the last walk */
     size_t thinned;
     /* the share of the prefixes of `share.level` parameters that is walked */
     struct gt_walk_share share;
     uint64_t prefixes; /* of so many parameters so far */
-    /* the sample: reservoir sampling by skips (Li, ACM TOMS 20(4), 1994, algorithm L) */
-    struct gt_random random;
-    double weight;
-    uint64_t next; /* number of the next point to take */
     struct gt_err *err;
 };
 
@@ -87,76 +83,8 @@ static int count_free(struct walk *walk)
         return gt_err_set(walk->err, GT_ERANGE,
                           "%s: its parameters span %.3g points; at most 2^60 can be counted",
                           kernel->path, free_points);
-    walk->free_points = (uint64_t)free_points;
-    return GT_OK;
-}
-
-/* Writes the walked parameters and the `offset`-th combination of the free ones as point `at`. */
-static void put_point(struct walk *walk, size_t at, uint64_t offset)
-{
-    const struct gt_kernel *kernel = walk->space->kernel;
-    uint8_t *point = walk->space->index + at * kernel->params;
-
-    memcpy(point, walk->index, kernel->params);
-    for (size_t i = kernel->params; i-- > walk->plan.depth;) {
-        size_t count = kernel->param[walk->plan.order[i]].count;
-
-        point[walk->plan.order[i]] = (uint8_t)(offset % count);
-        offset /= count;
-    }
-}
-
-static int grow(struct walk *walk)
-{
-    struct gt_space *space = walk->space;
-    size_t capacity = walk->capacity ? walk->capacity * 2 : 1024;
-    uint8_t *index;
-
-    if (capacity > walk->limit)
-        capacity = walk->limit;
-    index = realloc(space->index, capacity * (space->kernel->params ? space->kernel->params : 1));
-    if (!index)
-        return gt_err_nomem(walk->err);
-    space->index = index;
-    walk->capacity = capacity;
-    return GT_OK;
-}
-
-/* Draws how many points are skipped before the next one is taken. */
-static void skip(struct walk *walk)
-{
-    double k = (double)walk->limit, gap;
-
-    walk->weight *= exp(log1p(-gt_random_unit(&walk->random)) / k);
-    gap = floor(log1p(-gt_random_unit(&walk->random)) / log1p(-walk->weight));
-    walk->next += gap < 0x1p61 ? (uint64_t)gap + 1 : 1ull << 61;
-}
-
-/* Takes the points of a valid prefix, or those of them that belong to the sample. */
-static int take(struct walk *walk)
-{
-    struct gt_space *space = walk->space;
-    uint64_t first = walk->seen, end = walk->seen + walk->free_points;
-    uint64_t offset = 0;
-
-    for (; space->count < walk->limit && first + offset < end; offset++) {
-        if (space->count == walk->capacity) {
-            int rc = grow(walk);
-
-            if (rc)
-                return rc;
-        }
-        put_point(walk, space->count++, offset);
-        if (space->count == walk->limit) {
-            walk->next = walk->limit - 1;
-            skip(walk);
-        }
-    }
-    while (space->count == walk->limit && walk->next < end) {
-        put_point(walk, gt_random_below(&walk->random, walk->limit), walk->next - first);
-        skip(walk);
-    }
-    walk->seen = end;
+    walk->sample.plan = &walk->plan;
+    walk->sample.free_points = (uint64_t)free_points;
     return GT_OK;
 }
 
@@ -181,7 +109,7 @@ static int settle_doubt(struct walk *walk)
 static bool followed(struct walk *walk, size_t level)
 {
     return level < walk->thinned || walk->chance == 1 ||
-           gt_random_unit(&walk->random) < walk->value_chance;
+           gt_random_unit(&walk->sample.random) < walk->value_chance;
 }
 
 /* Takes the points of a prefix that binds all walked parameters. */
@@ -189,15 +117,17 @@ static int arrive(struct walk *walk, bool doubt)
 {
     int rc = doubt ? settle_doubt(walk) : 1;
 
-    return rc > 0 ? take(walk) : rc;
+    if (rc <= 0)
+        return rc;
+    return gt_sample_take(&walk->sample, walk->index, walk->err);
 }
 
-/* What ends a walk early: too many visits, or a signal. */
+/* What ends a walk early: too many visits or points, or a signal. */
 static int check_visits(struct walk *walk)
 {
     const volatile sig_atomic_t *signals = walk->space->signals;
 
-    if (++walk->visits > walk->visits_most)
+    if (++walk->visits > walk->visits_most || walk->sample.seen > walk->seen_most)
         return GIVEN_UP;
     if (walk->visits % LOOK_EVERY == 0 && signals && *signals)
         return gt_err_set(walk->err, GT_EINTERRUPTED, "interrupted; the same command resumes");
@@ -247,52 +177,65 @@ static double progress(const struct walk *walk)
     return before;
 }
 
-/* Sets the chance of each point.  The later half of the levels is thinned, where most prefixes are;
- * if that is not enough, more levels are. */
-static void set_chance(struct walk *walk, double chance)
+/* Sets the chance of each prefix, for a walk that should take so many visits.  The later half of
+ * the levels is thinned, where most prefixes are; if that is not enough, more levels are. */
+static void set_chance(struct walk *walk, double chance, double visits)
 {
+    const double points = walk->density * visits,
+                 wanted = SAMPLED_FROM * (double)walk->sample.limit;
+
     walk->chance = chance;
     walk->value_chance = pow(chance, 1 / (double)(walk->plan.depth - walk->thinned));
+    walk->sample.chance = points > wanted ? wanted / points : 1;
 }
 
-/* After a walk that was given up: a smaller part, such that the next walk takes about half of
- * visits_most. */
-static void thin(struct walk *walk)
+/* After a walk that was given up and came so far: a smaller part, such that the next walk takes
+ * about half of visits_most. */
+static void thin(struct walk *walk, double came)
 {
     walk->thinned = walk->chance == 1 ? walk->plan.depth / 2 : walk->thinned / 2;
-    set_chance(walk, walk->chance * fmax(progress(walk), CHANCE_LEAST) / 2);
+    set_chance(walk, walk->chance * fmax(came, CHANCE_LEAST) / 2,
+               VISITS_AIM * (double)walk->visits_most);
 }
 
 static int walk_once(struct walk *walk)
 {
     struct gt_admitted root;
+    int rc = GT_OK;
 
-    walk->random.state = SAMPLE_SEED;
-    walk->weight = 1;
-    walk->seen = 0;
+    gt_sample_begin(&walk->sample);
     walk->visits = 1; /* the prefix without a parameter */
     walk->prefixes = 0;
-    walk->space->count = 0;
     root = gt_verdicts_admit(walk->verdicts, 0, 0);
-    return root.values ? descend(walk, 0, root.doubtful) : GT_OK;
+    if (root.values)
+        rc = descend(walk, 0, root.doubtful);
+    walk->density = (double)walk->sample.seen / walk->sample.chance / (double)walk->visits;
+    return rc;
+}
+
+/* Whether more of a space should be looked at than the last walk did: too few of the visits were
+ * used, or too few of the points seen. */
+static bool too_small(const struct walk *walk)
+{
+    return walk->chance < 1 &&
+           (walk->visits < walk->visits_most / VISITS_PART ||
+            (walk->sample.chance < 1 && walk->space->count < walk->sample.limit));
 }
 
 /* After the walk of a part: of a larger one as long as the visits allow more.  The chance that was
  * guessed may be a thousandth of that. */
 static int widen(struct walk *walk)
 {
+    const double aim = VISITS_AIM * (double)walk->visits_most;
     int rc = GT_OK;
 
-    for (int i = 0; !rc && i < WIDENED_MOST && walk->chance < 1 &&
-                    walk->visits < walk->visits_most / VISITS_PART;
-         i++) {
-        const double done = walk->chance;
-        const double more = VISITS_AIM * (double)walk->visits_most / (double)walk->visits;
+    for (int i = 0; !rc && i < WIDENED_MOST && too_small(walk); i++) {
+        const double done = walk->chance, visits = (double)walk->visits;
 
-        set_chance(walk, fmin(0.5, done * more));
+        set_chance(walk, fmin(0.5, done * fmax(1, aim / visits)), fmax(aim, visits));
         rc = walk_once(walk);
         if (rc == GIVEN_UP) {
-            set_chance(walk, done);
+            set_chance(walk, done, visits);
             return walk_once(walk);
         }
     }
@@ -304,8 +247,11 @@ static int walk_part(struct walk *walk)
 {
     int rc = GIVEN_UP;
 
-    for (walk->chance = 1; rc == GIVEN_UP; rc == GIVEN_UP ? thin(walk) : (void)0)
+    while (rc == GIVEN_UP) {
         rc = walk_once(walk);
+        if (rc == GIVEN_UP)
+            thin(walk, progress(walk));
+    }
     return rc ? rc : widen(walk);
 }
 
@@ -314,8 +260,9 @@ static int walk_all(struct walk *walk)
 {
     int rc = walk_part(walk);
 
-    while (!rc && !walk->seen && walk->chance < 1 && walk->visits_most < VISITS_EMPTY) {
+    while (!rc && !walk->sample.seen && walk->chance < 1 && walk->visits_most < VISITS_EMPTY) {
         walk->visits_most *= VISITS_MORE;
+        walk->chance = walk->sample.chance = 1;
         rc = walk_part(walk);
     }
     return rc;
@@ -351,7 +298,12 @@ static int begin(struct walk *walk, struct gt_space *space, size_t limit,
     int64_t facts[GT_MAX_SLOTS] = {0};
     int rc;
 
-    *walk = (struct walk){.space = space, .limit = limit, .chance = 1, .share = *share, .err = err};
+    *walk = (struct walk){.space = space,
+                          .sample = {.space = space, .limit = limit, .chance = 1},
+                          .seen_most = UINT64_MAX,
+                          .chance = 1,
+                          .share = *share,
+                          .err = err};
     gt_facts_fill(space->problem, space->device, facts);
     space->cross_product = points_of(space->kernel, ~0ull);
     rc = gt_walk_plan_init(&walk->plan, space->kernel, facts, err);
@@ -367,31 +319,37 @@ static void release(struct walk *walk)
     gt_walk_plan_release(&walk->plan);
 }
 
-int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err)
+int gt_space_walk(struct gt_space *space, size_t limit, double came, struct gt_err *err)
 {
     struct walk walk;
     int rc = begin(&walk, space, limit, &(struct gt_walk_share){.of = 1}, err);
 
     walk.visits_most = limit < VISITS_MOST / VISITS_POINT ? limit * VISITS_POINT : VISITS_MOST;
+    walk.density = (double)walk.sample.free_points; /* at most */
+    if (!rc && came < 1)
+        thin(&walk, came);
     GT_STEP(rc, walk_all(&walk));
     if (!rc && !space->count)
         rc = explain_empty(&walk);
     space->estimated = walk.chance < 1;
-    space->valid = (double)walk.seen / walk.chance;
+    space->valid = (double)walk.sample.seen / walk.sample.chance / walk.chance;
     release(&walk);
     return rc;
 }
 
-int gt_space_walk_share(struct gt_space *space, size_t limit, const struct gt_walk_share *share,
-                        bool *whole, struct gt_err *err)
+int gt_space_walk_share(struct gt_space *space, size_t limit, struct gt_walk_share *share,
+                        struct gt_err *err)
 {
     struct walk walk;
     int rc = begin(&walk, space, limit, share, err);
 
     walk.visits_most = share->visits;
+    if (share->points)
+        walk.seen_most = share->points;
     GT_STEP(rc, walk_once(&walk));
-    *whole = rc == GT_OK;
-    space->valid = (double)walk.seen;
+    share->came = rc == GT_OK ? 1 : progress(&walk);
+    share->took = walk.visits;
+    space->valid = (double)walk.sample.seen;
     release(&walk);
     return rc == GIVEN_UP ? GT_OK : rc;
 }

@@ -4,22 +4,29 @@
 #define GT_SPACE_WALK_H
 
 #include "search/space.h"
+#include "base/stats.h"
 
 /* Fills index, count, valid and cross_product of a space whose kernel, problem and device are set.
- * On failure the caller releases the space. */
-int gt_space_walk(struct gt_space *space, size_t limit, struct gt_err *err);
+ * came: 1; less, if it is known that the space is too large to be walked whole: the part of it that
+ * a walk of GT_WALK_VISITS would come to.  On failure the caller releases the space. */
+#define GT_WALK_VISITS 60000000 /* prefixes of one walk: 4 s on one core */
+int gt_space_walk(struct gt_space *space, size_t limit, double came, struct gt_err *err);
 
 /* One of several shares of a walk, of nearly the same size. */
 struct gt_walk_share {
     size_t number, of;
-    uint64_t visits; /* the most that it may take */
-    size_t level;    /* set by the walk */
+    uint64_t visits; /* the most that it may take, */
+    uint64_t points; /* and see; 0: any */
+    /* set by the walk */
+    size_t level;
+    double came;   /* the part of the share at which it was given up; 1: its end */
+    uint64_t took; /* visits until then */
 };
 
-/* Fills index, count and valid with the points of a share, a sample if there are more than limit.
- * *whole: the visits sufficed; else the space holds only some of them.  No point is no error. */
-int gt_space_walk_share(struct gt_space *space, size_t limit, const struct gt_walk_share *share,
-                        bool *whole, struct gt_err *err);
+/* Fills index, count and valid with the points of a share, a sample if there are more than limit;
+ * if it was given up, with some of them.  No point is no error. */
+int gt_space_walk_share(struct gt_space *space, size_t limit, struct gt_walk_share *share,
+                        struct gt_err *err);
 
 /* space_shares.c */
 
@@ -55,6 +62,31 @@ struct gt_walk_plan {
 int gt_walk_plan_init(struct gt_walk_plan *plan, const struct gt_kernel *kernel,
                       const int64_t *facts, struct gt_err *err);
 void gt_walk_plan_release(struct gt_walk_plan *plan);
+
+/* space_sample.c */
+
+/* The points that are kept of a walk: all, or a uniform sample, always the same one of the same
+ * points. */
+struct gt_sample {
+    struct gt_space *space; /* they are its points */
+    const struct gt_walk_plan *plan;
+    size_t limit; /* the most that are kept */
+    size_t capacity;
+    uint64_t free_points; /* of each prefix: of the parameters that no constraint reads */
+    double chance;        /* of each point to be seen; 1: all are */
+    uint64_t seen;        /* so far; without those that the chance left out */
+    struct gt_random random;
+    double weight;
+    uint64_t next; /* number, among those seen, of the next point to take */
+    uint64_t gap;  /* points before the next one that is seen */
+};
+
+/* Before a walk; what an earlier one has kept is dropped. */
+void gt_sample_begin(struct gt_sample *sample);
+
+/* Takes the points of a valid prefix, whose walked parameters have these values: a byte per
+ * parameter, the index of its value.  GT_ENOMEM is the only error. */
+int gt_sample_take(struct gt_sample *sample, const uint8_t *index, struct gt_err *err);
 
 /* space_verdicts.c */
 

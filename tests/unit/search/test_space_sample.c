@@ -70,6 +70,74 @@ static void test_a_large_space(void **state)
     gt_kernel_free(kernel);
 }
 
+/* Of no parameter, which have 16 values each, one is favoured. */
+static void assert_even(const struct gt_space *space)
+{
+    const size_t params = space->kernel->params;
+    const double expected = (double)space->count / 16;
+
+    for (size_t p = 0; p < params; p++) {
+        int count[16] = {0};
+
+        for (size_t i = 0; i < space->count; i++)
+            count[space->index[i * params + p]]++;
+        for (int v = 0; v < 16; v++)
+            assert_in_range(count[v], (int)(0.8 * expected), (int)(1.2 * expected));
+    }
+}
+
+/* The same with two parameters that no constraint reads, and so many points wanted that shares are
+ * walked first: each prefix gives 256 points, of which a part of the space shows few. */
+static void test_many_points_of_a_large_space(void **state)
+{
+    struct search *s = *state;
+    /* clang-format off */
+    struct gt_kernel *kernel = search_kernel(
+        s, "many", "+ P + Q + R + S + T + U + V + W + X + Y",
+        "\"params\": [" PARAM("P", 1, SIXTEEN) "," PARAM("Q", 1, SIXTEEN) ","
+        PARAM("R", 1, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) ","
+        PARAM("U", 1, SIXTEEN) "," PARAM("V", 1, SIXTEEN) "," PARAM("W", 1, SIXTEEN) ","
+        PARAM("X", 1, SIXTEEN) "," PARAM("Y", 1, SIXTEEN) "], "
+        "\"constraints\": [" PAIR("P", "Q") "," PAIR("R", "S") "," PAIR("T", "U") ","
+        PAIR("V", "W") "], " LAUNCH);
+    /* clang-format on */
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 600000, &s->err));
+    assert_true(space.estimated);
+    assert_int_equal(space.count, 600000);
+    print_message("%.4g points\n", space.valid);
+    assert_true(space.valid > 0.9 * 0x1p36 && space.valid < 1.1 * 0x1p36);
+    assert_even(&space);
+    for (size_t i = 0; i < space.count; i += 100) /* none is kept twice */
+        assert_int_equal(gt_space_find_index(&space, space.index + i * kernel->params), i);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
+/* 2048 prefixes of 16^5 points each: the short walk ends among those of the first, which says
+ * nothing of the way to go, and all are walked. */
+static void test_few_prefixes_of_many_points(void **state)
+{
+    struct search *s = *state;
+    /* clang-format off */
+    struct gt_kernel *kernel = search_kernel(
+        s, "few", "+ P + Q + R + S + T + U + V + W",
+        "\"params\": [" PARAM("P", 1, SIXTEEN) "," PARAM("Q", 1, SIXTEEN) ","
+        PARAM("R", 1, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) ","
+        PARAM("U", 1, SIXTEEN) "," PARAM("V", 1, SIXTEEN) "," PARAM("W", 1, SIXTEEN) "], "
+        "\"constraints\": [" PAIR("P", "Q") "," PAIR("Q", "R") "], " LAUNCH);
+    /* clang-format on */
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 600000, &s->err));
+    assert_true(!space.estimated && space.valid == 0x1p30);
+    assert_int_equal(space.count, 600000);
+    assert_even(&space);
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
 /* All valid points lie behind the first of 4096 prefixes, so that a walk that is given up among
  * them seems to have come no way at all.  It must not end with a handful of points for that. */
 static void test_points_behind_one_prefix(void **state)
@@ -150,6 +218,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(test_the_sample_is_even),
         WITH_FOLDER(test_a_large_space),
+        WITH_FOLDER(test_many_points_of_a_large_space),
+        WITH_FOLDER(test_few_prefixes_of_many_points),
         WITH_FOLDER(test_points_behind_one_prefix),
         WITH_FOLDER(test_a_rare_point),
         WITH_FOLDER(test_without_bets),
