@@ -36,6 +36,10 @@ t doctor --predictor -q
 # Trials that were kept as a short text teach what the database taught.
 "$TUNE" --shape 64x48x32 --shape 96x48x40 --kernels simt --baseline none --budget 12 --db own.db -q >/dev/null
 "$TUNE" export --db own.db --format trials -q | gzip >own-trials.gz
+named() { "$TUNE" export --db own.db --format trials --problem 64x48x32 --problem 96x48x40 -q; }
+numbers() { grep '^[0-9]' | sort; }
+named | numbers | cmp - <(gzip -dc own-trials.gz | numbers) && echo "the same of both problems by name"
+"$TUNE" export --db own.db --format trials --problem 96x48x40 -q | awk '/^problem/ { print $2 } /^[0-9]/ { n++ } END { print (n > 9) }'
 "$TUNE" doctor --predictor --learn one.ranking --db own.db -q >/dev/null
 "$TUNE" doctor --predictor --learn two.ranking --from own-trials.gz -q >/dev/null
 diff <(grep ^point one.ranking) <(grep ^point two.ranking) && grep -q ^point one.ranking && echo "the same points"

@@ -81,7 +81,7 @@ static int add_trial(void *context, const struct gt_named_trial *named, struct g
     return rc;
 }
 
-static int whole(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
+static int rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
 {
     struct writing writing = {out,
                               GT_STRBUF_INIT,
@@ -98,7 +98,12 @@ static int whole(struct gt_export_out *out, struct gt_store *store, struct gt_er
     gt_strbuf_release(&writing.line);
     gt_strbuf_release(&writing.names);
     gt_strbuf_release(&writing.values);
-    return rc ? rc : gt_export_seal(out->text, GT_TRIALS_MAGIC, err);
+    return rc;
 }
 
-const struct gt_export_ops gt_export_trials = {.whole = whole, .measured = true};
+static int end(struct gt_export_out *out, struct gt_err *err)
+{
+    return gt_export_seal(out->text, GT_TRIALS_MAGIC, err);
+}
+
+const struct gt_export_ops gt_export_trials = {.rows = rows, .end = end, .measured = true};
