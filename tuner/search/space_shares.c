@@ -77,13 +77,12 @@ static int join(struct gt_space *space, const struct share *share, size_t shares
     return GT_OK;
 }
 
-/* What is known after walks of shares of how far a whole one would come, which has GT_WALK_VISITS.
- */
+/* What is known after walks of shares: whole: there is a point, and the space holds those of all
+ * shares (else it is as it was). */
 struct outcome {
-    bool
-        whole; /* there is a point, and the space holds those of all shares; else it is as it was */
-    double came;   /* by the way of the shares, on average */
-    bool given_up; /* all of them were, so that they took no more than a part of what there is */
+    bool whole;
+    bool given_up; /* all of them were */
+    double came;   /* how far one walk of GT_WALK_VISITS would come, by their way */
     uint64_t took; /* visits of all */
 };
 
