@@ -40,6 +40,8 @@
 #define GIVEN_UP     1         /* what a walk of too many visits returns */
 #define LOOK_EVERY   8192      /* visits between two looks at the signals: 1 ms */
 
+#define PREFIX_SEED 0x7072656669786573ull /* of the values that are followed */
+
 struct walk {
     struct gt_space *space;
     struct gt_walk_plan plan;
@@ -54,6 +56,7 @@ struct walk {
     double value_chance; /* of each value from level `thinned` on */
     double density;      /* points over visits, by the last walk */
     size_t thinned;
+    struct gt_random random; /* of its own: the same prefixes, whatever is kept */
     /* the share of the prefixes of `share.level` parameters that is walked */
     struct gt_walk_share share;
     uint64_t prefixes; /* of so many parameters so far */
@@ -109,7 +112,7 @@ static int settle_doubt(struct walk *walk)
 static bool followed(struct walk *walk, size_t level)
 {
     return level < walk->thinned || walk->chance == 1 ||
-           gt_random_unit(&walk->sample.random) < walk->value_chance;
+           gt_random_unit(&walk->random) < walk->value_chance;
 }
 
 /* Takes the points of a prefix that binds all walked parameters. */
@@ -204,6 +207,7 @@ static int walk_once(struct walk *walk)
     int rc = GT_OK;
 
     gt_sample_begin(&walk->sample);
+    walk->random.state = PREFIX_SEED;
     walk->visits = 1; /* the prefix without a parameter */
     walk->prefixes = 0;
     root = gt_verdicts_admit(walk->verdicts, 0, 0);

@@ -211,6 +211,33 @@ static void test_without_bets(void **state)
     gt_kernels_release(&kernels);
 }
 
+/* Whatever is asked for, a part is found that can be walked: one that takes too many visits is
+ * followed by the one before, in which each walk sees the same prefixes. */
+static void test_a_part_that_is_too_large(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernels kernels;
+    struct gt_space space;
+    struct gt_kernel *kernel;
+
+    OK(&s->err, gt_kernels_load(&kernels, ".", NULL, NULL, &s->err));
+    OK(&s->err, gt_device_profile(&s->device, ".", 90, &s->err));
+    kernel = gt_kernels_find(&kernels, "simt", &s->err);
+    for (int layout = 0; layout < 4; layout++)
+        for (size_t limit = 500; limit <= 16000; limit *= 2) {
+            gt_problem_init(&s->problem, 64, 256, 512);
+            s->problem.trans_a = layout / 2 == 1;
+            s->problem.trans_b = layout % 2 == 1;
+            gt_problem_pack(&s->problem);
+            OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, limit, &s->err));
+            assert_in_range(space.count, 1, limit);
+            assert_true(space.estimated || space.count == limit ||
+                        (double)space.count == space.valid);
+            gt_space_release(&space);
+        }
+    gt_kernels_release(&kernels);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
 
 int main(void)
@@ -223,6 +250,7 @@ int main(void)
         WITH_FOLDER(test_points_behind_one_prefix),
         WITH_FOLDER(test_a_rare_point),
         WITH_FOLDER(test_without_bets),
+        WITH_FOLDER(test_a_part_that_is_too_large),
     };
 
     return cmocka_run_group_tests_name("space sample", tests, NULL, NULL);
