@@ -23,9 +23,9 @@
 #define RENDERS   2000
 #define COMPILES  12
 
-/* The valid points of one kernel; *seconds grows by what they cost, and stays for a kernel that has
- * none for the problem. */
-static int bench_kernel_space(struct bench *bench, const struct gt_kernel *kernel,
+/* The valid points of one kernel, in a row that is called `what`; *seconds grows by what they cost,
+ * and stays for a kernel that has none for the problem. */
+static int bench_kernel_space(struct bench *bench, const char *what, const struct gt_kernel *kernel,
                               const struct gt_problem *problem, const struct gt_device *device,
                               double *seconds)
 {
@@ -39,7 +39,7 @@ static int bench_kernel_space(struct bench *bench, const struct gt_kernel *kerne
     if (rc)
         return rc == GT_ERANGE ? GT_OK : rc;
     gt_problem_format(problem, text);
-    snprintf(name, sizeof(name), "space sm_%d %s", device->cc, kernel->name);
+    snprintf(name, sizeof(name), "%s sm_%d %s", what, device->cc, kernel->name);
     snprintf(remark, sizeof(remark), "%s: %.4g valid of %.4g, %.3g of the product/s", text,
              space.valid, space.cross_product, space.cross_product / took);
     figure(name, took, "s CPU", remark);
@@ -61,7 +61,7 @@ static int bench_spaces(struct bench *bench, const char *text, int cc)
         const struct gt_kernel *kernel = bench->kernels.kernel[i];
 
         if (kernel->production && gt_kernel_serves(kernel, &problem, &device, NULL))
-            rc = bench_kernel_space(bench, kernel, &problem, &device, &seconds);
+            rc = bench_kernel_space(bench, "space", kernel, &problem, &device, &seconds);
     }
     snprintf(name, sizeof(name), "spaces sm_%d, all of a problem", cc);
     if (!rc && seconds > 0)
@@ -91,6 +91,22 @@ static int bench_all_spaces(struct bench *bench)
         for (size_t i = 0; i < sizeof(text) / sizeof(*text) && !rc; i++)
             rc = bench_spaces(bench, text[i], arch[a]);
     return rc;
+}
+
+/* The largest space that tune --no-bets can be asked for.  The kernel has lost its bets afterwards.
+ */
+static int bench_without_bets(struct bench *bench)
+{
+    struct gt_kernel *kernel = gt_kernels_find(&bench->kernels, "simt", &bench->err);
+    struct gt_problem problem;
+    double seconds = 0;
+
+    if (!kernel)
+        return GT_ERANGE;
+    gt_kernel_drop_bets(kernel);
+    gt_problem_init(&problem, 4096, 4096, 4096);
+    return bench_kernel_space(bench, "space without bets", kernel, &problem, &bench->device,
+                              &seconds);
 }
 
 /* Of the kernels that a sweep of 4096^3 takes, the one with the most parameters. */
@@ -249,6 +265,7 @@ static int run(struct bench *bench)
     GT_STEP(rc, bench_compile(bench));
     GT_STEP(rc, bench_store(bench));
     GT_STEP(rc, bench_lookup(bench));
+    GT_STEP(rc, bench_without_bets(bench));
     return rc ? rc : bench_deployed(bench);
 }
 

@@ -154,7 +154,7 @@ python3 - << 'END'
 import json, sqlite3
 sweep, devices = json.load(open("one.out")), json.load(open("two.out"))
 for d in [sweep] + sorted(devices["sweeps"], key=lambda s: s["problems"][0]["problem"]):
-    kernels = {e["kernel"] for e in d["energies"]} # the look-up's candidate is within 10 % of simt_naive or ousts it
+    kernels = {e["kernel"] for e in d["energies"]} # look-up's answer, and simt_naive where it is within 10 % of that
     print(d["objective"], {e["problem"] for e in d["energies"]}, "cublaslt" in kernels, len(kernels) > 1, len(d["costs"]), d["costs"][0]["entries"] > 0)
 print(sqlite3.connect("two.db").execute("SELECT count(DISTINCT device), count(DISTINCT problem), count(*) = count(DISTINCT device || ' ' || problem || kernel || point) FROM energy").fetchone())
 END

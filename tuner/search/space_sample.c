@@ -2,9 +2,10 @@
  *
  * Of more points than are wanted a uniform sample is kept, by a reservoir that knows how many
  * points it may skip (algorithm L of Li, ACM TOMS 20(4), 1994).  A point that enters a full
- * reservoir takes the place of another, somewhere in hundreds of megabytes: a third of a
- * microsecond.  Of a hundred times as many points as are kept, five times as many enter.  Where
- * that is not the whole space anyway, less are seen, each with the same chance. */
+ * reservoir replaces another at a random place of hundreds of megabytes: about 60 ns, with 6.7
+ * million points kept, and of 100 times as many 4.6 times as many (ln 100) enter.  Where only a
+ * part of a space is walked anyway, fewer need to be seen: each is with the same chance, and the
+ * others are passed over. */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -83,7 +84,7 @@ static int append(struct gt_sample *sample, const uint8_t *index, uint64_t offse
     return GT_OK;
 }
 
-/* Takes the points of a prefix if all are seen. */
+/* Takes all of a prefix's points. */
 static int take_all(struct gt_sample *sample, const uint8_t *index, struct gt_err *err)
 {
     const struct gt_space *space = sample->space;
@@ -110,7 +111,7 @@ static uint64_t passed_over(struct gt_sample *sample)
     return gap < 0x1p60 ? (uint64_t)gap : 1ull << 60;
 }
 
-/* The same if each point is seen only with a chance. */
+/* Takes those of a prefix's points that are seen, if each is with a chance. */
 static int take_some(struct gt_sample *sample, const uint8_t *index, struct gt_err *err)
 {
     int rc = GT_OK;

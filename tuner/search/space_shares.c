@@ -3,8 +3,8 @@
  * A space of millions of points takes a core seconds, and where one problem alone is tuned,
  * everything waits for it.  A space that a short walk cannot finish is therefore divided into
  * shares by its prefixes, always into as many, so that the points and their order are the same on
- * every machine.  If that takes too many visits as well, one walk samples it; and it does so at
- * once where the short walk came no way at all. */
+ * every machine.  If that takes too many visits as well, one walk samples it.  It samples at once a
+ * space of which the short walk covered next to nothing. */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -17,13 +17,13 @@
 #define LIMIT_LEAST 500000   /* points wanted, from which on shares are worth their threads */
 #define VISITS_ONE  4000000  /* of the short walk: 0.3 s */
 #define VISITS_EACH 15000000 /* of a share: 1 s */
-#define POINTS_ONE  8        /* the short walk sees at most so many times as many as are wanted */
+#define POINTS_ONE  8        /* for each point wanted, the short walk sees at most so many */
 
-/* A short walk by whose way a whole one would come to less than this is the last before a part is
- * walked.  The way is a poor measure: once it was a 350th of the truth (simt, 1001x1003x1001, .01
- * of a space that the shares finished), but of simt without its bets it says 10^-4 and less. */
-#define HARDLY     1e-3
-#define TOOK_LEAST 100000 /* visits, of a walk of which that is said */
+/* A space is not walked in shares if a walk of GT_WALK_VISITS would cover less of it than this,
+ * judged by the short walk.  That judges poorly: once it said .01 of a space that the shares
+ * finished (simt, 1001x1003x1001).  Of simt without its bets it says 10^-4 and less. */
+#define COVERED_LEAST 1e-3
+#define JUDGED_FROM   100000 /* visits of a short walk: fewer say nothing of the space */
 
 struct share {
     struct gt_space space;
@@ -77,21 +77,20 @@ static int join(struct gt_space *space, const struct share *share, size_t shares
     return GT_OK;
 }
 
-/* What is known after walks of shares: whole: there is a point, and the space holds those of all
- * shares (else it is as it was). */
+/* What walks of shares have found out. */
 struct outcome {
-    bool whole;
-    bool given_up; /* all of them were */
-    double came;   /* how far one walk of GT_WALK_VISITS would come, by their way */
-    uint64_t took; /* visits of all */
+    bool whole;       /* the space holds the points of all shares; else it is as it was */
+    bool given_up;    /* every share was */
+    double covered;   /* the part of the space that a walk of GT_WALK_VISITS would cover */
+    uint64_t visited; /* prefixes of all shares */
 };
 
 static void note(struct outcome *outcome, const struct gt_walk_share *share)
 {
-    outcome->whole &= share->came == 1;
-    outcome->given_up &= share->came < 1;
-    outcome->came += share->came / (double)share->of;
-    outcome->took += share->took;
+    outcome->whole &= share->covered == 1;
+    outcome->given_up &= share->covered < 1;
+    outcome->covered += share->covered / (double)share->of;
+    outcome->visited += share->visited;
 }
 
 static int walk_shares(struct gt_space *space, size_t limit, const struct gt_walk_share *most,
@@ -116,8 +115,8 @@ static int walk_shares(struct gt_space *space, size_t limit, const struct gt_wal
                 *err = share[i].err;
         }
     }
-    outcome->whole &= !rc && points;
-    outcome->came *= GT_WALK_VISITS / (double)outcome->took;
+    outcome->whole &= !rc && points; /* gt_space_walk explains why there is no point */
+    outcome->covered *= GT_WALK_VISITS / (double)outcome->visited;
     if (outcome->whole)
         rc = join(space, share, most->of, points, err);
     for (size_t i = 0; i < most->of; i++)
@@ -135,12 +134,13 @@ int gt_space_walk_shared(struct gt_space *space, size_t limit, struct gt_err *er
 
     if (limit >= LIMIT_LEAST) {
         rc = walk_shares(space, limit, &one, &outcome, err);
-        too_large = outcome.given_up && outcome.took >= TOOK_LEAST && outcome.came < HARDLY;
+        too_large =
+            outcome.given_up && outcome.visited >= JUDGED_FROM && outcome.covered < COVERED_LEAST;
         if (!rc && !outcome.whole && !too_large) {
             rc = walk_shares(space, limit, &each, &outcome, err);
-            too_large = outcome.given_up && outcome.took >= GT_WALK_VISITS;
+            too_large = outcome.given_up && outcome.visited >= GT_WALK_VISITS;
         }
     }
     return rc || outcome.whole ? rc
-                               : gt_space_walk(space, limit, too_large ? outcome.came : 1, err);
+                               : gt_space_walk(space, limit, too_large ? outcome.covered : 1, err);
 }

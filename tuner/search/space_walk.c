@@ -11,9 +11,9 @@
  * levels, follows each value only with some chance.  Every valid point then has the same chance to
  * be found, and how many are found says how many there are.  The first chance is a guess by how far
  * the walk came; what it visits says which chance would use the visits.  If no point is found,
- * valid points are rare and more prefixes are visited, so that no kernel is lost for them.  A
- * prefix of such a walk gives its points, of which there are hundreds, only with some chance, too:
- * most would enter the sample and be replaced there, each at a place of its own in the memory. */
+ * valid points are rare and more prefixes are visited, so that no kernel is lost for them.  Of a
+ * part with far more points than are kept, each point is seen with some chance only, because points
+ * that enter the sample and are replaced cost more than visits (space_sample.c). */
 #include "search/space_walk.h"
 
 #include "base/err.h"
@@ -35,7 +35,7 @@
 #define VISITS_PART  8         /* a part that took less than visits_most over this is too small; */
 #define VISITS_AIM   0.4       /* one is walked that should take this much of visits_most, */
 #define WIDENED_MOST 4         /* so many times */
-#define SAMPLED_FROM 4         /* a part should have so many times as many points as are kept */
+#define SEEN_AIM     4         /* for each point that is kept, so many of a part should be seen */
 #define SHARED_FROM  2         /* shares are of the prefixes of depth / this many parameters */
 #define GIVEN_UP     1         /* what a walk of too many visits returns */
 #define LOOK_EVERY   8192      /* visits between two looks at the signals: 1 ms */
@@ -184,20 +184,19 @@ static double progress(const struct walk *walk)
  * the levels is thinned, where most prefixes are; if that is not enough, more levels are. */
 static void set_chance(struct walk *walk, double chance, double visits)
 {
-    const double points = walk->density * visits,
-                 wanted = SAMPLED_FROM * (double)walk->sample.limit;
+    const double points = walk->density * visits, wanted = SEEN_AIM * (double)walk->sample.limit;
 
     walk->chance = chance;
     walk->value_chance = pow(chance, 1 / (double)(walk->plan.depth - walk->thinned));
     walk->sample.chance = points > wanted ? wanted / points : 1;
 }
 
-/* After a walk that was given up and came so far: a smaller part, such that the next walk takes
- * about half of visits_most. */
-static void thin(struct walk *walk, double came)
+/* After a walk of which visits_most covered only this: a smaller part, such that the next walk
+ * takes about half of visits_most. */
+static void thin(struct walk *walk, double covered)
 {
     walk->thinned = walk->chance == 1 ? walk->plan.depth / 2 : walk->thinned / 2;
-    set_chance(walk, walk->chance * fmax(came, CHANCE_LEAST) / 2,
+    set_chance(walk, walk->chance * fmax(covered, CHANCE_LEAST) / 2,
                VISITS_AIM * (double)walk->visits_most);
 }
 
@@ -323,15 +322,15 @@ static void release(struct walk *walk)
     gt_walk_plan_release(&walk->plan);
 }
 
-int gt_space_walk(struct gt_space *space, size_t limit, double came, struct gt_err *err)
+int gt_space_walk(struct gt_space *space, size_t limit, double covered, struct gt_err *err)
 {
     struct walk walk;
     int rc = begin(&walk, space, limit, &(struct gt_walk_share){.of = 1}, err);
 
     walk.visits_most = limit < VISITS_MOST / VISITS_POINT ? limit * VISITS_POINT : VISITS_MOST;
     walk.density = (double)walk.sample.free_points; /* at most */
-    if (!rc && came < 1)
-        thin(&walk, came);
+    if (!rc && covered < 1)
+        thin(&walk, covered);
     GT_STEP(rc, walk_all(&walk));
     if (!rc && !space->count)
         rc = explain_empty(&walk);
@@ -351,8 +350,8 @@ int gt_space_walk_share(struct gt_space *space, size_t limit, struct gt_walk_sha
     if (share->points)
         walk.seen_most = share->points;
     GT_STEP(rc, walk_once(&walk));
-    share->came = rc == GT_OK ? 1 : progress(&walk);
-    share->took = walk.visits;
+    share->covered = rc == GT_OK ? 1 : progress(&walk);
+    share->visited = walk.visits;
     space->valid = (double)walk.sample.seen;
     release(&walk);
     return rc == GIVEN_UP ? GT_OK : rc;

@@ -7,20 +7,21 @@
 #include "base/stats.h"
 
 /* Fills index, count, valid and cross_product of a space whose kernel, problem and device are set.
- * came: 1; less, if it is known that the space is too large to be walked whole: the part of it that
- * a walk of GT_WALK_VISITS would come to.  On failure the caller releases the space. */
+ * covered: the part of the space that a walk of GT_WALK_VISITS would cover, if that is known to be
+ * less than all of it; such a space is sampled at once.  1: a walk of the whole is tried first.  On
+ * failure the caller releases the space. */
 #define GT_WALK_VISITS 60000000 /* prefixes of one walk: 4 s on one core */
-int gt_space_walk(struct gt_space *space, size_t limit, double came, struct gt_err *err);
+int gt_space_walk(struct gt_space *space, size_t limit, double covered, struct gt_err *err);
 
 /* One of several shares of a walk, of nearly the same size. */
 struct gt_walk_share {
     size_t number, of;
-    uint64_t visits; /* the most that it may take, */
-    uint64_t points; /* and see; 0: any */
+    uint64_t visits; /* the most prefixes that it may visit, */
+    uint64_t points; /* and the most valid points that it may see; 0: any number */
     /* set by the walk */
     size_t level;
-    double came;   /* the part of the share at which it was given up; 1: its end */
-    uint64_t took; /* visits until then */
+    double covered;   /* the part of the share that was walked; 1: all of it */
+    uint64_t visited; /* prefixes */
 };
 
 /* Fills index, count and valid with the points of a share, a sample if there are more than limit;

@@ -4,77 +4,40 @@
 
 #include "search/space.h"
 
-#define SIXTEEN "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15"
+#include <math.h>
+#include <string.h>
 
-/* 16 x 16 x 16 points, all valid, of which 512 are kept: no value of any parameter is favoured. */
-static void test_the_sample_is_even(void **state)
+#define SIXTEEN       "0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15"
+#define CONDITION(is) "{\"if\": \"" is "\", \"why\": \"-\"}"
+#define EQUAL(a, b)   CONDITION("P" #a " == P" #b)
+#define PAIR(a, b)    CONDITION("(P" #a " + P" #b ") % 2 == 0")
+
+/* A kernel with parameters P0, P1... of 16 values each. */
+static struct gt_kernel *sixteens(struct search *s, const char *name, int params,
+                                  const char *constraints)
 {
-    struct search *s = *state;
-    int count[3][16] = {{0}};
-    struct gt_kernel *kernel = search_kernel(
-        s, "even", "+ P + Q + R",
-        "\"params\": [" PARAM("P", 1, SIXTEEN) "," PARAM("Q", 1, SIXTEEN) "," PARAM(
-            "R", 1, SIXTEEN) "], \"constraints\": [{\"if\": \"P >= 0\", \"why\": \"-\"}], " LAUNCH);
-    struct gt_space space;
+    char words[256] = "", rest[8192] = "\"params\": [";
+    size_t used = 0, written = strlen(rest);
 
-    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 512, &s->err));
-    assert_int_equal(space.count, 512);
-    assert_true(space.valid == 4096);
-    for (size_t i = 0; i < space.count; i++) {
-        struct gt_point point;
-
-        gt_space_point(&space, i, &point);
-        assert_int_equal(gt_space_find(&space, &point), i); /* none is kept twice */
-        for (int p = 0; p < 3; p++)
-            count[p][point.value[p]]++;
+    for (int p = 0; p < params; p++) {
+        used += (size_t)snprintf(words + used, sizeof(words) - used, "+ P%d ", p);
+        written += (size_t)snprintf(rest + written, sizeof(rest) - written,
+                                    "%s{\"name\": \"P%d\", \"values\": [" SIXTEEN
+                                    "], \"default\": 0, \"kind\": \"compile\", \"doc\": \"-\"}",
+                                    p ? ", " : "", p);
     }
-    for (int p = 0; p < 3; p++)
-        for (int v = 0; v < 16; v++)
-            assert_in_range(count[p][v], 12, 56); /* 32 expected, sigma 5.1 */
-    gt_space_release(&space);
-    gt_kernel_free(kernel);
+    snprintf(rest + written, sizeof(rest) - written, "], \"constraints\": [%s], " LAUNCH,
+             constraints);
+    return search_kernel(s, name, words, rest);
 }
 
-#define PAIR(a, b) "{\"if\": \"(" a " + " b ") % 2 == 0\", \"why\": \"-\"}"
-
-/* 16^8 points, of which one in 16 is valid: too many to visit, so that a part is, and the number is
- * estimated from it. */
-static void test_a_large_space(void **state)
-{
-    struct search *s = *state;
-    /* clang-format off */
-    struct gt_kernel *kernel = search_kernel(
-        s, "large", "+ P + Q + R + S + T + U + V + W",
-        "\"params\": [" PARAM("P", 1, SIXTEEN) "," PARAM("Q", 1, SIXTEEN) ","
-        PARAM("R", 1, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) ","
-        PARAM("U", 1, SIXTEEN) "," PARAM("V", 1, SIXTEEN) "," PARAM("W", 1, SIXTEEN) "], "
-        "\"constraints\": [" PAIR("P", "Q") "," PAIR("R", "S") "," PAIR("T", "U") ","
-        PAIR("V", "W") "], " LAUNCH);
-    /* clang-format on */
-    struct gt_space space;
-
-    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 100000, &s->err));
-    assert_true(space.estimated);
-    assert_int_equal(space.count, 100000);
-    print_message("%.4g points\n", space.valid);
-    assert_true(space.valid > 0.9 * 0x1p28 && space.valid < 1.1 * 0x1p28);
-    for (int p = 0; p < 8; p++) {
-        int count[16] = {0};
-
-        for (size_t i = 0; i < space.count; i++)
-            count[space.index[i * 8 + (size_t)p]]++;
-        for (int v = 0; v < 16; v++)
-            assert_in_range(count[v], 5000, 7500); /* 6250 expected */
-    }
-    gt_space_release(&space);
-    gt_kernel_free(kernel);
-}
-
-/* Of no parameter, which have 16 values each, one is favoured. */
+/* No value is favoured: each of a parameter's 16 is in a 16th of the points, give or take a fifth
+ * of that, or 3.5 standard deviations where points are few. */
 static void assert_even(const struct gt_space *space)
 {
     const size_t params = space->kernel->params;
     const double expected = (double)space->count / 16;
+    const double error = fmax(0.2 * expected, 3.5 * sqrt(expected));
 
     for (size_t p = 0; p < params; p++) {
         int count[16] = {0};
@@ -82,106 +45,73 @@ static void assert_even(const struct gt_space *space)
         for (size_t i = 0; i < space->count; i++)
             count[space->index[i * params + p]]++;
         for (int v = 0; v < 16; v++)
-            assert_in_range(count[v], (int)(0.8 * expected), (int)(1.2 * expected));
+            assert_true(fabs(count[v] - expected) < error);
     }
 }
 
-/* The same with two parameters that no constraint reads, and so many points wanted that shares are
- * walked first: each prefix gives 256 points, of which a part of the space shows few. */
-static void test_many_points_of_a_large_space(void **state)
+/* None is kept twice. */
+static void assert_distinct(const struct gt_space *space)
 {
-    struct search *s = *state;
-    /* clang-format off */
-    struct gt_kernel *kernel = search_kernel(
-        s, "many", "+ P + Q + R + S + T + U + V + W + X + Y",
-        "\"params\": [" PARAM("P", 1, SIXTEEN) "," PARAM("Q", 1, SIXTEEN) ","
-        PARAM("R", 1, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) ","
-        PARAM("U", 1, SIXTEEN) "," PARAM("V", 1, SIXTEEN) "," PARAM("W", 1, SIXTEEN) ","
-        PARAM("X", 1, SIXTEEN) "," PARAM("Y", 1, SIXTEEN) "], "
-        "\"constraints\": [" PAIR("P", "Q") "," PAIR("R", "S") "," PAIR("T", "U") ","
-        PAIR("V", "W") "], " LAUNCH);
-    /* clang-format on */
-    struct gt_space space;
-
-    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 600000, &s->err));
-    assert_true(space.estimated);
-    assert_int_equal(space.count, 600000);
-    print_message("%.4g points\n", space.valid);
-    assert_true(space.valid > 0.9 * 0x1p36 && space.valid < 1.1 * 0x1p36);
-    assert_even(&space);
-    for (size_t i = 0; i < space.count; i += 100) /* none is kept twice */
-        assert_int_equal(gt_space_find_index(&space, space.index + i * kernel->params), i);
-    gt_space_release(&space);
-    gt_kernel_free(kernel);
+    for (size_t i = 0; i < space->count; i += 1 + space->count / 5000)
+        assert_int_equal(gt_space_find_index(space, space->index + i * space->kernel->params), i);
 }
 
-/* 2048 prefixes of 16^5 points each: the short walk ends among those of the first, which says
- * nothing of the way to go, and all are walked. */
-static void test_few_prefixes_of_many_points(void **state)
+/* A space, and what it should be. */
+struct wanted {
+    const char *name;
+    int params;
+    const char *constraints;
+    size_t limit;
+    double valid; /* points */
+    double error; /* of their number, relative; 0: all are counted */
+    bool even;    /* whether the constraints favour no value */
+};
+
+static void test_samples(void **state)
 {
-    struct search *s = *state;
     /* clang-format off */
-    struct gt_kernel *kernel = search_kernel(
-        s, "few", "+ P + Q + R + S + T + U + V + W",
-        "\"params\": [" PARAM("P", 1, SIXTEEN) "," PARAM("Q", 1, SIXTEEN) ","
-        PARAM("R", 1, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) ","
-        PARAM("U", 1, SIXTEEN) "," PARAM("V", 1, SIXTEEN) "," PARAM("W", 1, SIXTEEN) "], "
-        "\"constraints\": [" PAIR("P", "Q") "," PAIR("Q", "R") "], " LAUNCH);
+    static const struct wanted all[] = {
+        {"even", 3, CONDITION("P0 >= 0 && P1 >= 0 && P2 >= 0"), 512, 4096, 0, true},
+        /* one in 16 is valid, too many to visit: a part is, and the number is estimated from it */
+        {"large", 8, PAIR(0, 1) "," PAIR(2, 3) "," PAIR(4, 5) "," PAIR(6, 7),
+         100000, 0x1p28, 0.1, true},
+        /* with two parameters that no constraint reads, and so many points wanted that shares are
+         * walked first: each prefix gives 256 points, of which a part of the space shows few */
+        {"many", 10, PAIR(0, 1) "," PAIR(2, 3) "," PAIR(4, 5) "," PAIR(6, 7),
+         600000, 0x1p36, 0.1, true},
+        /* the short walk covers so little of it that a part is walked at once */
+        {"vast", 12, PAIR(0, 1) "," PAIR(2, 3) "," PAIR(4, 5) "," PAIR(6, 7) "," PAIR(8, 9) ","
+         PAIR(10, 11), 600000, 0x1p42, 0.1, true},
+        /* 16 prefixes of 16^6 points each, far apart: the short walk ends behind the first, which
+         * says nothing of the way to the others, and all are walked */
+        {"few", 16, EQUAL(0, 1) "," EQUAL(1, 2) "," EQUAL(2, 3) "," EQUAL(3, 4) "," EQUAL(4, 5) ","
+         EQUAL(5, 6) "," EQUAL(6, 7) "," EQUAL(7, 8) "," EQUAL(8, 9), 600000, 0x1p28, 0, true},
+        /* all valid points lie behind the first of 4096 prefixes, so that a walk that is given up
+         * among them seems to have covered nothing: it must not end with a handful of points */
+        {"corner", 8, CONDITION("P0 == 0") "," CONDITION("P1 == 0") "," CONDITION("P2 == 0") ","
+         PAIR(3, 4) "," PAIR(5, 6) "," CONDITION("P7 >= 0"), 1000, 0x1p18, 0.2, false},
+        /* one point is valid, and few are wanted: a walk of a part finds none, and all are walked */
+        {"rare", 5, CONDITION("P0 + P1 + P2 + P3 + P4 == 75"), 16, 1, 0, false},
+    };
     /* clang-format on */
-    struct gt_space space;
-
-    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 600000, &s->err));
-    assert_true(!space.estimated && space.valid == 0x1p30);
-    assert_int_equal(space.count, 600000);
-    assert_even(&space);
-    gt_space_release(&space);
-    gt_kernel_free(kernel);
-}
-
-/* All valid points lie behind the first of 4096 prefixes, so that a walk that is given up among
- * them seems to have come no way at all.  It must not end with a handful of points for that. */
-static void test_points_behind_one_prefix(void **state)
-{
     struct search *s = *state;
-    /* clang-format off */
-    struct gt_kernel *kernel = search_kernel(
-        s, "corner", "+ P + Q + R + S + T + U + V + W",
-        "\"params\": [" PARAM("P", 0, SIXTEEN) "," PARAM("Q", 0, SIXTEEN) ","
-        PARAM("R", 0, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) ","
-        PARAM("U", 1, SIXTEEN) "," PARAM("V", 1, SIXTEEN) "," PARAM("W", 1, SIXTEEN) "], "
-        "\"constraints\": [{\"if\": \"P == 0\", \"why\": \"-\"},"
-        "{\"if\": \"Q == 0\", \"why\": \"-\"}, {\"if\": \"R == 0\", \"why\": \"-\"},"
-        PAIR("S", "T") "," PAIR("U", "V") ", {\"if\": \"W >= 0\", \"why\": \"-\"}], " LAUNCH);
-    /* clang-format on */
-    struct gt_space space;
 
-    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 1000, &s->err));
-    assert_true(space.estimated);
-    assert_int_equal(space.count, 1000);
-    assert_true(space.valid > 0.8 * 0x1p18 && space.valid < 1.25 * 0x1p18);
-    gt_space_release(&space);
-    gt_kernel_free(kernel);
-}
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        const struct wanted *is = &all[i];
+        struct gt_kernel *kernel = sixteens(s, is->name, is->params, is->constraints);
+        struct gt_space space;
 
-/* One point of 16^5 is valid, and few are wanted: a walk of a part finds none, and all are walked.
- */
-static void test_a_rare_point(void **state)
-{
-    struct search *s = *state;
-    /* clang-format off */
-    struct gt_kernel *kernel = search_kernel(
-        s, "rare", "+ P + Q + R + S + T",
-        "\"params\": [" PARAM("P", 1, SIXTEEN) "," PARAM("Q", 1, SIXTEEN) ","
-        PARAM("R", 1, SIXTEEN) "," PARAM("S", 1, SIXTEEN) "," PARAM("T", 1, SIXTEEN) "], "
-        "\"constraints\": [{\"if\": \"P + Q + R + S + T == 75\", \"why\": \"-\"}], " LAUNCH);
-    /* clang-format on */
-    struct gt_space space;
-
-    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 16, &s->err));
-    assert_int_equal(space.count, 1);
-    assert_true(!space.estimated && space.valid == 1);
-    gt_space_release(&space);
-    gt_kernel_free(kernel);
+        OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, is->limit, &s->err));
+        print_message("%s: %zu of %.4g points\n", is->name, space.count, space.valid);
+        assert_int_equal(space.estimated, is->error > 0);
+        assert_true(fabs(space.valid / is->valid - 1) <= is->error);
+        assert_true((double)space.count == fmin((double)is->limit, is->valid));
+        assert_distinct(&space);
+        if (is->even)
+            assert_even(&space);
+        gt_space_release(&space);
+        gt_kernel_free(kernel);
+    }
 }
 
 /* The largest kernel without its bets: a sample of valid points, in seconds. */
@@ -243,12 +173,7 @@ static void test_a_part_that_is_too_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FOLDER(test_the_sample_is_even),
-        WITH_FOLDER(test_a_large_space),
-        WITH_FOLDER(test_many_points_of_a_large_space),
-        WITH_FOLDER(test_few_prefixes_of_many_points),
-        WITH_FOLDER(test_points_behind_one_prefix),
-        WITH_FOLDER(test_a_rare_point),
+        WITH_FOLDER(test_samples),
         WITH_FOLDER(test_without_bets),
         WITH_FOLDER(test_a_part_that_is_too_large),
     };
