@@ -18,12 +18,16 @@
  *
  * The consumers add six products of parts and promote their sums as gemm.cu does.
  *
+ * OWN_ROWS 1: the consumers load and split A's rows themselves, to registers, and a stage holds
+ * parts of B only. Less goes through shared memory, whose reads and writes bind, and more warps
+ * split.
+ *
  * SWAP_AB 1: D^T is computed of B^T and A^T, for a D of few rows, because wgmma has 64 rows but 16
  * columns. SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds
  * their sums. SPLIT 2: these blocks are a cluster, and add the sums in its shared memory.
  *
- * Infinities have no parts: a tile that meets one is computed again from A and B, by FP32 FMAs. So
- * are 16 rows of a tile whose sums are beyond float (exact.cuh). */
+ * Infinities have no parts, and make sums that are beyond float, as large values do (exact.cuh): 16
+ * rows of a tile that have such sums are computed again from A and B, by FP32 FMAs. */
 #include "common/tensor.cuh"
 #include "common/maps.cuh"
 #include "common/hopper.cuh"
@@ -45,6 +49,13 @@ GT_DEVICE long long partial_begin(const gt_args &)
 #include "f32acc/fused_split.cuh"
 #include "f32acc/fused_products.cuh"
 
+#if OWN_ROWS
+#include "f32acc/fused_rows.cuh"
+typedef OwnRows Rows;
+#else
+typedef StagedRows Rows;
+#endif
+
 /* What a consumer does. */
 GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
 {
@@ -54,15 +65,15 @@ GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
     for (unsigned index = blockIdx.x; index < schedule.works; index += gridDim.x) {
         const Work work = schedule.work_of(args, index);
         float sum[BN / 2];
-        const bool special = multiply(ring, position, consumer, work.stages, sum);
+        multiply<Rows>(args, ring, position, consumer, work, sum);
         if (SPLIT == 2) /* the other consumer reads stages until here, too */
             gt_named_barrier_sync(1, CONSUMERS * 128);
-        if (special || is_beyond_float<BN / 2>(sum))
+        if (is_beyond_float<BN / 2>(sum))
             put_special(args, ring, work, Target(args, work.batch, work.split), consumer);
         else if (SPLIT == 2 || SWAP_AB)
             put_sums(ring, work, Target(args, work.batch, work.split), consumer, sum);
         else
-            store_sums(args, work, consumer, sum);
+            store_sums<LANE_ROWS, HALF_ROWS>(args, work, consumer, sum);
         if (SPLIT == 2) {
             cluster_barrier();
             cluster_reduce(args, ring, work);

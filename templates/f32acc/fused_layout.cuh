@@ -2,15 +2,15 @@
  * memory, and which tiles a block computes.
  *
  *   0           STAGE_BYTES                       BARRIERS_AT
- *   +-----------+-----------+- ... -+-----------+--------------+---------------+--------------+
- *   | stage 0   | stage 1   |       | ...       | full[STAGES] | empty[STAGES] | special[...] |
- *   +-----------+-----------+- ... -+-----------+--------------+---------------+--------------+
+ *   +-----------+-----------+- ... -+-----------+--------------+---------------+
+ *   | stage 0   | stage 1   |       | ...       | full[STAGES] | empty[STAGES] |
+ *   +-----------+-----------+- ... -+-----------+--------------+---------------+
  *
- * A stage holds the high, mid and low parts of BM rows of the first operand, then those of BN
- * columns of the second one, BK deep (the "rows" and "columns" of D, or with SWAP_AB of D^T).
+ * A stage holds the high, mid and low parts of BM rows of the first operand, unless OWN_ROWS, then
+ * those of BN columns of the second one, BK deep (the "rows" and "columns" of D, or with SWAP_AB of
+ * D^T).
  * full[s] counts the warps that have stored their share of a stage, empty[s] the consumers that
- * have read it; special has a word for each stage and splitting warp: whether that warp has met a
- * value without parts. */
+ * have read it. */
 #ifndef GT_F32ACC_FUSED_LAYOUT_CUH
 #define GT_F32ACC_FUSED_LAYOUT_CUH
 
@@ -21,7 +21,7 @@ constexpr int SPLIT_THREADS = 128 * SPLITTERS, SPLIT_WARPS = 4 * SPLITTERS;
 constexpr int THREADS = SPLIT_THREADS + 128 * CONSUMERS;
 constexpr bool ROWS_ALONG_K = SWAP_AB ? GT_TRANS_B : !GT_TRANS_A;
 constexpr bool COLUMNS_ALONG_K = SWAP_AB ? !GT_TRANS_A : GT_TRANS_B;
-constexpr int ROWS_PART = BM * BK * 2, COLUMNS_PART = BN * BK * 2; /* bytes */
+constexpr int ROWS_PART = OWN_ROWS ? 0 : BM * BK * 2, COLUMNS_PART = BN * BK * 2; /* bytes */
 constexpr int STAGE_BYTES = PARTS * (ROWS_PART + COLUMNS_PART);
 constexpr int BARRIERS_AT = STAGES * STAGE_BYTES;
 
@@ -29,6 +29,20 @@ static_assert(BK == 32 || BK == 64, "rows of 64 or 128 bytes, as wide as the swi
 static_assert(SPLITTERS == 1 || SPLITTERS == 2, "one warpgroup before the consumers, one behind");
 
 constexpr int CLUSTER = 1; /* blocks that share operands; a cluster divides the depth */
+
+/* Of the 16 rows of a warp, which one is row r + 8 * half of wgmma's, r = lane / 4. */
+constexpr int LANE_ROWS = OWN_ROWS && !ROWS_ALONG_K ? 2 : 1;
+constexpr int HALF_ROWS = LANE_ROWS == 2 ? 1 : 8;
+GT_DEVICE int row_of(int lane, int half)
+{
+    return lane / 4 * LANE_ROWS + half * HALF_ROWS;
+}
+
+/* Of 16 values of k, where value number k is in shared memory, in pairs of neighbours. */
+GT_DEVICE int k_place(int k)
+{
+    return OWN_ROWS ? k % 4 / 2 * 8 + k / 4 * 2 + k % 2 : k;
+}
 
 /* SPLIT 2: each block leaves its sums where the stages were, arranged as in D. The rows are a few
  * words longer than the tile's, so that neighbouring rows begin in different banks. */
@@ -40,15 +54,18 @@ static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE
  * choose this number. Then warpgroups exchange registers: consumers have BN for the sums, those of
  * the tensor cores and those of FP32, and 40 for addresses; the splitting ones have the rest.
  * With 40, a consumer that adds in a cluster beside two splitting warpgroups of two buffers spilled
- * 100 to 160 bytes; with 48, and with 96 in all for few columns, it spills nothing. */
+ * 100 to 160 bytes; with 48, and with 96 in all for few columns, it spills nothing. One that has its
+ * own rows has 16 floats on their way and 24 registers of parts for each 32 of k. */
 GT_DEVICE constexpr int at_most(int a, int b)
 {
     return a < b ? a : b;
 }
 constexpr int LAUNCH_REGISTERS = at_most(65536 / (THREADS * MIN_BLOCKS) / 8 * 8, 240);
-constexpr int CONSUMER_REGISTERS = SPLIT < 2 || BUFFERS < 2 || CONSUMERS >= SPLITTERS ? BN + 40
-                                   : BN < 64                                          ? 96
-                                                                                      : BN + 48;
+constexpr int CONSUMER_REGISTERS =
+    (OWN_ROWS ? BK / 32 * 40 : 0) +
+    (SPLIT < 2 || BUFFERS < 2 || CONSUMERS >= SPLITTERS ? BN + 40
+     : BN < 64                                          ? 96
+                                                        : BN + 48);
 constexpr int SPLITTER_REGISTERS = at_most(
     (LAUNCH_REGISTERS * (CONSUMERS + SPLITTERS) - CONSUMER_REGISTERS * CONSUMERS) / SPLITTERS / 8 *
         8,
@@ -61,14 +78,12 @@ constexpr int EXCHANGE = LAUNCH_REGISTERS == 240                  ? 0
 struct Ring {
     unsigned char *stages;
     gt_mbarrier *full, *empty;
-    int *special;
 
     GT_DEVICE Ring(unsigned char *shared)
     {
         stages = shared;
         full = reinterpret_cast<gt_mbarrier *>(shared + BARRIERS_AT);
         empty = full + STAGES;
-        special = reinterpret_cast<int *>(empty + STAGES);
     }
 };
 

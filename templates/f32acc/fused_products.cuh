@@ -25,44 +25,65 @@ template <int EXTENT, bool ALONG_K> GT_DEVICE constexpr unsigned k_distance()
     return ALONG_K ? 2 : 2 * box_width(EXTENT);
 }
 
-/* Sets acc to all products of a stage. */
-GT_DEVICE void multiply_stage(unsigned long long a, unsigned long long b, float *acc)
-{
-#pragma unroll
-    for (int p = 0; p < PRODUCTS; p++)
-#pragma unroll
-        for (int k = 0; k < BK / 16; k++)
-            gt_wgmma<GT_BF16, BN, !ROWS_ALONG_K, !COLUMNS_ALONG_K>(
-                acc,
-                gt_smem_descriptor_advance(a, (FIRST_OF >> 4 * p & 15) * (ROWS_PART / 16) +
-                                                  k * k_distance<BM, ROWS_ALONG_K>()),
-                gt_smem_descriptor_advance(b, (SECOND_OF >> 4 * p & 15) * (COLUMNS_PART / 16) +
-                                                  k * k_distance<BN, COLUMNS_ALONG_K>()),
-                p > 0 || k > 0);
-}
+/* The consumer's 64 rows of the first operand, where a stage holds its parts. */
+struct StagedRows {
+    unsigned long long first; /* descriptor, in the ring's first stage */
 
-/* Adds up the consumer's 64 rows over the work's stages; returns whether an operand of the tile has
- * no parts, the same for all threads of the block. The sums are promoted after each stage, because
- * only within one the small products come first. */
-GT_DEVICE bool multiply(const Ring &ring, Position &position, int consumer, int stages, float *sum)
+    GT_DEVICE StagedRows(const gt_args &, const Ring &ring, const Work &, int consumer)
+        : first(gt_smem_descriptor_keep(operand_of<BM, ROWS_ALONG_K>(ring.stages, consumer * 64)))
+    {
+    }
+    GT_DEVICE void split()
+    {
+    }
+    GT_DEVICE void load_next()
+    {
+    }
+
+    /* Sets acc to all products with the second operand's parts at b, of the stage `at` units of 16
+     * bytes into the ring. */
+    GT_DEVICE void multiply(unsigned long long b, unsigned at, float *acc) const
+    {
+        const unsigned long long a = gt_smem_descriptor_advance(first, at);
+#pragma unroll
+        for (int p = 0; p < PRODUCTS; p++)
+#pragma unroll
+            for (int k = 0; k < BK / 16; k++)
+                gt_wgmma<GT_BF16, BN, !ROWS_ALONG_K, !COLUMNS_ALONG_K>(
+                    acc,
+                    gt_smem_descriptor_advance(a, (FIRST_OF >> 4 * p & 15) * (ROWS_PART / 16) +
+                                                      k * k_distance<BM, ROWS_ALONG_K>()),
+                    gt_smem_descriptor_advance(b, (SECOND_OF >> 4 * p & 15) * (COLUMNS_PART / 16) +
+                                                      k * k_distance<BN, COLUMNS_ALONG_K>()),
+                    p > 0 || k > 0);
+    }
+};
+
+/* Adds up the consumer's 64 rows over the work's stages. The sums are promoted after each stage,
+ * because only within one the small products come first. A value without parts, which the splitting
+ * warps do not look for, makes its row's (column's) sums infinities or NaN. Rows is StagedRows, or
+ * OwnRows of fused_rows.cuh. */
+template <typename Rows>
+GT_DEVICE void multiply(const gt_args &args, const Ring &ring, Position &position, int consumer,
+                        const Work &work, float *sum)
 {
-    const unsigned long long a =
-        gt_smem_descriptor_keep(operand_of<BM, ROWS_ALONG_K>(ring.stages, consumer * 64));
+    Rows rows(args, ring, work, consumer);
     const unsigned long long b = gt_smem_descriptor_keep(
         operand_of<BN, COLUMNS_ALONG_K>(ring.stages + PARTS * ROWS_PART, 0));
-    int special = 0;
 
 #pragma unroll
     for (int i = 0; i < BN / 2; i++)
         sum[i] = 0.0f;
-    for (int s = 0; s < stages; s++) {
+    for (int s = 0; s < work.stages; s++) {
         const unsigned at = position.stage * (STAGE_BYTES / 16);
         float acc[BN / 2];
 
+        rows.split();
         gt_mbarrier_wait(ring.full + position.stage, position.parity);
-        special |= ring.special[position.stage * SPLIT_WARPS + threadIdx.x % SPLIT_WARPS];
+        gt_tma_fence(); /* wgmma reads as TMA does what the splitting warps have stored */
+        rows.load_next();
         gt_wgmma_fence();
-        multiply_stage(gt_smem_descriptor_advance(a, at), gt_smem_descriptor_advance(b, at), acc);
+        rows.multiply(gt_smem_descriptor_advance(b, at), at, acc);
         gt_wgmma_commit();
         gt_wgmma_wait<0>();
         if (threadIdx.x % 128 == 0)
@@ -72,7 +93,6 @@ GT_DEVICE bool multiply(const Ring &ring, Position &position, int consumer, int 
         for (int i = 0; i < BN / 2; i++)
             sum[i] += acc[i];
     }
-    return any_lane(special);
 }
 
 /* Stores one sum, of element (row, column) of the tile, which with SWAP_AB is one of D^T. */
@@ -96,7 +116,7 @@ GT_DEVICE void put_sums(const Ring &ring, const Work &work, const Target &target
 #pragma unroll
     for (int i = 0; i < BN / 2; i++)
         put_sum(ring, work, target,
-                consumer * 64 + thread / 32 * 16 + lane / 4 + i % 4 / 2 * 8,
+                consumer * 64 + thread / 32 * 16 + row_of(lane, i % 4 / 2),
                 i / 4 * 8 + lane % 4 * 2 + i % 2, sum + i);
 }
 

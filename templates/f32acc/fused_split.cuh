@@ -5,7 +5,7 @@
  * for each row or column, or lines of EXTENT floats, one for each k. A thread has some chunks of
  * four floats of it, all at the same place of a line. Shared memory has the same lines as wgmma
  * reads them (wgmma.cuh): 8 bytes of each part for a chunk, so that 16 lanes store 128 bytes
- * without conflicts of banks. */
+ * without conflicts of banks. With OWN_ROWS the four values of k lie in two places (k_place). */
 #ifndef GT_F32ACC_FUSED_SPLIT_CUH
 #define GT_F32ACC_FUSED_SPLIT_CUH
 
@@ -28,13 +28,12 @@ template <int EXTENT, bool ALONG_K, int VEC> struct Share {
 
     static constexpr int LOADS = 4 / VEC; /* of a chunk */
 
-    const float *first, *next; /* of the tile at the beginning of the part of the depth; the line of
-                                * the chunk to load next */
+    const float *first, *next; /* of the stage to load: the thread's first chunk; the one to load */
     long long ld;
     int left;      /* rows or columns from the tile's first on */
     bool whole;    /* every load is within the operand or beyond it */
     int line, at;  /* of the thread's first chunk in the tile */
-    int place[LOADS]; /* of its loads in a line */
+    int apart[LOADS]; /* from a chunk's first load to each */
     float x[BUFFERS][COUNT][4];
 
     GT_DEVICE Share(int thread)
@@ -43,16 +42,24 @@ template <int EXTENT, bool ALONG_K, int VEC> struct Share {
         at = thread % PER_LINE * 4;
     }
 
+    /* Where the chunk's float number u, or load from there on, is in a line: beyond the last column
+     * (row) that is the last one again. */
+    GT_DEVICE int place(int u, int floats) const
+    {
+        return ALONG_K ? at + u : min(at + u, left - floats);
+    }
+
     /* Beyond the last row or column the last one is loaded again: what it gives is not stored. */
     GT_DEVICE void aim(const float *matrix, long long ld_, long long size, int begin, int k)
     {
         ld = ld_;
         left = (int)min(size - begin, (long long)EXTENT);
         whole = ALONG_K || left % VEC == 0;
-        first = matrix + (ALONG_K ? (begin + min(line, left - 1)) * ld + k : (k + line) * ld + begin);
+        first = matrix + place(0, VEC) +
+                (ALONG_K ? (begin + min(line, left - 1)) * ld + k : (k + line) * ld + begin);
 #pragma unroll
         for (int u = 0; u < LOADS; u++)
-            place[u] = ALONG_K ? at + u * VEC : min(at + u * VEC, left - VEC);
+            apart[u] = place(u * VEC, VEC) - place(0, VEC);
     }
 
     GT_DEVICE bool has(int i) const
@@ -60,69 +67,83 @@ template <int EXTENT, bool ALONG_K, int VEC> struct Share {
         return CHUNKS % SPLIT_THREADS == 0 || line + i * STEP < BOX_LINES;
     }
 
-    /* Goes to the line of chunk i of the stage that begins k behind the first one. The chunks are
-     * loaded in their order. */
-    GT_DEVICE void go_to(int i, int k)
+    /* Goes to the line of chunk i. The chunks of a stage are loaded in their order. */
+    GT_DEVICE void go_to(int i)
     {
         if (i == 0)
-            next = first + (ALONG_K ? k : k * ld);
+            next = first;
         else if (!ALONG_K || line + i * STEP < left)
             next += STEP * ld;
     }
 
     /* Loads chunk i of a stage that has BK values of k, in a tile that is whole. */
-    GT_DEVICE void load(int buffer, int i, int k)
+    GT_DEVICE void load(int buffer, int i)
     {
-        go_to(i, k);
+        go_to(i);
         if (has(i))
 #pragma unroll
             for (int u = 0; u < LOADS; u++)
-                gt_load_global<VEC>(x[buffer][i] + u * VEC, next + place[u]);
+                gt_load_global<VEC>(x[buffer][i] + u * VEC, next + (u > 0 ? apart[u] : 0));
     }
 
     /* Loads chunk i of any stage: zeros follow its `deep` values of k, which may be none. */
-    GT_DEVICE void load_ragged(int buffer, int i, int k, int deep)
+    GT_DEVICE void load_ragged(int buffer, int i, int deep)
     {
-        go_to(i, k);
+        go_to(i);
 #pragma unroll
         for (int u = 0; u < 4; u++) {
             const bool valid = ALONG_K ? at + u < deep : line + i * STEP < deep;
-            x[buffer][i][u] = has(i) && valid
-                                  ? __ldg(next + (ALONG_K ? at + u : min(at + u, left - 1)))
-                                  : 0.0f;
+            x[buffer][i][u] =
+                has(i) && valid ? __ldg(next + (place(u, 1) - place(0, VEC))) : 0.0f;
         }
     }
 
-    /* Stores the parts of chunk i; keeps the largest magnitude. */
-    GT_DEVICE void put(int buffer, int i, unsigned char *tile, float &largest) const
+    /* Goes to the next stage. */
+    GT_DEVICE void advance()
+    {
+        first += ALONG_K ? BK : BK * ld;
+    }
+
+    /* Stores the parts of chunk i. */
+    GT_DEVICE void put(int buffer, int i, unsigned char *tile) const
     {
         const float *const value = x[buffer][i];
-        const int own = line + i * STEP;
-        const int offset = (at / BOX * BOX_LINES + own) * BOX * 2 + at % BOX * 2;
         unsigned part[2][PARTS];
 
         if (!has(i))
             return;
-#pragma unroll
-        for (int u = 0; u < 4; u++)
-            largest = max(largest, fabsf(value[u]));
         split_pair(value[0], value[1], part[0]);
         split_pair(value[2], value[3], part[1]);
 #pragma unroll
-        for (int p = 0; p < PARTS; p++) {
+        for (int p = 0; p < PARTS; p++)
+            store(tile + p * PART, line + i * STEP, part[0][p], part[1][p]);
+    }
+
+    /* Stores the two pairs of a chunk's part to a line of shared memory. */
+    GT_DEVICE void store(unsigned char *tile, int own, unsigned one, unsigned two) const
+    {
+        const int slot = ALONG_K ? own : own / 16 * 16 + k_place(own % 16);
+        const int begin = ALONG_K ? at / 16 * 16 + k_place(at % 16) : at;
+        const int offset = (begin / BOX * BOX_LINES + slot) * BOX * 2 + begin % BOX * 2;
+        const int swizzle = offset >> 3 & (BOX * 2 - 16);
+
+        if (ALONG_K && OWN_ROWS) { /* eight places, 16 bytes, apart */
+            *reinterpret_cast<unsigned *>(tile + (offset ^ swizzle)) = one;
+            *reinterpret_cast<unsigned *>(tile + ((offset + 16) ^ swizzle)) = two;
+        } else {
             gt_vec<unsigned, 2> pair;
-            pair.at[0] = part[0][p];
-            pair.at[1] = part[1][p];
-            gt_store_vec<unsigned, 2>(
-                reinterpret_cast<unsigned *>(
-                    tile + p * PART + (offset ^ (offset >> 3 & (BOX * 2 - 16)))),
-                pair);
+            pair.at[0] = one;
+            pair.at[1] = two;
+            gt_store_vec<unsigned, 2>(reinterpret_cast<unsigned *>(tile + (offset ^ swizzle)),
+                                      pair);
         }
     }
 };
 
 typedef Share<BM, ROWS_ALONG_K, SWAP_AB ? VEC_B : VEC_A> RowsShare;
 typedef Share<BN, COLUMNS_ALONG_K, SWAP_AB ? VEC_A : VEC_B> ColumnsShare;
+
+constexpr int ROWS_COUNT = OWN_ROWS ? 0 : RowsShare::COUNT; /* chunks */
 
 /* All stages of the block's work, one after the other. */
 struct Stages {
@@ -161,10 +182,12 @@ struct Stages {
     }
 };
 
-/* The thread's shares of both operands. */
+/* The thread's shares of both operands, or with OWN_ROWS of the second one. */
 struct Shares {
     RowsShare rows;
     ColumnsShare columns;
+    int deep;   /* values of k from the beginning of the stage to load on; 0: there is none */
+    bool whole; /* its loads need no masks */
 
     GT_DEVICE Shares(int thread) : rows(thread), columns(thread)
     {
@@ -173,66 +196,75 @@ struct Shares {
     GT_DEVICE void aim(const gt_args &args, const Work &work)
     {
         const float *a = gt_matrix_a(args, work.batch), *b = gt_matrix_b(args, work.batch);
-        rows.aim(SWAP_AB ? b : a, SWAP_AB ? args.ldb : args.lda, SWAP_AB ? args.n : args.m,
-                 work.row, work.k);
+        if (!OWN_ROWS)
+            rows.aim(SWAP_AB ? b : a, SWAP_AB ? args.ldb : args.lda, SWAP_AB ? args.n : args.m,
+                     work.row, work.k);
         columns.aim(SWAP_AB ? a : b, SWAP_AB ? args.lda : args.ldb, SWAP_AB ? args.m : args.n,
                     work.column, work.k);
     }
 
-    /* Loads a stage into the buffer. */
-    GT_DEVICE void load(const Stages &stages, int buffer)
+    /* Makes the stage the one to load. What the buffers hold can still be put. */
+    GT_DEVICE void begin(const Stages &stages)
     {
-        const int k = stages.stage * BK, deep = stages.work.k_end - stages.work.k - k;
-
-        if (stages.fresh)
+        deep = stages.more ? stages.work.k_end - stages.work.k - stages.stage * BK : 0;
+        if (stages.more && stages.fresh)
             aim(stages.args, stages.work);
-        if (deep >= BK && rows.whole && columns.whole) {
-#pragma unroll
-            for (int i = 0; i < RowsShare::COUNT; i++)
-                rows.load(buffer, i, k);
-#pragma unroll
-            for (int i = 0; i < ColumnsShare::COUNT; i++)
-                columns.load(buffer, i, k);
-        } else {
-#pragma unroll
-            for (int i = 0; i < RowsShare::COUNT; i++)
-                rows.load_ragged(buffer, i, k, deep);
-#pragma unroll
-            for (int i = 0; i < ColumnsShare::COUNT; i++)
-                columns.load_ragged(buffer, i, k, deep);
-        }
+        whole = deep >= BK && (OWN_ROWS || rows.whole) && columns.whole;
     }
 
-    /* Stores the parts of what the buffer holds; the largest magnitude of it. */
-    GT_DEVICE float put(int buffer, unsigned char *stage) const
+    GT_DEVICE void advance()
     {
-        float largest = 0.0f;
+        if (!OWN_ROWS)
+            rows.advance();
+        columns.advance();
+    }
+
+    /* Loads the stage into the buffer. */
+    GT_DEVICE void load(int buffer)
+    {
+        if (whole) {
 #pragma unroll
-        for (int i = 0; i < RowsShare::COUNT; i++)
-            rows.put(buffer, i, stage, largest);
+            for (int i = 0; i < ROWS_COUNT; i++)
+                rows.load(buffer, i);
 #pragma unroll
-        for (int i = 0; i < ColumnsShare::COUNT; i++)
-            columns.put(buffer, i, stage + PARTS * ROWS_PART, largest);
-        return largest;
+            for (int i = 0; i < ColumnsShare::COUNT; i++)
+                columns.load(buffer, i);
+        } else {
+#pragma unroll
+            for (int i = 0; i < ROWS_COUNT; i++)
+                rows.load_ragged(buffer, i, deep);
+#pragma unroll
+            for (int i = 0; i < ColumnsShare::COUNT; i++)
+                columns.load_ragged(buffer, i, deep);
+        }
+        advance();
+    }
+
+    /* Stores the parts of what the buffer holds. refill: the stage to load is whole; each of its
+     * chunks is loaded where one has been stored. */
+    template <bool refill> GT_DEVICE void put(int buffer, unsigned char *tile)
+    {
+#pragma unroll
+        for (int i = 0; i < ROWS_COUNT; i++) {
+            rows.put(buffer, i, tile);
+            if (refill)
+                rows.load(buffer, i);
+        }
+#pragma unroll
+        for (int i = 0; i < ColumnsShare::COUNT; i++) {
+            columns.put(buffer, i, tile + PARTS * ROWS_PART);
+            if (refill)
+                columns.load(buffer, i);
+        }
+        if (refill)
+            advance();
     }
 };
 
-/* Hands a stage that is in the buffer to the consumers. */
-GT_DEVICE void pass_on(const Ring &ring, const Position &position, const Shares &shares, int buffer,
-                       int thread)
-{
-    int *const special = ring.special + position.stage * SPLIT_WARPS + thread / 32;
-
-    gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
-    if (thread % 32 == 0)
-        *special = 0;
-    __syncwarp();
-    if (shares.put(buffer, ring.stages + position.stage * STAGE_BYTES) >= NO_PARTS)
-        *special = 1;
-}
-
-/* What a splitting thread does: it has BUFFERS stages in registers, in turns. LATE_LOADS 1: the
- * next loads begin behind the fence, which would wait for them. */
+/* What a splitting thread does: it has BUFFERS stages in registers, in turns. A stage's loads begin
+ * as soon as their registers are free, or with LATE_LOADS 1 when all of the stage there has been
+ * handed on. The consumers have the fence before wgmma reads what is stored here: it would wait for
+ * loads that are on their way. */
 GT_DEVICE void split_all(const gt_args &args, const Ring &ring, int thread)
 {
     Shares shares(thread);
@@ -240,33 +272,39 @@ GT_DEVICE void split_all(const gt_args &args, const Ring &ring, int thread)
     Position position;
     int loaded = 0; /* stages in registers */
 
-    auto load_next = [&](int buffer) {
-        if (stages.more) {
-            shares.load(stages, buffer);
+#pragma unroll
+    for (int b = 0; b < BUFFERS; b++) {
+        shares.begin(stages);
+        if (shares.deep > 0) {
+            shares.load(b);
             stages.next();
             loaded++;
         }
-    };
-
-#pragma unroll
-    for (int b = 0; b < BUFFERS; b++)
-        load_next(b);
+    }
     while (loaded > 0) {
 #pragma unroll
         for (int b = 0; b < BUFFERS; b++) {
+            unsigned char *const tile = ring.stages + position.stage * STAGE_BYTES;
             if (loaded == 0)
                 break;
-            pass_on(ring, position, shares, b, thread);
-            loaded--;
-            if (!LATE_LOADS)
-                load_next(b);
-            gt_tma_fence(); /* wgmma reads the stage as TMA would */
+            shares.begin(stages);
+            const bool refill = !LATE_LOADS && shares.whole;
+            gt_mbarrier_wait(ring.empty + position.stage, position.parity ^ 1);
+            if (refill)
+                shares.put<true>(b, tile);
+            else
+                shares.put<false>(b, tile);
             __syncwarp();
             if (thread % 32 == 0)
                 gt_mbarrier_arrive(ring.full + position.stage);
             position.advance();
-            if (LATE_LOADS)
-                load_next(b);
+            loaded--;
+            if (shares.deep > 0) {
+                if (!refill)
+                    shares.load(b);
+                stages.next();
+                loaded++;
+            }
         }
     }
 }

@@ -30,6 +30,7 @@ GT_DEVICE int parts_together(const gt_args &args)
 #undef STAGES
 #undef MIN_BLOCKS
 #define SWAP_AB    0
+#define OWN_ROWS   0
 #define CONSUMERS  2
 #define SPLITTERS  2
 #define BN         128
@@ -128,7 +129,8 @@ GT_DEVICE void consume_all(const gt_args &args, const Ring &ring, int consumer)
             continue;
         const unsigned marked = marked_groups(args, work, consumer);
         const Target target(args, work.batch, work.split);
-        if (multiply(ring, position, consumer, work.stages, sum) || is_beyond_float<BN / 2>(sum))
+        multiply<StagedRows>(args, ring, position, consumer, work, sum);
+        if (is_beyond_float<BN / 2>(sum))
             put_marked(args, work, target, consumer, marked);
         else
             store_groups<BN>(args, target, work.row + consumer * 64, work.column, marked, sum);

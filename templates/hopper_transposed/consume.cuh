@@ -64,7 +64,7 @@ GT_DEVICE void issue_mma(Sum (*sum)[WIDTH / 2], const Fragment &transposed,
     for (int i = 0; i < STEP; i++)
 #pragma unroll
         for (int b = 0; b < BLOCKS; b++)
-            gt_wgmma_rs<WIDTH>(
+            gt_wgmma_rs<GT_TF32, WIDTH, 0>(
                 sum[b], transposed.at[i][b],
                 gt_smem_descriptor_advance(other,
                                            at + (k + i) / 4 * (SLAB_BYTES / 16) + (k + i) % 4 * 2),

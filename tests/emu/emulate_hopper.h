@@ -23,8 +23,8 @@ void gt_emu_tma_store_wait(int pending);
 unsigned gt_emu_shared_address(const void *pointer, const char *file, int line);
 void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
                   unsigned long long b, int scale_d, const char *file, int line);
-void gt_emu_wgmma_rs(int n, void *sums, const unsigned *a, unsigned long long b, int scale_d,
-                     const char *file, int line);
+void gt_emu_wgmma_rs(int type, int n, int b_along_mn, void *sums, const unsigned *a,
+                     unsigned long long b, int scale_d, const char *file, int line);
 void gt_emu_wgmma_fence(void);
 void gt_emu_wgmma_commit(void);
 void gt_emu_wgmma_wait(int pending, const char *file, int line);

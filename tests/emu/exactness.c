@@ -52,6 +52,7 @@ static const struct {
     {"f32acc_pair", "CONSUMERS=2,BN=64,BK=32,STAGES=4,CLUSTER_N=2,SPLIT=1,SPLITS=2"},
     {"f32acc_pair", "CONSUMERS=1,BN=64,BK=64,STAGES=2,CLUSTER_M=2,SPLIT=2,SPLITS=2"},
     {"f32acc_fused", "CONSUMERS=1,BN=64"},
+    {"f32acc_fused", "OWN_ROWS=1,CONSUMERS=1,BN=64,LATE_LOADS=0"},
     {"f32acc_fused", "SWAP_AB=1,CONSUMERS=1,SPLITTERS=1,BN=32,BK=64,STAGES=2,SPLIT=2,SPLITS=2"},
     {"f32acc_warp", "WM=32,WN=32,WARPS_M=1,WARPS_N=2"},
 };

@@ -39,8 +39,8 @@ struct operand {
 unsigned gt_emu_shared_address(const void *pointer, const char *file, int line);
 void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, unsigned long long a,
                   unsigned long long b, int scale_d, const char *file, int line);
-void gt_emu_wgmma_rs(int n, void *sums, const unsigned *a, unsigned long long b, int scale_d,
-                     const char *file, int line);
+void gt_emu_wgmma_rs(int type, int n, int b_along_mn, void *sums, const unsigned *a,
+                     unsigned long long b, int scale_d, const char *file, int line);
 void gt_emu_wgmma_fence(void);
 void gt_emu_wgmma_commit(void);
 void gt_emu_wgmma_wait(int pending, const char *file, int line);
@@ -128,11 +128,16 @@ static double element(const struct wgmma_product *product, const struct operand 
     return gt_emu_get((enum gt_dtype)product->type, at, 0);
 }
 
-/* Element (x, k) of an operand A of TF32 in registers. */
+/* Element (x, k) of an operand A in registers: one of TF32 in each, or two of 16 bits. */
 static double held(const struct wgmma_product *product, unsigned x, unsigned k)
 {
-    unsigned thread = x / 16 * 32 + x % 8 * 4 + k % 4;
-    return tf32_value(product->registers[thread][x % 16 / 8 + k / 4 * 2]);
+    unsigned each = product->type == GT_TF32 ? 1 : 2, piece = k / each;
+    unsigned thread = x / 16 * 32 + x % 8 * 4 + piece % 4;
+    uint32_t bits = product->registers[thread][x % 16 / 8 + piece / 4 * 2];
+    if (product->type == GT_TF32)
+        return tf32_value(bits);
+    uint16_t one = (uint16_t)(bits >> 16 * (k % 2));
+    return gt_emu_get((enum gt_dtype)product->type, &one, 0);
 }
 
 /* ---- products ---- */
@@ -252,11 +257,12 @@ void gt_emu_wgmma(int type, int n, int a_along_mn, int b_along_mn, void *sums, u
     ask(asked, sums, NULL);
 }
 
-void gt_emu_wgmma_rs(int n, void *sums, const unsigned *a, unsigned long long b, int scale_d,
-                     const char *file, int line)
+void gt_emu_wgmma_rs(int type, int n, int b_along_mn, void *sums, const unsigned *a,
+                     unsigned long long b, int scale_d, const char *file, int line)
 {
-    struct wgmma_product asked = {.type = GT_TF32,
+    struct wgmma_product asked = {.type = type,
                                   .n = n,
+                                  .along_mn = {0, b_along_mn},
                                   .in_registers = true,
                                   .scale_d = scale_d,
                                   .operand = {0, b},

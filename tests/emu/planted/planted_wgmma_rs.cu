@@ -46,7 +46,7 @@ GT_DEVICE void multiply(const unsigned char *stage, float *sum, int step)
         read(own, stage, k * 8);
         if (FAULT != 3)
             gt_wgmma_fence();
-        gt_wgmma_rs<64>(sum, own, gt_smem_descriptor_advance(b, k * 2),
+        gt_wgmma_rs<GT_TF32, 64, 0>(sum, own, gt_smem_descriptor_advance(b, k * 2),
                             FAULT == 4 ? (int)threadIdx.x : step + k);
         gt_wgmma_commit();
         gt_wgmma_wait<1>();
