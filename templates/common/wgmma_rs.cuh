@@ -69,9 +69,9 @@ GT_WGMMA_RS_TYPE(GT_BF16, "k16.f32.bf16.bf16", GT_RS_TAIL_16)
 #endif
 
 /* Adds the product of 64 rows of a and 32 bytes x n of b to d[0 .. n / 2). code is WGMMA_TYPE:
- * GT_TF32, whose a has the bits of floats rounded to TF32 and whose b lies along k, or GT_BF16. Both
- * arrays are indexed by constants only. With scale_d 0 the sums start from this product. n is 16,
- * 32, 64, 96, 128, 160, 192, 224 or 256. */
+ * GT_TF32, whose a has the bits of floats rounded to TF32 and whose b lies along k, or GT_BF16.
+ * Both arrays are indexed by constants only. With scale_d 0 the sums start from this product. n is
+ * 16, 32, 64, 96, 128, 160, 192, 224 or 256. */
 template <int code, int n, int b_along_mn>
 GT_DEVICE void gt_wgmma_rs(float *d, const unsigned *a, unsigned long long b, int scale_d)
 {

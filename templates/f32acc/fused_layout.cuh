@@ -54,8 +54,8 @@ static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE
  * choose this number. Then warpgroups exchange registers: consumers have BN for the sums, those of
  * the tensor cores and those of FP32, and 40 for addresses; the splitting ones have the rest.
  * With 40, a consumer that adds in a cluster beside two splitting warpgroups of two buffers spilled
- * 100 to 160 bytes; with 48, and with 96 in all for few columns, it spills nothing. One that has its
- * own rows has 16 floats on their way and 24 registers of parts for each 32 of k. */
+ * 100 to 160 bytes; with 48, and with 96 in all for few columns, it spills nothing. One that has
+ * its own rows has 16 floats on their way and 24 registers of parts for each 32 of k. */
 GT_DEVICE constexpr int at_most(int a, int b)
 {
     return a < b ? a : b;

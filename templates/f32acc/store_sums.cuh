@@ -32,9 +32,9 @@ GT_DEVICE void store_pair(const gt_typed_output &output, float *d, const float *
     }
 }
 
-/* Stores the consumer's sums, which are pairs of neighbours as wgmma leaves them. Its rows r and
- * r + 8, of which lane 4 * r has the first sums, are rows r * lane_rows and that + half_rows of the
- * warp's 16. */
+/* Stores the consumer's sums, which are pairs of neighbours as wgmma leaves them. Of a warp's 16
+ * rows, wgmma's rows r and r + 8, whose first sums lane 4 * r has, are r * lane_rows and half_rows
+ * more. */
 template <int lane_rows = 1, int half_rows = 8>
 GT_DEVICE void store_sums(const gt_args &args, const Work &work, int consumer, const float *sum)
 {
@@ -44,7 +44,8 @@ GT_DEVICE void store_sums(const gt_args &args, const Work &work, int consumer, c
 
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const int row = work.row + consumer * 64 + thread / 32 * 16 + lane / 4 * lane_rows + half * half_rows;
+        const int row = work.row + consumer * 64 + thread / 32 * 16 + lane / 4 * lane_rows +
+                        half * half_rows;
         const long long at = row * (SPLIT == 1 ? target.row_length : target.output.ldc) + first;
         if (row >= args.m)
             continue;
