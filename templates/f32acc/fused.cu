@@ -19,8 +19,7 @@
  * The consumers add six products of parts and promote their sums as gemm.cu does.
  *
  * OWN_ROWS 1: the consumers load and split A's rows themselves, to registers, and a stage holds
- * parts of B only. Less goes through shared memory, whose reads and writes bind, and more warps
- * split.
+ * parts of B only. Less goes through shared memory, and more warps share the splitting.
  *
  * SWAP_AB 1: D^T is computed of B^T and A^T, for a D of few rows, because wgmma has 64 rows but 16
  * columns. SPLIT 1 (split-K): the depth is divided over SPLITS blocks; the entry `reduce` adds
