@@ -13,6 +13,22 @@
 
 #include "common/wgmma_rs.cuh"
 
+/* The float at `from`, or zero if it is not valid: nothing is read then. One predicated load: of a
+ * branch the compiler makes code that spills with 64 of k. */
+GT_DEVICE float load_valid(const float *from, bool valid)
+{
+#ifdef GT_EMULATE
+    return valid ? __ldg(from) : 0.0f;
+#else
+    float value;
+    asm volatile("{\n.reg .pred valid;\nsetp.ne.b32 valid, %2, 0;\nmov.f32 %0, 0f00000000;\n"
+                 "@valid ld.global.nc.f32 %0, [%1];\n}"
+                 : "=f"(value)
+                 : "l"(from), "r"((int)valid));
+    return value;
+#endif
+}
+
 struct OwnRows {
     static constexpr int STEPS = BK / 16, VEC = SWAP_AB ? VEC_B : VEC_A;
     static constexpr int ACROSS = VEC < 2 ? VEC : 2; /* floats of a load along m or n */
@@ -81,7 +97,7 @@ struct OwnRows {
                 for (int u = 0; u < 4; u++) {
                     const int at = step * 16 + u;
                     x[step][half][u] =
-                        k + at < deep ? __ldg(first[half] + (ROWS_ALONG_K ? at : at * ld)) : 0.0f;
+                        load_valid(first[half] + (ROWS_ALONG_K ? at : at * ld), k + at < deep);
                 }
     }
 
