@@ -12,14 +12,14 @@
 #define SHAPE        3    /* effort of the model's view of a candidate that may be invalid */
 #define PARTS_MOST   500  /* of the effort, at most, for other numbers of parts */
 #define PARTS_BROKEN 2    /* broken constraints of a candidate with another number of parts */
-#define VARYING      2500 /* of the effort, reserved for the surroundings of the best */
-#define ENOUGH       16   /* valid candidates; with fewer, others are repaired */
+#define VARYING      3500 /* of the effort, reserved for the surroundings of the best */
+#define ENOUGH       32   /* valid candidates; with fewer, others are repaired */
 #define ENOUGH_EACH  4    /* of each kernel */
 #define REPAIR_STEPS 8    /* changes of one parameter before a repair is given up */
 #define REPAIR_MOST  6    /* broken constraints of a candidate that is repaired */
 #define ABANDONED    1.1  /* dropped: half of the trees say this many times the last kept one, */
 #define FAR          1.5  /* or this many times ABANDONED the best */
-#define CHANGED      1.06 /* the measured one of two that are expected to take as long is taken */
+#define CHANGED      1.03 /* the measured one of two that are expected to take as long is taken */
 #define SAME         0.85 /* a point that won this problem on another device of the arch is taken first */
 #define TILE_WIDE    128 /* rows or columns: a tile that is wider than this, and than this many */
 #define TILE_OUTSIDE 4   /* times D, is no untuned answer */

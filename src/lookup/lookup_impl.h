@@ -164,7 +164,7 @@ struct gt_choices {
 
 /* The work of a choice, in checks of constraints; an estimate counts for several.  The last step of
  * each part may go over it by GT_EFFORT_ESTIMATE. */
-#define GT_EFFORT_MOST     3800
+#define GT_EFFORT_MOST     5300
 #define GT_EFFORT_ESTIMATE 6
 
 /* Chooses by a ranking of the device's arch; false: nothing is valid. */

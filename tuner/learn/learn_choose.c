@@ -9,6 +9,10 @@
 
 #define LOSS_WITHOUT 0.7 /* assumed for a problem without any prototype, as a logarithm */
 
+/* What a saving for another device's problem counts: where all counted alike, points that are good
+ * there took the places of points that are good here, and answers lost half a per cent more. */
+#define ELSEWHERE 0.1
+
 /* The least saving of a prototype, over all problems; a smaller one ends the choosing. */
 #define SAVING_LEAST 0.004
 
@@ -22,20 +26,35 @@ static bool related(size_t x, size_t y)
     return x == y || (half_x && half_y && x % 4 == y % 4);
 }
 
+/* What a saving for each problem counts where prototypes of a kind are chosen; 0: nothing. */
+static void weigh(const struct gt_learning *learning, size_t kind, int fold, double *worth)
+{
+    for (size_t i = 0; i < learning->problems; i++) {
+        const struct gt_learn_problem *problem = &learning->problem[i];
+
+        worth[i] = problem->kind == kind ? 1 : 0.5;
+        if (strcmp(problem->device, learning->device.name) != 0)
+            worth[i] *= ELSEWHERE;
+        if (problem->estimated || !related(problem->kind, kind) || problem->fold == fold)
+            worth[i] = 0;
+    }
+}
+
 /* saved[]: how much each point would reduce the losses, which are lost[] for each problem so far.
  */
-static void save(const struct gt_learning *learning, size_t kind, int fold, const double *lost,
+static void save(const struct gt_learning *learning, const double *worth, const double *lost,
                  double *saved)
 {
     memset(saved, 0, learning->points * sizeof(*saved));
     for (size_t i = 0; i < learning->rows; i++) {
         const struct gt_learn_row *row = &learning->row[i];
-        const struct gt_learn_problem *problem = &learning->problem[row->problem];
-        const double now = log(row->us / problem->best_us);
+        double now;
 
-        if (!row->avoided && !problem->estimated && related(problem->kind, kind) &&
-            problem->fold != fold && now < lost[row->problem])
-            saved[row->point] += (lost[row->problem] - now) * (problem->kind == kind ? 1 : 0.5);
+        if (row->avoided || !(worth[row->problem] > 0))
+            continue;
+        now = log(row->us / learning->problem[row->problem].best_us);
+        if (now < lost[row->problem])
+            saved[row->point] += (lost[row->problem] - now) * worth[row->problem];
     }
 }
 
@@ -52,15 +71,18 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
 {
     double *lost = malloc((learning->problems + 1) * sizeof(*lost));
     double *saved = malloc((learning->points + 1) * sizeof(*saved));
-    const int rc = lost && saved ? GT_OK : gt_err_nomem(err);
+    double *worth = malloc((learning->problems + 1) * sizeof(*worth));
+    const int rc = lost && saved && worth ? GT_OK : gt_err_nomem(err);
 
     memset(taken, 0, learning->points * sizeof(*taken));
     for (size_t i = 0; i < learning->problems && !rc; i++)
         lost[i] = LOSS_WITHOUT;
+    if (!rc)
+        weigh(learning, kind, fold, worth);
     for (int chosen = 0; chosen < GT_LEARN_PROTOTYPES_MOST && !rc; chosen++) {
         size_t best = 0;
 
-        save(learning, kind, fold, lost, saved);
+        save(learning, worth, lost, saved);
         for (size_t i = 1; i < learning->points; i++)
             if (saved[i] > saved[best])
                 best = i;
@@ -77,5 +99,6 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
     }
     free(lost);
     free(saved);
+    free(worth);
     return rc;
 }

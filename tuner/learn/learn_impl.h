@@ -5,7 +5,7 @@
 #include "learn/boost.h"
 #include "learn/learn.h"
 
-#define GT_LEARN_PROTOTYPES_MOST 56 /* of a kind */
+#define GT_LEARN_PROTOTYPES_MOST 200 /* of a kind */
 /* A candidate that spills registers takes so many times what is expected; measured: 1.2 to 3. */
 #define GT_LEARN_AVOIDED 1.5
 
