@@ -1,7 +1,12 @@
 /* test_learn_choose.c - choosing by what was learned: recorded trials of an H200 are ranked better
  * with the trees than without, on problems left out; what is left out is unseen; ways of choosing
- * are compared; the loss that is told is the one that is seen, also of a choice that spills. */
+ * are compared; another device's problems count less for prototypes; the loss that is told is the
+ * one that is seen, also of a choice that spills. */
 #include "tests/unit/learn_fixture.h"
+
+#include "learn/learn_impl.h"
+
+#include <string.h>
 
 static void test_problems_left_out(void **state)
 {
@@ -81,6 +86,46 @@ static void test_left_out_means_unseen(void **state)
     row->us = us;
 }
 
+/* How many points become prototypes of the kind. */
+static size_t prototypes_of(size_t kind)
+{
+    bool *taken = calloc(learning.points, sizeof(*taken));
+    size_t count = 0;
+    struct gt_err err;
+
+    assert_non_null(taken);
+    assert_int_equal(gt_learn_prototypes(&learning, kind, -1, taken, &err), GT_OK);
+    for (size_t i = 0; i < learning.points; i++)
+        count += taken[i];
+    free(taken);
+    return count;
+}
+
+/* What is good for problems of another device counts less: fewer of its points become prototypes.
+ */
+static void test_prototypes_of_another_device(void **state)
+{
+    char device[sizeof(learning.problem[0].device)];
+    struct gt_problem problem;
+    struct gt_err err;
+    size_t kind, own, other;
+
+    (void)state;
+    assert_int_equal(gt_problem_parse(&problem, "64x64x64:f32:nn:accuracy=f32", &err), GT_OK);
+    kind = gt_ranking_kind(&problem);
+    own = prototypes_of(kind);
+    memcpy(device, learning.problem[0].device, sizeof(device));
+    for (size_t i = 0; i < learning.problems; i++) {
+        assert_string_equal(learning.problem[i].device, device);
+        strcpy(learning.problem[i].device, "another one");
+    }
+    other = prototypes_of(kind);
+    for (size_t i = 0; i < learning.problems; i++)
+        memcpy(learning.problem[i].device, device, sizeof(device));
+    print_message("%zu prototypes, %zu of another device\n", own, other);
+    assert_true(other > 0 && other < own);
+}
+
 /* Makes the row of a problem that would be chosen one that spills registers and seems fast. */
 static void spill(size_t problem)
 {
@@ -137,6 +182,7 @@ int main(void)
         cmocka_unit_test(test_problems_left_out),
         cmocka_unit_test(test_ways_of_choosing),
         cmocka_unit_test(test_left_out_means_unseen),
+        cmocka_unit_test(test_prototypes_of_another_device),
         cmocka_unit_test(test_a_choice_that_spills),
     };
 
