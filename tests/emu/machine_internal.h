@@ -172,12 +172,13 @@ int gt_async_end(void);
 void gt_wgmma_begin(void);
 
 /* Of machine_proxies.c: begin and end of a cluster's run. A box has come to the shared memory of
- * block `rank`; it is asked for, which gives the launch up if threads have stored there without a
- * fence. */
+ * block `rank`; it is asked for; a product reads 16 bytes there. The last two give the launch up if
+ * threads have stored there without a fence. */
 void gt_proxies_begin(void);
 void gt_proxies_end(void);
 void gt_proxies_arrived(unsigned rank, const void *box, size_t bytes);
 void gt_proxies_check(unsigned rank, const void *box, size_t bytes, const char *file, int line);
+void gt_proxies_read(unsigned rank, const void *address, const char *file, int line);
 
 /* Frees what they keep from cluster to cluster. */
 void gt_async_release(void);

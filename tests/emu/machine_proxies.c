@@ -1,10 +1,12 @@
-/* machine_proxies.c - test: whether TMA may write where threads of the emulated block have written.
+/* machine_proxies.c - test: whether TMA and wgmma see what threads of the emulated block have
+ * written.
  *
- * Loads of TMA and the stores of threads reach shared memory by different ways (the async and the
- * generic proxy), which only gt_tma_fence puts in order.  What the threads store is not seen here,
- * so what each load leaves is remembered: where something else is found when the next load is asked
- * for, threads have stored since, and one of them must have called gt_tma_fence since, too.  (That
- * it was the right one, after its stores, is not checked.) */
+ * TMA and wgmma reach shared memory by another way (the async proxy) than the loads and stores of
+ * threads (the generic proxy), and only gt_tma_fence puts the two in order.  What the threads store
+ * is not seen here, so what each load of TMA leaves, and each product reads, is remembered: where
+ * something else is found at the next load or product, threads have stored since, and one of them
+ * must have called gt_tma_fence since, too.  (That it was the right one, after its stores, is not
+ * checked.) */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +14,10 @@
 
 #define GRAIN 16 /* bytes; boxes are whole grains */
 
-/* What TMA has left in the dynamic shared memory of a block. */
+/* What TMA and wgmma know of the dynamic shared memory of a block. */
 struct left {
     unsigned char *bytes;
-    unsigned long *fences; /* of a grain: 1 + calls of gt_tma_fence when TMA wrote it; 0: never */
+    unsigned long *fences; /* of a grain: calls of gt_tma_fence when TMA wrote, or wgmma read, it */
 };
 
 void gt_proxies_begin(void)
@@ -28,6 +30,7 @@ void gt_proxies_begin(void)
         if (!left || !(left->bytes = malloc(bytes + 1)) ||
             !(left->fences = calloc(grains, sizeof *left->fences)))
             abort();
+        memcpy(left->bytes, machine.block[i].dynamic_shared, bytes);
         machine.block[i].async.left = left;
     }
 }
@@ -43,26 +46,57 @@ void gt_proxies_end(void)
     }
 }
 
+/* The grain's bytes are known as they are now. */
+static void know(const struct block *block, size_t grain)
+{
+    const unsigned char *now = block->dynamic_shared;
+
+    memcpy(block->async.left->bytes + grain * GRAIN, now + grain * GRAIN, GRAIN);
+    block->async.left->fences[grain] = block->async.fences;
+}
+
+/* Gives the launch up if threads have stored to the grain without a fence. */
+static void check(const struct block *block, size_t grain, const char *what, const char *file,
+                  int line)
+{
+    const unsigned char *now = block->dynamic_shared;
+
+    if (block->async.left->fences[grain] == block->async.fences &&
+        memcmp(now + grain * GRAIN, block->async.left->bytes + grain * GRAIN, GRAIN) != 0)
+        ABANDON("%s:%d: no thread called gt_tma_fence between its stores to byte %zu of shared "
+                "memory and this %s",
+                file, line, grain * GRAIN, what);
+}
+
+static size_t grain_of(const struct block *block, const void *address)
+{
+    return (size_t)((const char *)address - (const char *)block->dynamic_shared) / GRAIN;
+}
+
 void gt_proxies_arrived(unsigned rank, const void *box, size_t bytes)
 {
     const struct block *block = &machine.block[rank];
-    const size_t first = (size_t)((const char *)box - (const char *)block->dynamic_shared);
+    const size_t first = grain_of(block, box);
 
-    memcpy(block->async.left->bytes + first, box, bytes);
-    for (size_t grain = first / GRAIN; grain < (first + bytes) / GRAIN; grain++)
-        block->async.left->fences[grain] = 1 + block->async.fences;
+    memcpy(block->async.left->bytes + first * GRAIN, box, bytes);
+    for (size_t grain = first; grain < first + bytes / GRAIN; grain++)
+        block->async.left->fences[grain] = block->async.fences;
 }
 
 void gt_proxies_check(unsigned rank, const void *box, size_t bytes, const char *file, int line)
 {
     const struct block *block = &machine.block[rank];
-    const unsigned char *now = block->dynamic_shared;
-    const size_t first = (size_t)((const char *)box - (const char *)block->dynamic_shared);
+    const size_t first = grain_of(block, box);
 
-    for (size_t grain = first / GRAIN; grain < (first + bytes) / GRAIN; grain++)
-        if (block->async.left->fences[grain] == 1 + block->async.fences &&
-            memcmp(now + grain * GRAIN, block->async.left->bytes + grain * GRAIN, GRAIN) != 0)
-            ABANDON("%s:%d: no thread called gt_tma_fence between its stores to byte %zu of shared "
-                    "memory and this TMA load",
-                    file, line, grain * GRAIN);
+    for (size_t grain = first; grain < first + bytes / GRAIN; grain++)
+        check(block, grain, "TMA load", file, line);
+}
+
+void gt_proxies_read(unsigned rank, const void *address, const char *file, int line)
+{
+    const struct block *block = &machine.block[rank];
+    const size_t grain = grain_of(block, address);
+
+    check(block, grain, "product", file, line);
+    know(block, grain);
 }

@@ -37,10 +37,12 @@ GT_DEVICE void read(unsigned *fragment, const unsigned char *stage, int first)
     }
 }
 
-GT_DEVICE void multiply(const unsigned char *stage, float *sum, int step)
+GT_DEVICE void multiply(unsigned char *stage, float *sum, int step)
 {
     const unsigned long long b = gt_smem_descriptor(stage + STAGE_A, 16, 1024, 128);
     unsigned fragment[2][4];
+    if (FAULT == 6) /* without a fence */
+        *(float *)(stage + STAGE_A + threadIdx.x * 64) = 0.0f;
     for (int k = 0; k < 4; k++) {
         unsigned *own = fragment[FAULT == 1 ? 0 : k % 2];
         read(own, stage, k * 8);
