@@ -46,7 +46,7 @@ void gt_proxies_end(void)
     }
 }
 
-/* The grain's bytes are known as they are now. */
+/* TMA and wgmma know the grain's bytes as they are now. */
 static void know(const struct block *block, size_t grain)
 {
     const unsigned char *now = block->dynamic_shared;

@@ -9,8 +9,8 @@
 
 #define LOSS_WITHOUT 0.7 /* assumed for a problem without any prototype, as a logarithm */
 
-/* What a saving for another device's problem counts: where all counted alike, points that are good
- * there took the places of points that are good here, and answers lost half a per cent more. */
+/* What a saving for another device's problem counts, so that points that are good there do not take
+ * the places of points that are good here. */
 #define ELSEWHERE 0.1
 
 /* The least saving of a prototype, over all problems; a smaller one ends the choosing. */

@@ -170,6 +170,11 @@ static const struct once_spilled {
     {"f32acc_fused",
      "CONSUMERS=1,SPLITTERS=2,BN=32,BK=64,STAGES=2,BUFFERS=2,VEC_C=4,SPLIT=2,SPLITS=2", GT_F32, 0,
      512},
+    /* the loads of a consumer's last stage were branches */
+    {"f32acc_fused", "OWN_ROWS=1,CONSUMERS=2,SPLITTERS=1,BN=64,BK=64,STAGES=2,BUFFERS=2", GT_F32, 0,
+     512},
+    {"f32acc_fused", "OWN_ROWS=1,CONSUMERS=1,SPLITTERS=1,BN=64,BK=64,STAGES=2,BUFFERS=2", GT_F32, 0,
+     512},
 };
 
 static void add_once_spilled(struct jobs *jobs, const struct gt_kernels *kernels,
