@@ -721,7 +721,7 @@ $(SERVE_TEST): MAJOR = 13
 $(SERVE_TEST)-12: MAJOR = 12
 $(SERVE_TEST): | $(SERVE_TEST)-12
 $(SERVE_TEST) $(SERVE_TEST)-12: $(addprefix tests/serve/,calls.c calls_served.c calls_left.c calls_program.c calls_around.c calls_devices.c product.c) \
-		tests/serve/calls.h $(STUBS_BLAS) $(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 \
+		tests/serve/calls.h tests/faults/stub_launched.h $(STUBS_BLAS) $(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 \
 		$(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $@")

@@ -200,7 +200,7 @@ static enum gt_reason run_both(const struct gt_checking *c, void *scratch, bool 
     struct gt_err err;
 
     *comparable = c->reference->run(c->reference, old, scratch) == GT_BLAS_OK;
-    if (gt_serve_run(c->entry, c->stream, c->operands, &err))
+    if (gt_serve_run(c->session, c->entry, c->stream, c->operands, &err))
         return GT_PASS_REFUSED;
     return GT_SERVED;
 }
@@ -218,7 +218,8 @@ static enum gt_reason compare(const struct gt_checking *c, void *scratch, struct
 
     if (driver->MemcpyDtoDAsync(copy, d, (size_t)bytes, c->stream) ||
         !download(c, &host->before, c->gemm->c ? c->gemm->c : c->gemm->d, bytes))
-        return gt_serve_run(c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED : GT_SERVED;
+        return gt_serve_run(c->session, c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED
+                                                                                : GT_SERVED;
     reason = run_both(c, scratch, &comparable);
     if (reason || !comparable || !download(c, &host->ours, c->operands->d, bytes) ||
         !download(c, &host->theirs, scratch, bytes) ||
@@ -253,7 +254,8 @@ static enum gt_reason check(const struct gt_checking *c)
     uint64_t scratch;
 
     if (driver->MemAlloc(&scratch, bytes))
-        return gt_serve_run(c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED : GT_SERVED;
+        return gt_serve_run(c->session, c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED
+                                                                                : GT_SERVED;
     reason = compare(c, (void *)(uintptr_t)scratch, &host);
     driver->StreamSynchronize(c->stream); /* before the memory is freed */
     driver->MemFree(scratch);

@@ -1,7 +1,8 @@
 /* serve.c - handles a call: key, entry, plan, launch; see serve.h.
  *
  * A call that is served costs cuBLAS's getters, one hash, one probe and gt_run; one that is not
- * costs the same without gt_run.  There is no lock, no allocation and no access to the environment.
+ * costs the same without gt_run.  There is no allocation, no access to the environment, and no lock
+ * but for products that need a workspace (workspace.h).
  */
 #include "serve/serve.h"
 
@@ -80,14 +81,21 @@ static enum gt_reason find_workspace(struct gt_session *session, const struct gt
     return *workspace ? GT_SERVED : GT_PASS_WORKSPACE;
 }
 
-int gt_serve_run(const struct gt_entry *entry, void *stream, const struct gt_operands *operands,
-                 struct gt_err *err)
+int gt_serve_run(struct gt_session *session, const struct gt_entry *entry, void *stream,
+                 const struct gt_operands *operands, struct gt_err *err)
 {
+    pthread_mutex_t *turn = NULL;
     int rc;
 
+    if (entry->workspace_bytes)
+        turn = gt_workspace_turn(&session->workspaces, (void *)entry->key.context, stream);
+    if (turn)
+        pthread_mutex_lock(turn);
     gt_inside++; /* the plan may call cublasLtMatmul, which is one of the hooks */
     rc = gt_run(entry->plan, stream, operands, err);
     gt_inside--;
+    if (turn)
+        pthread_mutex_unlock(turn);
     return rc;
 }
 
@@ -139,7 +147,7 @@ static enum gt_reason launch(struct gt_session *session, struct gt_entry *entry,
 
         return gt_check(&checking);
     }
-    if (gt_serve_run(entry, scene->stream, &operands, &err) == GT_OK)
+    if (gt_serve_run(session, entry, scene->stream, &operands, &err) == GT_OK)
         return GT_SERVED;
     gt_say_once(GT_SAID_REFUSED, "%.1000s; that product is left to cuBLAS", err.msg);
     give_up(entry, GT_PASS_REFUSED);

@@ -135,6 +135,15 @@ static enum gt_reason read_layouts(struct gt_gemm *gemm, const struct gt_real_lt
     return GT_SERVED;
 }
 
+/* Whether a bias whose type is not set has the type of D.  It has not where FP8 operands make a D
+ * of 32 or 8 bits (cublasLt.h at CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE). */
+static bool bias_like_d(const struct gt_gemm *gemm)
+{
+    const bool fp8 = gemm->at == GT_CUDA_R_8F_E4M3 || gemm->at == GT_CUDA_R_8F_E5M2;
+
+    return !fp8 || gemm->ct == GT_CUDA_R_16F || gemm->ct == GT_CUDA_R_16BF;
+}
+
 /* GELU is left to cuBLAS: its header does not say which formula it is. */
 static enum gt_reason read_epilogue(struct gt_gemm *gemm, const struct gt_real_lt *real, void *desc)
 {
@@ -150,7 +159,7 @@ static enum gt_reason read_epilogue(struct gt_gemm *gemm, const struct gt_real_l
     if (epilogue & EPILOGUE_BIAS) {
         gemm->epilogue |= GT_EPILOGUE_BIAS;
         gemm->bias = (const void *)(uintptr_t)desc_value(real, desc, DESC_BIAS_POINTER, 8, 0);
-        if (!gemm->bias || (type >= 0 && type != gemm->ct) || gemm->batch != 1)
+        if (!gemm->bias || (type >= 0 ? type != gemm->ct : !bias_like_d(gemm)) || gemm->batch != 1)
             return GT_PASS_EPILOGUE;
     }
     return GT_SERVED;

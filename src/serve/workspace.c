@@ -9,8 +9,11 @@ static size_t place(const void *pointer)
     return (size_t)(((uint64_t)(uintptr_t)pointer * 0x9e3779b97f4a7c15u) >> 32);
 }
 
+/* NULL: there is none for such a stream, or no room. */
 static struct gt_own *own_slot(struct gt_workspaces *all, void *context, void *stream)
 {
+    if (stream == PER_THREAD_STREAM)
+        return NULL;
     for (size_t i = 0; i < 64; i++) {
         struct gt_own *slot = &all->own[(place(stream) + place(context) + i) & (GT_OWN_SLOTS - 1)];
         int state = atomic_load_explicit(&slot->state, memory_order_acquire);
@@ -20,6 +23,7 @@ static struct gt_own *own_slot(struct gt_workspaces *all, void *context, void *s
         if (state == 0 && atomic_compare_exchange_strong(&slot->state, &state, 1)) {
             slot->context = context;
             slot->stream = stream;
+            pthread_mutex_init(&slot->turn, NULL);
             atomic_store_explicit(&slot->state, 2, memory_order_release);
             return slot;
         }
@@ -30,7 +34,7 @@ static struct gt_own *own_slot(struct gt_workspaces *all, void *context, void *s
 void *gt_workspace_own(struct gt_workspaces *all, void *context, void *stream, size_t bytes,
                        bool *ask)
 {
-    struct gt_own *slot = stream == PER_THREAD_STREAM ? NULL : own_slot(all, context, stream);
+    struct gt_own *slot = own_slot(all, context, stream);
     size_t refused, wanted;
 
     *ask = false;
@@ -45,6 +49,13 @@ void *gt_workspace_own(struct gt_workspaces *all, void *context, void *stream, s
     while (wanted < bytes && !*ask)
         *ask = atomic_compare_exchange_weak(&slot->wanted, &wanted, bytes);
     return NULL;
+}
+
+pthread_mutex_t *gt_workspace_turn(struct gt_workspaces *all, void *context, void *stream)
+{
+    struct gt_own *slot = own_slot(all, context, stream);
+
+    return slot ? &slot->turn : NULL;
 }
 
 /* Makes a larger buffer.  The old one is kept, because enqueued kernels may still use it.  A

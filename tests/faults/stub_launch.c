@@ -4,9 +4,11 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "stub_device.h"
+#include "stub_launched.h"
 #include "templates/calibrate/move_args.h"
 
 void stub_advance(double us);
@@ -300,9 +302,31 @@ static bool keep(const struct function *function, const unsigned grid[3], unsign
     return stub_capture(run_kept, &kept, sizeof(kept));
 }
 
-/* For programs of tests: the stream of the last launch; 1: products in FP32 are wrong. */
+/* For programs of tests: the stream of the last launch; 1: products in FP32 are wrong; workspace
+ * and D of the first launches of kernels that have a workspace. */
 void *stub_last_stream;
 int stub_wrong;
+struct stub_launched stub_launched[STUB_LAUNCHED];
+int stub_launched_count;
+
+static void note(const struct function *function, const struct gt_args *args)
+{
+    if (strncmp(function->entry, "proof_", 6) == 0 || strncmp(function->entry, "move_", 5) == 0 ||
+        !args->workspace || stub_launched_count == STUB_LAUNCHED)
+        return;
+    stub_launched[stub_launched_count++] = (struct stub_launched){args->workspace, args->d};
+}
+
+/* STUB_APART_US: a wait of one to five times that before each launch, so that other threads'
+ * launches come between those of a product. */
+static void stand_apart(void)
+{
+    static _Atomic unsigned launches;
+    const long us = stub_setting("STUB_APART_US", 0);
+
+    if (us > 0)
+        usleep((useconds_t)us * (1 + atomic_fetch_add(&launches, 1) % 5));
+}
 
 static int launch(const struct gt_cu_config *config, const struct function *function,
                   bool programmatic, void **parameters)
@@ -322,7 +346,9 @@ static int launch(const struct gt_cu_config *config, const struct function *func
         return 1;
     if (stub_programmatic && !programmatic && strcmp(function->entry, "gemm") == 0)
         return 1;
+    stand_apart();
     pthread_mutex_lock(&launching);
+    note(function, parameters[0]);
     if (!stub_device.hung && !keep(function, grid, block[0], parameters))
         result = run_function(function, grid, block[0], parameters);
     if (stub_wrong)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "stub_blas.h"
+#include "tests/faults/stub_launched.h"
 
 /* The stub driver. */
 int cuDevicePrimaryCtxRetain(void **context, int device);
@@ -124,6 +125,7 @@ void test_dlsym(void);
 void test_devices(void);
 void test_device_threads(void);
 void test_many_threads(void);
+void test_shared_stream(void);
 void test_untuned_device(void);
 void test_check_beside_capture(void);
 void test_wide(void);
@@ -135,6 +137,7 @@ void test_no_tf32(void);
 void test_left(void);
 void test_foreign(void);
 void test_matmul_left(void);
+void test_matmul_fp8(void);
 void test_arrays(void);
 
 /* calls_around.c: what is around a product. */

@@ -166,6 +166,40 @@ void test_matmul_left(void)
     }
 }
 
+/* FP8: where D has 16 bits, a bias whose type is not set has D's, as it has for other operands.
+ * Where D has 32 or 8, its type is another one (cublasLt.h at CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE).
+ */
+void test_matmul_fp8(void)
+{
+    static const struct {
+        int out, bias; /* bias: -1: not set */
+        bool served;
+    } of[] = {{GT_CUDA_R_16BF, -1, true},
+              {GT_CUDA_R_16BF, GT_CUDA_R_16BF, true},
+              {GT_CUDA_R_32F, -1, false},
+              {GT_CUDA_R_32F, GT_CUDA_R_16BF, false},
+              {GT_CUDA_R_8F_E4M3, -1, false}};
+    const int transposed = 1, epilogue = 4;
+    const struct product p = plain(MATMUL, 64, 32, 48);
+    const struct memory memory = fill(&p);
+
+    for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+        struct matmul m;
+
+        cublasLtMatmulDescCreate(&m.desc, GT_COMPUTE_32F, GT_CUDA_R_32F);
+        cublasLtMatmulDescSetAttribute(m.desc, 3, &transposed, sizeof(transposed));
+        cublasLtMatrixLayoutCreate(&m.la, GT_CUDA_R_8F_E4M3, 48, 64, 48);
+        cublasLtMatrixLayoutCreate(&m.lb, GT_CUDA_R_8F_E4M3, 48, 32, 48);
+        cublasLtMatrixLayoutCreate(&m.lc, of[i].out, 64, 32, 64);
+        EXPECT(run_matmul(&m, &memory)); /* without a bias */
+        cublasLtMatmulDescSetAttribute(m.desc, 7, &epilogue, sizeof(epilogue));
+        cublasLtMatmulDescSetAttribute(m.desc, 8, &memory.bias, sizeof(memory.bias));
+        if (of[i].bias >= 0)
+            cublasLtMatmulDescSetAttribute(m.desc, 26, &of[i].bias, sizeof(of[i].bias));
+        EXPECT(run_matmul(&m, &memory) == of[i].served);
+    }
+}
+
 /* Arrays of pointers to matrices, and groups of them, reach cuBLAS with all that they were called
  * with. */
 void test_arrays(void)
