@@ -84,7 +84,7 @@ GT_DEVICE Pair finish_swapped(const Swapped &swapped, int row, int column, const
     Pair c = {};
 #pragma unroll
     for (int i = 0; i < 2; i++)
-        if (READ_C && swapped.row + row + i < output.m)
+        if (READ_C && output.beta != 0.0f && swapped.row + row + i < output.m)
             c.at[i] = output.c[(swapped.row + row + i) * output.ldc + n];
     return finish_two(output, c, n, n, sum);
 }

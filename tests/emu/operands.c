@@ -205,6 +205,8 @@ void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_prob
     const struct gt_problem *p = problem;
     int64_t elements_c = gt_problem_elements(p, GT_OPERAND_C);
 
+    operands->c_given = p->beta != 0;
+
     operands->a = allocate(operands, 0, p->type, gt_problem_elements(p, GT_OPERAND_A), p->align);
     operands->b = allocate(operands, 1, p->type, gt_problem_elements(p, GT_OPERAND_B), p->align);
     operands->d = allocate(operands, 2, p->out, elements_c, p->align);
@@ -240,7 +242,7 @@ void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *op
     gt_module_args(args, problem);
     args->a = operands->a;
     args->b = operands->b;
-    args->c = problem->beta != 0 ? operands->c : NULL;
+    args->c = operands->c_given ? operands->c : NULL;
     args->d = operands->d;
     args->bias = problem->epilogue & GT_EPILOGUE_BIAS ? operands->bias : NULL;
 }

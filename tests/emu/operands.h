@@ -48,8 +48,9 @@ void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *c
 struct gt_emu_operands {
     void *a, *b;        /* of the problem's type */
     void *c, *d, *bias; /* of its out */
-    void *original_d;   /* D before the launch */
-    void *block[7];     /* what to free */
+    bool c_given; /* C is passed to the kernel: where beta is not 0, unless somebody changes it */
+    void *original_d; /* D before the launch */
+    void *block[7];   /* what to free */
 };
 
 /* Small integers; poison (NaN, where the type has it) between rows, in C if beta is 0, in A and B
