@@ -1,12 +1,34 @@
 /* workspace.c - see workspace.h. */
 #include "serve/workspace.h"
 
+#include <sched.h>
+
 #define PER_THREAD_STREAM ((void *)(uintptr_t)2) /* a different stream in each thread */
 #define LEAST             ((size_t)1 << 20)      /* bytes of a buffer that this library allocates */
 
 static size_t place(const void *pointer)
 {
     return (size_t)(((uint64_t)(uintptr_t)pointer * 0x9e3779b97f4a7c15u) >> 32);
+}
+
+/* Whether the slot is that stream's, which takes it if it is free.  A slot that is being taken may
+ * become this stream's: each stream has one. */
+static bool is_own(struct gt_own *slot, void *context, void *stream)
+{
+    int state = atomic_load_explicit(&slot->state, memory_order_acquire);
+
+    if (state == 0 && atomic_compare_exchange_strong(&slot->state, &state, 1)) {
+        slot->context = context;
+        slot->stream = stream;
+        pthread_mutex_init(&slot->turn, NULL);
+        atomic_store_explicit(&slot->state, 2, memory_order_release);
+        return true;
+    }
+    while (state == 1) {
+        sched_yield();
+        state = atomic_load_explicit(&slot->state, memory_order_acquire);
+    }
+    return slot->context == context && slot->stream == stream;
 }
 
 /* NULL: there is none for such a stream, or no room. */
@@ -16,17 +38,9 @@ static struct gt_own *own_slot(struct gt_workspaces *all, void *context, void *s
         return NULL;
     for (size_t i = 0; i < 64; i++) {
         struct gt_own *slot = &all->own[(place(stream) + place(context) + i) & (GT_OWN_SLOTS - 1)];
-        int state = atomic_load_explicit(&slot->state, memory_order_acquire);
 
-        if (state == 2 && slot->context == context && slot->stream == stream)
+        if (is_own(slot, context, stream))
             return slot;
-        if (state == 0 && atomic_compare_exchange_strong(&slot->state, &state, 1)) {
-            slot->context = context;
-            slot->stream = stream;
-            pthread_mutex_init(&slot->turn, NULL);
-            atomic_store_explicit(&slot->state, 2, memory_order_release);
-            return slot;
-        }
     }
     return NULL;
 }
