@@ -130,6 +130,7 @@ void test_wide(void);
 void test_settings_alone(void);
 void test_small_stack(void);
 void test_no_tf32(void);
+void test_no_key_left(void);
 
 /* calls_left.c: what is left to cuBLAS. */
 void test_left(void);
