@@ -273,7 +273,7 @@ struct gt_operands {
  * points that begin earlier (programmatic dependent launch between products, which the tuner tries
  * in chains alone) are never an answer.  Pointers are checked against the alignment that the plan
  * was made for, which is at least that of an element.  Where D is s32, alpha and beta must be whole
- * numbers. */
+ * numbers that an int32 holds. */
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err);
 

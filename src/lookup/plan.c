@@ -3,7 +3,6 @@
  */
 #include "gemmtune.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,7 +243,7 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
 
 static int whole(const struct gt_operands *o)
 {
-    return o->alpha == truncf(o->alpha) && o->beta == truncf(o->beta);
+    return gt_factor_is_s32((double)o->alpha) && gt_factor_is_s32((double)o->beta);
 }
 
 /* Whether members of later versions are set, which this version would ignore. */
@@ -276,8 +275,10 @@ static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struc
         return gt_err_set(err, GT_ERANGE, "workspace is NULL; the plan needs %zu bytes",
                           plan->resolved.answer.workspace_bytes);
     if (p->out == GT_S32 && !whole(o))
-        return gt_err_set(err, GT_ERANGE, "alpha is %g, beta %g; sums in s32 take whole numbers",
-                          (double)o->alpha, (double)o->beta);
+        return gt_err_set(err, GT_ERANGE,
+                          "alpha is %g, beta %g; where D is s32 they must be whole numbers from "
+                          "%d to %d",
+                          (double)o->alpha, (double)o->beta, INT32_MIN, INT32_MAX);
     return gt_err_set(
         err, GT_ERANGE,
         "a pointer is not a multiple of what the plan was made for: %d bytes for a (%p) and b "
