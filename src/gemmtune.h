@@ -238,10 +238,11 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
               const struct gt_answer **answer, struct gt_err *err);
 
 /* Makes the answer for the problem ready on the CUDA device `ordinal`: takes the stored cubin after
- * a digest check or, if allowed, compiles.  Uses the device's primary context.  The plan refers to
- * gt, which must stay open until gt_plan_free; its answer is a copy that lives as long as the plan.
- * Code out of a deployed file stays loaded until gt_close, so that the next plan of the problem
- * takes microseconds.
+ * a digest check or, if allowed, compiles.  Of the stored ones, the newest that the driver takes:
+ * machines with other drivers may share cubin_dir.  Uses the device's primary context.  The plan
+ * refers to gt, which must stay open until gt_plan_free; its answer is a copy that lives as long as
+ * the plan. Code out of a deployed file stays loaded until gt_close, so that the next plan of the
+ * problem takes microseconds.
  *
  * With GT_PLAN_MEASURE, and a problem of tier NEAR for which a ranking chose, the first plan of the
  * problem takes longer: up to eight candidates are compiled (about half a second each; after ten
