@@ -49,6 +49,7 @@ LIB_SRC := \
 	src/base/near.c \
 	src/base/plain_locale.c \
 	src/base/place.c \
+	src/base/quiet.c \
 	src/base/stats.c \
 	src/base/strbuf.c \
 	src/base/trust.c \
@@ -129,7 +130,6 @@ SERVE_SRC := \
 	src/serve/handle.c \
 	src/serve/hooks.c \
 	src/serve/policy.c \
-	src/serve/quiet.c \
 	src/serve/real.c \
 	src/serve/report.c \
 	src/serve/serve.c \
@@ -433,6 +433,7 @@ TESTS := \
 	tests/unit/lookup/test_plan_cublaslt.c \
 	tests/unit/lookup/test_plan_measure.c \
 	tests/unit/lookup/test_plan_spills.c \
+	tests/unit/lookup/test_plan_signals.c \
 	tests/unit/lookup/test_plan_versions.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \

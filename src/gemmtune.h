@@ -9,7 +9,8 @@
  *
  * Errors: every function that can fail returns GT_OK (0) or a negative code of GT_ERROR_MAP and, if
  * `err` is not NULL, leaves one complete sentence in err->msg; err is untouched on success.
- * The library never prints and never exits.
+ * The library never prints and never exits, and a file that may not grow or a pipe without a reader
+ * does not end the program either: no SIGXFSZ or SIGPIPE comes of what the library writes.
  *
  * Threads: a struct gt may be used by any number of threads at once.  A struct gt_plan may be run
  * by several threads at once; free it only when none of them uses it.  A program may fork at any

@@ -5,13 +5,12 @@
 
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/quiet.h"
 #include "problem/problem.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
 {
@@ -41,16 +40,13 @@ static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
 {
     char line[GT_PROBLEM_TEXT_MAX + 1];
     size_t length;
-    ssize_t written;
 
     if (gt->log < 0)
         return;
     gt_problem_format(problem, line);
     length = strlen(line);
     line[length] = '\n';
-    do
-        written = write(gt->log, line, length + 1);
-    while (written < 0 && errno == EINTR);
+    gt_write_quietly(gt->log, line, length + 1);
 }
 
 /* Looks in the deployed file or, if there is none, in the tables. */
