@@ -176,7 +176,8 @@ struct gt_options {
     const char *include_dirs; /* folders of headers that their templates include, "DIR[:DIR...]", as
                                  `tune --include-dir` takes them; NULL: none */
     int allow_cublaslt; /* 1: gt_plan may run an algorithm of cuBLASLt that was faster than every
-                           kernel (gt_answer.cublaslt), through the library opened at run time */
+                           kernel (gt_answer.cublaslt), through the library opened at run time; see
+                           gt_run for its operands */
     int plan_mode;      /* of enum gt_plan_mode; 0: GT_PLAN_ANSWER */
 };
 #define GT_OPTIONS_INIT .size = sizeof(struct gt_options)
@@ -265,7 +266,7 @@ struct gt_operands {
     void *d;
     const void *bias; /* n elements of the out type; NULL unless the epilogue has BIAS */
     void *workspace;  /* gt_answer.workspace_bytes; NULL if 0; at a multiple of 16 bytes, and of 128
-                       * for full speed */
+                       * for full speed; of 256 where cuBLASLt runs */
     float alpha, beta;
 };
 #define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)
@@ -274,7 +275,9 @@ struct gt_operands {
  * blocks nor allocates.  The product begins when what the stream has in front of it has ended:
  * points that begin earlier (programmatic dependent launch between products, which the tuner tries
  * in chains alone) are never an answer.  Pointers are checked against the alignment that the plan
- * was made for, which is at least that of an element.  Where D is s32, alpha and beta must be whole
+ * was made for, which is at least that of an element; a plan that runs cuBLASLt's algorithm
+ * (gt_answer.cublaslt) for an align of 16 takes only multiples of 256 bytes, as cudaMalloc gives
+ * them, and the same of its workspace.  Where D is s32, alpha and beta must be whole
  * numbers that an int32 holds. */
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err);

@@ -25,14 +25,18 @@ struct gt_plan {
     struct gt_args args;      /* without pointers; each run sets its own factors */
     uintptr_t misaligned_in;  /* bits that must be 0 in a and b */
     uintptr_t misaligned_out; /* in c, d and bias */
+    uintptr_t misaligned_workspace;
 };
 
-/* The alignment that the plan was made for, which is at least the size of an element. */
-static uintptr_t alignment_of(const struct gt_problem *p, enum gt_dtype type)
+/* The alignment that the plan was made for, which is at least the size of an element, and what
+ * cuBLASLt's algorithm was chosen for. */
+static uintptr_t alignment_of(const struct gt_plan *plan, enum gt_dtype type)
 {
-    uintptr_t size = (uintptr_t)gt_dtype_size(type);
+    const struct gt_problem *p = &plan->resolved.problem;
+    const uintptr_t size = (uintptr_t)gt_dtype_size(type);
+    const uintptr_t align = plan->vendor ? gt_cublaslt_alignment(p) : p->align;
 
-    return p->align > size ? p->align : size;
+    return align > size ? align : size;
 }
 
 static void fill_args(struct gt_plan *plan)
@@ -41,8 +45,9 @@ static void fill_args(struct gt_plan *plan)
 
     gt_module_args(&plan->args, p);
     memcpy(plan->args.launch, plan->resolved.geometry.launch_param, sizeof(plan->args.launch));
-    plan->misaligned_in = alignment_of(p, p->type) - 1;
-    plan->misaligned_out = alignment_of(p, p->out) - 1;
+    plan->misaligned_in = alignment_of(plan, p->type) - 1;
+    plan->misaligned_out = alignment_of(plan, p->out) - 1;
+    plan->misaligned_workspace = (plan->vendor ? GT_CUBLASLT_WORKSPACE : 16) - 1;
 }
 
 /* Adds to the driver's words who compiled the code, if that tells why it is refused. */
@@ -197,6 +202,31 @@ static int beyond(const struct gt_operands *o)
     return 0;
 }
 
+/* Sets the sentence for the first pointer that is not aligned as the plan needs it. */
+static int refuse_alignment(const struct gt_plan *plan, const struct gt_operands *o,
+                            struct gt_err *err)
+{
+    const struct {
+        const char *name;
+        const void *at;
+        uintptr_t misaligned;
+    } pointer[] = {{"operand a", o->a, plan->misaligned_in},
+                   {"operand b", o->b, plan->misaligned_in},
+                   {"operand c", o->beta != 0 ? o->c : NULL, plan->misaligned_out},
+                   {"operand d", o->d, plan->misaligned_out},
+                   {"bias", o->bias, plan->misaligned_out},
+                   {"workspace", o->workspace, plan->misaligned_workspace}};
+    size_t i = 0;
+
+    while (i < sizeof(pointer) / sizeof(*pointer) - 1 &&
+           !((uintptr_t)pointer[i].at & pointer[i].misaligned))
+        i++;
+    return gt_err_set(err, GT_ERANGE, "%s is at %p; the plan %s multiples of %d bytes",
+                      pointer[i].name, pointer[i].at,
+                      plan->vendor ? "runs an algorithm of cuBLASLt, which needs" : "was made for",
+                      (int)pointer[i].misaligned + 1);
+}
+
 /* Sets the sentence for operands that do not fit the plan. */
 static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
 {
@@ -221,12 +251,7 @@ static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struc
                           "alpha is %g, beta %g; where D is s32 they must be whole numbers from "
                           "%d to %d",
                           (double)o->alpha, (double)o->beta, INT32_MIN, INT32_MAX);
-    return gt_err_set(
-        err, GT_ERANGE,
-        "a pointer is not a multiple of what the plan was made for: %d bytes for a (%p) and b "
-        "(%p), %d for c (%p), d (%p) and bias (%p), 16 for workspace (%p)",
-        (int)plan->misaligned_in + 1, o->a, o->b, (int)plan->misaligned_out + 1, o->c, o->d,
-        o->bias, o->workspace);
+    return refuse_alignment(plan, o, err);
 }
 
 static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
@@ -239,7 +264,8 @@ static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
         out |= (uintptr_t)o->c;
     return o->a && o->b && o->d && (o->beta == 0 || (o->c && r->problem.beta != 0)) &&
            (o->bias || !(r->problem.epilogue & GT_EPILOGUE_BIAS)) &&
-           (!r->answer.workspace_bytes || (o->workspace && (uintptr_t)o->workspace % 16 == 0)) &&
+           (!r->answer.workspace_bytes ||
+            (o->workspace && !((uintptr_t)o->workspace & plan->misaligned_workspace))) &&
            !(in & plan->misaligned_in) && !(out & plan->misaligned_out) &&
            (r->problem.out != GT_S32 || whole(o));
 }
