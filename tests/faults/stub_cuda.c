@@ -199,12 +199,27 @@ int stub_DeviceTotalMem(size_t *bytes, int cu)
 /* The primary contexts.  What a device has beside it, the whole process shares. */
 static char contexts[8];
 
+static atomic_int retained[sizeof(contexts)];
+atomic_int stub_primaries_made; /* primary contexts that were retained while they were not active */
+
 int stub_PrimaryCtxRetain(void **context, int cu)
 {
     if (cu < 0 || cu >= (int)sizeof(contexts))
         return 101;
+    if (atomic_fetch_add(&retained[cu], 1) == 0)
+        atomic_fetch_add(&stub_primaries_made, 1);
     *context = &contexts[cu];
     return stub_device.sticky;
+}
+
+/* For src/serve, which does not make one. */
+int cuDevicePrimaryCtxGetState(int cu, unsigned *flags, int *active);
+
+int cuDevicePrimaryCtxGetState(int cu, unsigned *flags, int *active)
+{
+    *flags = 0;
+    *active = cu >= 0 && cu < (int)sizeof(contexts) && atomic_load(&retained[cu]) > 0;
+    return 0;
 }
 
 int stub_ordinal(const void *context)
@@ -246,7 +261,7 @@ int stub_CtxGetId(void *context, uint64_t *id)
 
 int stub_PrimaryCtxRelease(int cu)
 {
-    (void)cu;
+    atomic_fetch_sub(&retained[cu], 1);
     return 0;
 }
 
