@@ -49,6 +49,7 @@ LIB_SRC := \
 	src/base/near.c \
 	src/base/plain_locale.c \
 	src/base/place.c \
+	src/base/quiet.c \
 	src/base/stats.c \
 	src/base/strbuf.c \
 	src/base/trust.c \
@@ -106,6 +107,7 @@ LIB_SRC := \
 	src/lookup/lookup_tiers.c \
 	src/lookup/lookup_vary.c \
 	src/lookup/plan.c \
+	src/lookup/plan_binary.c \
 	src/lookup/plan_measure.c \
 	src/lookup/plan_spills.c \
 	src/lookup/plan_time.c \
@@ -128,7 +130,6 @@ SERVE_SRC := \
 	src/serve/handle.c \
 	src/serve/hooks.c \
 	src/serve/policy.c \
-	src/serve/quiet.c \
 	src/serve/real.c \
 	src/serve/report.c \
 	src/serve/serve.c \
@@ -432,6 +433,8 @@ TESTS := \
 	tests/unit/lookup/test_plan_cublaslt.c \
 	tests/unit/lookup/test_plan_measure.c \
 	tests/unit/lookup/test_plan_spills.c \
+	tests/unit/lookup/test_plan_signals.c \
+	tests/unit/lookup/test_plan_versions.c \
 	tests/unit/cuda/test_compile.c \
 	tests/unit/cuda/test_cache.c \
 	tests/unit/cuda/test_gpu.c \
@@ -562,7 +565,7 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 # no run of a plan goes through it.
 SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base/strbuf base/trust base/array problem/device problem/measured \
              problem/problem cuda/assemble cuda/gpu cuda/libraries cuda/module kernel/data_dir kernel/default_database kernel/expr_parse \
-             kernel/kernel lookup/lookup_open lookup/lookup_explain lookup/lookup_tiers lookup/plan_measure lookup/plan_spills lookup/plan_time \
+             kernel/kernel lookup/lookup_open lookup/lookup_explain lookup/lookup_tiers lookup/plan_binary lookup/plan_measure lookup/plan_spills lookup/plan_time \
              lookup/ranking_read lookup/rankings lookup/snapshot lookup/lookup_fork lookup/table problem/problem_text lookup/predict) \
          $(basename $(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% $(BUILD)/src/cuda/c%, \
              $(filter-out %/kernel_change.o %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o %/kernel_maps.o,$(LIB_OBJ))))

@@ -9,7 +9,8 @@
  *
  * Errors: every function that can fail returns GT_OK (0) or a negative code of GT_ERROR_MAP and, if
  * `err` is not NULL, leaves one complete sentence in err->msg; err is untouched on success.
- * The library never prints and never exits.
+ * The library never prints and never exits, and a file that may not grow or a pipe without a reader
+ * does not end the program either: no SIGXFSZ or SIGPIPE comes of what the library writes.
  *
  * Threads: a struct gt may be used by any number of threads at once.  A struct gt_plan may be run
  * by several threads at once; free it only when none of them uses it.  A program may fork at any
@@ -175,7 +176,8 @@ struct gt_options {
     const char *include_dirs; /* folders of headers that their templates include, "DIR[:DIR...]", as
                                  `tune --include-dir` takes them; NULL: none */
     int allow_cublaslt; /* 1: gt_plan may run an algorithm of cuBLASLt that was faster than every
-                           kernel (gt_answer.cublaslt), through the library opened at run time */
+                           kernel (gt_answer.cublaslt), through the library opened at run time; see
+                           gt_run for its operands */
     int plan_mode;      /* of enum gt_plan_mode; 0: GT_PLAN_ANSWER */
 };
 #define GT_OPTIONS_INIT .size = sizeof(struct gt_options)
@@ -238,10 +240,11 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
               const struct gt_answer **answer, struct gt_err *err);
 
 /* Makes the answer for the problem ready on the CUDA device `ordinal`: takes the stored cubin after
- * a digest check or, if allowed, compiles.  Uses the device's primary context.  The plan refers to
- * gt, which must stay open until gt_plan_free; its answer is a copy that lives as long as the plan.
- * Code out of a deployed file stays loaded until gt_close, so that the next plan of the problem
- * takes microseconds.
+ * a digest check or, if allowed, compiles.  Of the stored ones, the newest that the driver takes:
+ * machines with other drivers may share cubin_dir.  Uses the device's primary context.  The plan
+ * refers to gt, which must stay open until gt_plan_free; its answer is a copy that lives as long as
+ * the plan. Code out of a deployed file stays loaded until gt_close, so that the next plan of the
+ * problem takes microseconds.
  *
  * With GT_PLAN_MEASURE, and a problem of tier NEAR for which a ranking chose, the first plan of the
  * problem takes longer: up to eight candidates are compiled (about half a second each; after ten
@@ -263,7 +266,7 @@ struct gt_operands {
     void *d;
     const void *bias; /* n elements of the out type; NULL unless the epilogue has BIAS */
     void *workspace;  /* gt_answer.workspace_bytes; NULL if 0; at a multiple of 16 bytes, and of 128
-                       * for full speed */
+                       * for full speed; of 256 where cuBLASLt runs */
     float alpha, beta;
 };
 #define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)
@@ -272,8 +275,10 @@ struct gt_operands {
  * blocks nor allocates.  The product begins when what the stream has in front of it has ended:
  * points that begin earlier (programmatic dependent launch between products, which the tuner tries
  * in chains alone) are never an answer.  Pointers are checked against the alignment that the plan
- * was made for, which is at least that of an element.  Where D is s32, alpha and beta must be whole
- * numbers. */
+ * was made for, which is at least that of an element; a plan that runs cuBLASLt's algorithm
+ * (gt_answer.cublaslt) for an align of 16 takes only multiples of 256 bytes, as cudaMalloc gives
+ * them, and the same of its workspace.  Where D is s32, alpha and beta must be whole
+ * numbers that an int32 holds. */
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err);
 

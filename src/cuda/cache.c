@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/quiet.h"
 #include "base/strbuf.h"
 #include "cuda/cache_folder.h"
 #include "kernel/kernel.h"
@@ -118,23 +119,6 @@ static int read_all(int fd, void *to, size_t bytes)
     return 0;
 }
 
-static int write_all(int fd, const void *from, size_t bytes)
-{
-    const char *at = from;
-
-    while (bytes) {
-        ssize_t put = write(fd, at, bytes);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put < 0)
-            return -1;
-        at += put;
-        bytes -= (size_t)put;
-    }
-    return 0;
-}
-
 /* Fills binary from an open file; GT_ENOTFOUND if the file is not complete. */
 static int read_file(int fd, struct gt_binary *binary)
 {
@@ -228,8 +212,9 @@ static int write_file(int fd, const struct gt_binary *binary)
         errno = ENOMEM;
         return -1;
     }
-    if (write_all(fd, &header, sizeof(header)) || write_all(fd, binary->image, binary->size) ||
-        write_all(fd, log, header.log_bytes))
+    if (!gt_write_quietly(fd, &header, sizeof(header)) ||
+        !gt_write_quietly(fd, binary->image, binary->size) ||
+        !gt_write_quietly(fd, log, header.log_bytes))
         return -1;
     return fsync(fd);
 }

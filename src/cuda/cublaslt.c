@@ -175,12 +175,18 @@ int gt_cublaslt_open(struct gt_cublaslt **opened, struct gt_gpu *gpu,
     return rc;
 }
 
+uint32_t gt_cublaslt_alignment(const struct gt_problem *p)
+{
+    /* The memory of problems with 16-byte alignment comes from the driver, which aligns to 256. */
+    const uint32_t size = (uint32_t)gt_dtype_size(p->type);
+
+    return p->align >= 16 ? 256 : p->align > size ? p->align : size;
+}
+
 static int make_preference(const struct gt_cublaslt *lt, const struct gt_problem *p,
                            size_t workspace_bytes, void **preference, struct gt_err *err)
 {
-    /* The memory of problems with 16-byte alignment comes from the driver, which aligns to 256. */
-    uint32_t size = (uint32_t)gt_dtype_size(p->type);
-    uint32_t align = p->align >= 16 ? 256 : p->align > size ? p->align : size;
+    uint32_t align = gt_cublaslt_alignment(p);
     uint64_t workspace = workspace_bytes;
     int result = lt->api.MatmulPreferenceCreate(preference);
 

@@ -27,6 +27,11 @@ int gt_cublaslt_open(struct gt_cublaslt **opened, struct gt_gpu *gpu,
                      const struct gt_problem *problem, const void *bias, struct gt_err *err);
 void gt_cublaslt_close(struct gt_cublaslt *lt); /* NULL accepted */
 
+/* Bytes at whose multiples the heuristic is told that operands lie: where the problem asks for 16,
+ * it is what the driver's memory has.  An algorithm need not run at others. */
+uint32_t gt_cublaslt_alignment(const struct gt_problem *problem);
+#define GT_CUBLASLT_WORKSPACE 256 /* the same of its workspace */
+
 /* Asks the heuristic for up to `most` algorithms that need no more workspace.  GT_ENOTFOUND: none.
  */
 int gt_cublaslt_ask(const struct gt_cublaslt *lt, const struct gt_problem *problem,

@@ -49,14 +49,14 @@ int gt_deployed_gpu(struct gt_deployed *deployed, int ordinal, struct gt_gpu **g
     return GT_OK;
 }
 
-/* Refuses code that is newer than the driver.  Drivers refuse code of a compiler of a later major
- * version themselves, but with a number that explains little. */
+/* Refuses code that is newer than the driver, which would refuse it itself, but with a number that
+ * explains little. */
 static int check_driver(const struct gt_deployed *deployed, const struct gt_gpu *gpu,
                         const struct gt_deployed_item *item, struct gt_err *err)
 {
     const int driver = gt_gpu_device(gpu)->driver, nvrtc = deployed->image[item->image].nvrtc;
 
-    if (!driver || driver / 1000 >= nvrtc / 1000)
+    if (gt_device_takes_code(gt_gpu_device(gpu), nvrtc))
         return GT_OK;
     return gt_err_set(err, GT_ERANGE,
                       "%s: kernel %s was compiled by CUDA %d.%d, and this driver is of CUDA %d.%d: "

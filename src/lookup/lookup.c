@@ -5,13 +5,12 @@
 
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/quiet.h"
 #include "problem/problem.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
 {
@@ -41,16 +40,13 @@ static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
 {
     char line[GT_PROBLEM_TEXT_MAX + 1];
     size_t length;
-    ssize_t written;
 
     if (gt->log < 0)
         return;
     gt_problem_format(problem, line);
     length = strlen(line);
     line[length] = '\n';
-    do
-        written = write(gt->log, line, length + 1);
-    while (written < 0 && errno == EINTR);
+    gt_write_quietly(gt->log, line, length + 1);
 }
 
 /* Looks in the deployed file or, if there is none, in the tables. */
@@ -100,14 +96,15 @@ static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
     return code;
 }
 
-/* Whether the members that an answer's key leaves out are valid: alpha, the size of beta, strides
- * without a batch, and members of later versions.  So a problem that cannot be computed is refused
- * even if one of the same sizes was answered before. */
+/* Whether the members that an answer's key leaves out are valid: alpha, the size of beta (whole
+ * numbers where D is s32), strides without a batch, and members of later versions.  So a problem
+ * that cannot be computed is refused even if one of the same sizes was answered before. */
 static bool rest_valid(const struct gt_problem *p)
 {
     return isfinite(p->alpha) && isfinite(p->beta) &&
            (p->stride_a | p->stride_b | p->stride_c) >= 0 && p->version <= GT_PROBLEM_VERSION &&
-           !(p->reserved[0] | p->reserved[1] | p->reserved[2] | p->reserved[3]);
+           !(p->reserved[0] | p->reserved[1] | p->reserved[2] | p->reserved[3]) &&
+           (p->out != GT_S32 || (gt_factor_is_s32(p->alpha) && gt_factor_is_s32(p->beta)));
 }
 
 static int look_up(struct gt *gt, const struct gt_lookup_key *key, const struct gt_device *device,

@@ -34,10 +34,20 @@ const struct gt_options *gt_lookup_options(const struct gt *gt);
 /* The deployed file that answers; NULL: there is none. */
 struct gt_deployed *gt_lookup_deployed(const struct gt *gt);
 
-/* The machine code of an answer that has a kernel: as stored in options->cubin_dir or, where
- * options->allow_nvrtc, compiled.  nvrtc (may be NULL): the compiler's version, 13010 for 13.1.
- * GT_ENOTFOUND: neither. */
+/* Versions of NVRTC (13010 for 13.1) whose code of a kernel the driver has refused. */
+#define GT_REFUSED_MOST 16
+struct gt_refused {
+    int version[GT_REFUSED_MOST], count;
+};
+/* False: it was there before, is 0 (not known), or there is no room. */
+bool gt_refused_add(struct gt_refused *refused, int version);
+
+/* The machine code of an answer that has a kernel: as stored in options->cubin_dir, by a compiler
+ * whose code resolved->device takes and that is not among the refused (NULL: none is), or, where
+ * options->allow_nvrtc, compiled.  nvrtc (may be NULL): the compiler's version.  GT_ENOTFOUND:
+ * neither. */
 int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *resolved,
-                   struct gt_binary *binary, int *nvrtc, struct gt_err *err);
+                   const struct gt_refused *refused, struct gt_binary *binary, int *nvrtc,
+                   struct gt_err *err);
 
 #endif

@@ -3,11 +3,9 @@
  */
 #include "gemmtune.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/cache.h"
 #include "cuda/compile.h"
 #include "cuda/cublaslt.h"
 #include "base/err.h"
@@ -16,12 +14,6 @@
 #include "lookup/lookup.h"
 #include "lookup/plan_impl.h"
 #include "problem/problem.h"
-#include "kernel/render.h"
-#include "base/strbuf.h"
-
-/* NVRTC versions, 13.9 down to 12.0, whose cubins are looked for if NVRTC is absent. */
-#define NEWEST_NVRTC 13090
-#define OLDEST_NVRTC 12000
 
 struct gt_plan {
     bool shared; /* gpu and module belong to a deployed file */
@@ -33,98 +25,18 @@ struct gt_plan {
     struct gt_args args;      /* without pointers; each run sets its own factors */
     uintptr_t misaligned_in;  /* bits that must be 0 in a and b */
     uintptr_t misaligned_out; /* in c, d and bias */
+    uintptr_t misaligned_workspace;
 };
 
-static int find_cubin(const char *dir, const struct gt_resolved *resolved,
-                      const struct gt_compile_request *request, int version,
-                      struct gt_binary *binary, struct gt_err *err)
+/* The alignment that the plan was made for, which is at least the size of an element, and what
+ * cuBLASLt's algorithm was chosen for. */
+static uintptr_t alignment_of(const struct gt_plan *plan, enum gt_dtype type)
 {
-    char key[GT_DIGEST_HEX];
-    int rc = gt_cache_key(key, resolved->kernel, request, version, err);
+    const struct gt_problem *p = &plan->resolved.problem;
+    const uintptr_t size = (uintptr_t)gt_dtype_size(type);
+    const uintptr_t align = plan->vendor ? gt_cublaslt_alignment(p) : p->align;
 
-    return rc ? rc : gt_cache_load(dir, key, binary, err);
-}
-
-/* Finds a cubin of any version of the compiler, as they are equally good. */
-static int find_any_cubin(const char *dir, const struct gt_resolved *resolved,
-                          const struct gt_compile_request *request, struct gt_binary *binary,
-                          int *nvrtc, struct gt_err *err)
-{
-    int rc = GT_ENOTFOUND;
-
-    for (int version = NEWEST_NVRTC; version >= OLDEST_NVRTC && rc == GT_ENOTFOUND; version -= 10) {
-        rc = find_cubin(dir, resolved, request, version, binary, err);
-        *nvrtc = version;
-    }
-    return rc;
-}
-
-static int compile(const char *dir, const struct gt_resolved *resolved,
-                   const struct gt_compile_request *request, struct gt_binary *binary, int *version,
-                   struct gt_err *err)
-{
-    struct gt_nvrtc *nvrtc;
-    char key[GT_DIGEST_HEX];
-    int64_t limit;
-    int rc = gt_nvrtc_open(&nvrtc, err);
-
-    if (rc)
-        return rc;
-    *version = gt_nvrtc_version(nvrtc);
-    rc = gt_compile(nvrtc, request, binary, err);
-    /* A binary that the cache does not take is compiled again next time. */
-    if (!rc && dir && gt_cache_limit(&limit, NULL) == GT_OK &&
-        gt_cache_key(key, resolved->kernel, request, gt_nvrtc_version(nvrtc), NULL) == GT_OK &&
-        gt_cache_save(dir, key, binary, NULL) == GT_OK)
-        gt_cache_trim(dir, limit, NULL, NULL);
-    gt_nvrtc_close(nvrtc);
-    return rc;
-}
-
-int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *resolved,
-                   struct gt_binary *binary, int *nvrtc, struct gt_err *err)
-{
-    const struct gt_geometry *geometry = &resolved->geometry;
-    const struct gt_candidate candidate = {resolved->kernel, &resolved->problem, &resolved->device,
-                                           resolved->point};
-    struct gt_strbuf source = GT_STRBUF_INIT;
-    struct gt_err why = {.msg = "no cubin_dir is given"};
-    struct gt_compile_request request = {.name = resolved->kernel->name,
-                                         .include_dirs = resolved->kernel->include_dirs,
-                                         .arch = geometry->code_arch,
-                                         .device_cc = resolved->device.cc,
-                                         .features = geometry->arch_features,
-                                         .ptx = geometry->code_ptx,
-                                         .max_registers = geometry->max_registers};
-    int version = 0, rc = gt_render(&source, &candidate, err);
-
-    request.source = source.text;
-    if (!rc && options->cubin_dir)
-        rc = find_any_cubin(options->cubin_dir, resolved, &request, binary, &version, &why);
-    else if (!rc)
-        rc = GT_ENOTFOUND;
-    if (rc == GT_ENOTFOUND && options->allow_nvrtc)
-        rc = compile(options->cubin_dir, resolved, &request, binary, &version, err);
-    else if (rc == GT_ENOTFOUND)
-        rc = gt_err_set(err, rc,
-                        "no cubin of kernel %s at %s for sm_%d is stored in %s (%.200s), and "
-                        "compiling is not allowed (gt_options.allow_nvrtc)",
-                        resolved->kernel->name, resolved->answer.point, geometry->code_arch,
-                        options->cubin_dir ? options->cubin_dir : "(no cubin_dir)", why.msg);
-    else if (rc && why.code == rc)
-        rc = gt_err_set(err, rc, "%s", why.msg);
-    gt_strbuf_release(&source);
-    if (nvrtc)
-        *nvrtc = version;
-    return rc;
-}
-
-/* The alignment that the plan was made for, which is at least the size of an element. */
-static uintptr_t alignment_of(const struct gt_problem *p, enum gt_dtype type)
-{
-    uintptr_t size = (uintptr_t)gt_dtype_size(type);
-
-    return p->align > size ? p->align : size;
+    return align > size ? align : size;
 }
 
 static void fill_args(struct gt_plan *plan)
@@ -133,25 +45,59 @@ static void fill_args(struct gt_plan *plan)
 
     gt_module_args(&plan->args, p);
     memcpy(plan->args.launch, plan->resolved.geometry.launch_param, sizeof(plan->args.launch));
-    plan->misaligned_in = alignment_of(p, p->type) - 1;
-    plan->misaligned_out = alignment_of(p, p->out) - 1;
+    plan->misaligned_in = alignment_of(plan, p->type) - 1;
+    plan->misaligned_out = alignment_of(plan, p->out) - 1;
+    plan->misaligned_workspace = (plan->vendor ? GT_CUBLASLT_WORKSPACE : 16) - 1;
+}
+
+/* Adds to the driver's words who compiled the code, if that tells why it is refused. */
+static int explain(const struct gt_plan *plan, int nvrtc, int rc, struct gt_err *err)
+{
+    const struct gt_device *device = gt_gpu_device(plan->gpu);
+
+    if (rc != GT_ERANGE || gt_device_takes_code(device, nvrtc))
+        return rc;
+    return gt_err_prefix(err, rc,
+                         "kernel %s was compiled by NVRTC %d.%d, which this driver of CUDA %d.%d "
+                         "does not take; it needs NVRTC %d or a newer driver",
+                         plan->resolved.kernel->name, nvrtc / 1000, nvrtc % 1000 / 10,
+                         device->driver / 1000, device->driver % 1000 / 10, device->driver / 1000);
+}
+
+/* Gets the code, unless the binary has it already, and loads it.  Where the driver refuses it, code
+ * of another version of NVRTC is tried; if there is none, the first refusal is the error. */
+static int load_code(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary,
+                     struct gt_err *err)
+{
+    struct gt_refused refused = {.count = 0};
+    int nvrtc = 0, rc, first = GT_OK;
+    struct gt_err why;
+
+    do {
+        if (first)
+            gt_binary_release(binary);
+        rc = binary->size ? GT_OK
+                          : gt_plan_binary(gt_lookup_options(gt), &plan->resolved, &refused, binary,
+                                           &nvrtc, &why);
+        if (!rc) {
+            gt_plan_avoid_spills(gt, &plan->resolved, binary, &nvrtc);
+            rc = explain(plan, nvrtc,
+                         gt_module_load(&plan->module, plan->gpu, binary->image, binary->size,
+                                        &plan->resolved.geometry, &why),
+                         &why);
+        }
+        if (rc && !first)
+            first = gt_err_pass(err, &why, rc);
+    } while (rc == GT_ERANGE && gt_refused_add(&refused, nvrtc));
+    return rc ? first : GT_OK;
 }
 
 /* Loads the module; binary is empty unless the code is already at hand. */
 static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, struct gt_err *err)
 {
-    int rc = GT_OK;
-
-    if (plan->shared)
-        return gt_deployed_module(gt_lookup_deployed(gt), plan->gpu, plan->resolved.item,
-                                  &plan->module, err);
-    if (!binary->size)
-        rc = gt_plan_binary(gt_lookup_options(gt), &plan->resolved, binary, NULL, err);
-    if (!rc)
-        gt_plan_avoid_spills(gt, &plan->resolved, binary);
-    return rc ? rc
-              : gt_module_load(&plan->module, plan->gpu, binary->image, binary->size,
-                               &plan->resolved.geometry, err);
+    return plan->shared ? gt_deployed_module(gt_lookup_deployed(gt), plan->gpu, plan->resolved.item,
+                                             &plan->module, err)
+                        : load_code(plan, gt, binary, err);
 }
 
 /* Prepares cuBLASLt's algorithm if the answer has one that may be run.  It may not if the library
@@ -244,7 +190,7 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
 
 static int whole(const struct gt_operands *o)
 {
-    return o->alpha == truncf(o->alpha) && o->beta == truncf(o->beta);
+    return gt_factor_is_s32((double)o->alpha) && gt_factor_is_s32((double)o->beta);
 }
 
 /* Whether members of later versions are set, which this version would ignore. */
@@ -254,6 +200,31 @@ static int beyond(const struct gt_operands *o)
         if (((const unsigned char *)o)[i] != 0)
             return 1;
     return 0;
+}
+
+/* Sets the sentence for the first pointer that is not aligned as the plan needs it. */
+static int refuse_alignment(const struct gt_plan *plan, const struct gt_operands *o,
+                            struct gt_err *err)
+{
+    const struct {
+        const char *name;
+        const void *at;
+        uintptr_t misaligned;
+    } pointer[] = {{"operand a", o->a, plan->misaligned_in},
+                   {"operand b", o->b, plan->misaligned_in},
+                   {"operand c", o->beta != 0 ? o->c : NULL, plan->misaligned_out},
+                   {"operand d", o->d, plan->misaligned_out},
+                   {"bias", o->bias, plan->misaligned_out},
+                   {"workspace", o->workspace, plan->misaligned_workspace}};
+    size_t i = 0;
+
+    while (i < sizeof(pointer) / sizeof(*pointer) - 1 &&
+           !((uintptr_t)pointer[i].at & pointer[i].misaligned))
+        i++;
+    return gt_err_set(err, GT_ERANGE, "%s is at %p; the plan %s multiples of %d bytes",
+                      pointer[i].name, pointer[i].at,
+                      plan->vendor ? "runs an algorithm of cuBLASLt, which needs" : "was made for",
+                      (int)pointer[i].misaligned + 1);
 }
 
 /* Sets the sentence for operands that do not fit the plan. */
@@ -276,14 +247,11 @@ static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struc
         return gt_err_set(err, GT_ERANGE, "workspace is NULL; the plan needs %zu bytes",
                           plan->resolved.answer.workspace_bytes);
     if (p->out == GT_S32 && !whole(o))
-        return gt_err_set(err, GT_ERANGE, "alpha is %g, beta %g; sums in s32 take whole numbers",
-                          (double)o->alpha, (double)o->beta);
-    return gt_err_set(
-        err, GT_ERANGE,
-        "a pointer is not a multiple of what the plan was made for: %d bytes for a (%p) and b "
-        "(%p), %d for c (%p), d (%p) and bias (%p), 16 for workspace (%p)",
-        (int)plan->misaligned_in + 1, o->a, o->b, (int)plan->misaligned_out + 1, o->c, o->d,
-        o->bias, o->workspace);
+        return gt_err_set(err, GT_ERANGE,
+                          "alpha is %g, beta %g; where D is s32 they must be whole numbers from "
+                          "%d to %d",
+                          (double)o->alpha, (double)o->beta, INT32_MIN, INT32_MAX);
+    return refuse_alignment(plan, o, err);
 }
 
 static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
@@ -296,7 +264,8 @@ static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
         out |= (uintptr_t)o->c;
     return o->a && o->b && o->d && (o->beta == 0 || (o->c && r->problem.beta != 0)) &&
            (o->bias || !(r->problem.epilogue & GT_EPILOGUE_BIAS)) &&
-           (!r->answer.workspace_bytes || (o->workspace && (uintptr_t)o->workspace % 16 == 0)) &&
+           (!r->answer.workspace_bytes ||
+            (o->workspace && !((uintptr_t)o->workspace & plan->misaligned_workspace))) &&
            !(in & plan->misaligned_in) && !(out & plan->misaligned_out) &&
            (r->problem.out != GT_S32 || whole(o));
 }

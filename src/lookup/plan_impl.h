@@ -1,6 +1,7 @@
-/* plan_impl.h - what the files src/lookup/plan*.c share: making plans (plan.c), choosing among
- * candidates by their times (plan_measure.c), taking those times (plan_time.c), and avoiding what
- * spills registers (plan_spills.c). */
+/* plan_impl.h - what the files src/lookup/plan*.c share: making plans (plan.c), finding or
+ * compiling their code (plan_binary.c, declared in lookup.h), choosing among candidates by their
+ * times (plan_measure.c), taking those times (plan_time.c), and avoiding what spills registers
+ * (plan_spills.c). */
 #ifndef GT_PLAN_IMPL_H
 #define GT_PLAN_IMPL_H
 
@@ -15,9 +16,10 @@ void gt_plan_measure(struct gt *gt, int ordinal, struct gt_resolved *resolved,
                      struct gt_binary *binary);
 
 /* Replaces an answer that no table has for this problem and whose binary spills registers by the
- * next candidate, and *binary by its code, if that does not spill; costs at most one compilation.
- * What fails leaves both as they are. */
-void gt_plan_avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt_binary *binary);
+ * next candidate, and *binary by its code, which NVRTC *nvrtc has compiled, if that does not spill;
+ * costs at most one compilation.  What fails leaves all of them as they are. */
+void gt_plan_avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt_binary *binary,
+                          int *nvrtc);
 
 #define GT_PLAN_TIMED 8 /* candidates at most */
 

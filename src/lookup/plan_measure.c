@@ -77,7 +77,7 @@ static int compile_all(struct measuring *m)
                                    &candidate->geometry, NULL);
         m->contestant[i] = (struct gt_contestant){&candidate->geometry, &m->binary[i], 0};
         if (!rc && (!i || gt_clock_s() - begin_s < COMPILE_S))
-            gt_plan_binary(gt_lookup_options(m->gt), candidate, &m->binary[i], NULL, NULL);
+            gt_plan_binary(gt_lookup_options(m->gt), candidate, NULL, &m->binary[i], NULL, NULL);
     }
     return rc;
 }

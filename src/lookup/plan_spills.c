@@ -35,10 +35,12 @@ static const struct gt_choice *next_of(const struct gt_choices *choices,
                : NULL;
 }
 
-void gt_plan_avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt_binary *binary)
+void gt_plan_avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt_binary *binary,
+                          int *nvrtc)
 {
     struct gt_binary other = {0};
     const struct gt_choice *next;
+    int version;
     struct gt_resolved candidate;
     struct gt_choices choices;
 
@@ -55,11 +57,12 @@ void gt_plan_avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt
     if (gt_candidate_geometry(&(struct gt_candidate){next->kernel, &resolved->problem,
                                                      &resolved->device, next->point},
                               &candidate.geometry, NULL) == GT_OK &&
-        gt_plan_binary(gt_lookup_options(gt), &candidate, &other, NULL, NULL) == GT_OK &&
+        gt_plan_binary(gt_lookup_options(gt), &candidate, NULL, &other, &version, NULL) == GT_OK &&
         other.spill_bytes <= GT_SPILL_LIMIT &&
         gt_lookup_take_choice(next, resolved, NULL) == GT_OK) {
         gt_binary_release(binary);
         *binary = other;
+        *nvrtc = version;
         return;
     }
     gt_binary_release(&other);

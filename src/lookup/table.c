@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/plain_locale.h"
+#include "base/quiet.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
 
@@ -334,11 +335,25 @@ int gt_table_parse(struct gt_table *table, const char *path, const char *text, s
     return code;
 }
 
+/* Files that SQLite makes beside the database may be too large for this process. */
+static int load_database(struct loading *loading, struct gt_err *err)
+{
+    const struct mark mark = mark_of(loading->table);
+    struct gt_quiet quiet;
+    int code;
+
+    gt_quiet_begin(&quiet);
+    code = gt_store_winners(loading->path, add_store_row, loading, err);
+    gt_quiet_end(&quiet, true);
+    if (code)
+        roll_back(loading->table, &mark);
+    return code;
+}
+
 static int load_file(struct gt_table *table, const char *path, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     struct loading loading = {table, path, 0};
-    const struct mark mark = mark_of(table);
     char magic[16] = "";
     struct stat status;
     FILE *file;
@@ -352,12 +367,8 @@ static int load_file(struct gt_table *table, const char *path, struct gt_err *er
     if (fread(magic, 1, sizeof(magic), file) < sizeof(magic))
         magic[0] = '\0';
     fclose(file);
-    if (memcmp(magic, "SQLite format 3", sizeof(magic)) == 0) {
-        code = gt_store_winners(path, add_store_row, &loading, err);
-        if (code)
-            roll_back(table, &mark);
-        return code;
-    }
+    if (memcmp(magic, "SQLite format 3", sizeof(magic)) == 0)
+        return load_database(&loading, err);
     code = gt_strbuf_add_file(&text, path, err);
     GT_STEP(code, gt_table_parse(table, path, text.text, text.length, err));
     gt_strbuf_release(&text);

@@ -36,6 +36,13 @@ struct gt_device {
     double power_w; /* its power limit as NVML has it; 0: not known */
 };
 
+/* Whether the device's driver may take code of that version of NVRTC: drivers refuse code of a
+ * compiler of a later major version.  True where no driver is known. */
+static inline bool gt_device_takes_code(const struct gt_device *device, int nvrtc)
+{
+    return !device->driver || device->driver / 1000 >= nvrtc / 1000;
+}
+
 /* "sm_86", "86", "SM86" or "sm_90a" -> 86, 90; an unknown arch is an error that lists the known
  * ones. */
 int gt_arch_parse(const char *text, int *cc, struct gt_err *err);

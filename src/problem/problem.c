@@ -370,10 +370,10 @@ static int check_types(const struct gt_problem *p, struct gt_err *err)
         return gt_err_set(err, GT_ERANGE, "problem: products of %s cannot be summed in %s",
                           gt_dtype_name(p->type), gt_dtype_name(p->acc));
     if (p->out == GT_S32 &&
-        (p->acc != GT_S32 || p->alpha != rint(p->alpha) || p->beta != rint(p->beta)))
-        return gt_err_set(
-            err, GT_ERANGE,
-            "problem: D of s32 takes sums in s32, and whole numbers as alpha and beta");
+        (p->acc != GT_S32 || !gt_factor_is_s32(p->alpha) || !gt_factor_is_s32(p->beta)))
+        return gt_err_set(err, GT_ERANGE,
+                          "problem: D of s32 takes sums in s32, and whole numbers that an int32 "
+                          "holds as alpha and beta");
     if ((unsigned)p->accuracy > GT_ACCURACY_LOW)
         return gt_err_set(err, GT_ERANGE, "problem: accuracy is %d; there are strict to low",
                           (int)p->accuracy);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "gemmtune.h"
 
@@ -16,6 +17,12 @@
 /* GT_OK if every field is in its range: sizes 0..GT_MAX_EXTENT, leading dimensions at least a row,
  * matrices of D in a batch apart, all operands together addressable; else GT_ERANGE. */
 int gt_problem_check(const struct gt_problem *problem, struct gt_err *err);
+
+/* Whether alpha or beta may have that value where D is s32: a whole number that an int32 holds. */
+static inline bool gt_factor_is_s32(double factor)
+{
+    return factor >= INT32_MIN && factor <= INT32_MAX && factor == (int32_t)factor;
+}
 
 /* Sets leading dimensions and strides to those of packed matrices. */
 void gt_problem_pack(struct gt_problem *problem);

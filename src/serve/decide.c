@@ -40,11 +40,25 @@ struct decider {
 
 /* ---- devices ---- */
 
+/* The primary context of a device; NULL: it has none now, and gets none by being asked. */
+static void *primary_of(const struct gt_serve_driver *driver, int ordinal)
+{
+    void *primary = NULL;
+    unsigned flags = 0;
+    int active = 0;
+
+    if (driver->PrimaryCtxGetState(ordinal, &flags, &active) || !active ||
+        driver->PrimaryCtxRetain(&primary, ordinal))
+        return NULL;
+    driver->PrimaryCtxRelease(ordinal);
+    return primary;
+}
+
 /* Asks the driver about a context. */
 static void ask_device(const struct gt_serve_driver *driver, struct device *device)
 {
     int ordinal = -1, major = 0, minor = 0;
-    void *popped, *primary = NULL;
+    void *popped;
 
     device->ordinal = -1;
     if (driver->CtxPushCurrent(device->context))
@@ -52,10 +66,7 @@ static void ask_device(const struct gt_serve_driver *driver, struct device *devi
     if (driver->CtxGetDevice(&ordinal))
         ordinal = -1;
     driver->CtxPopCurrent(&popped);
-    if (ordinal < 0 || driver->PrimaryCtxRetain(&primary, ordinal))
-        return;
-    driver->PrimaryCtxRelease(ordinal);
-    if (primary != device->context ||
+    if (ordinal < 0 || primary_of(driver, ordinal) != device->context ||
         driver->DeviceGetName(device->name, sizeof(device->name), ordinal) ||
         driver->DeviceGetAttribute(&major, 75 /* major compute capability */, ordinal) ||
         driver->DeviceGetAttribute(&minor, 76, ordinal))

@@ -16,6 +16,7 @@
     X(CtxGetDevice, "cuCtxGetDevice", (int *))                                     \
     X(DeviceGetName, "cuDeviceGetName", (char *, int, int))                        \
     X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int))               \
+    X(PrimaryCtxGetState, "cuDevicePrimaryCtxGetState", (int, unsigned *, int *))  \
     X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (void **, int))                \
     X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int))                    \
     X(StreamIsCapturing, "cuStreamIsCapturing", (void *, int *))                   \

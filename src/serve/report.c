@@ -15,7 +15,7 @@
 #include "base/special.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
-#include "serve/quiet.h"
+#include "base/quiet.h"
 #include "serve/session.h"
 
 /* A problem in the report. */

@@ -234,6 +234,7 @@ struct remembered {
 
 static GT_FAST_TLS struct remembered *remembered; /* this thread's, freed when the thread ends */
 static pthread_key_t remembered_key;
+static bool remembered_has_key; /* false: the program has taken every key */
 static pthread_once_t remembered_once = PTHREAD_ONCE_INIT;
 
 static void forget(void *all)
@@ -244,15 +245,18 @@ static void forget(void *all)
 
 static void make_key(void)
 {
-    pthread_key_create(&remembered_key, forget);
+    remembered_has_key = pthread_key_create(&remembered_key, forget) == 0;
 }
 
+/* NULL: nothing is remembered, for want of a key or of memory. */
 static struct remembered *place_of(XXH128_hash_t digest)
 {
     if (!remembered) {
         pthread_once(&remembered_once, make_key);
-        remembered = calloc(REMEMBERED, sizeof(*remembered));
-        pthread_setspecific(remembered_key, remembered);
+        if (remembered_has_key)
+            remembered = calloc(REMEMBERED, sizeof(*remembered));
+        if (remembered && pthread_setspecific(remembered_key, remembered) != 0)
+            forget(remembered);
     }
     return remembered ? &remembered[digest.low64 & (REMEMBERED - 1)] : NULL;
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "serve/decide.h"
-#include "serve/quiet.h"
+#include "base/quiet.h"
 #include "serve/real.h"
 #include "serve/report.h"
 

@@ -27,7 +27,9 @@
  * STUB_NO_WORK (launches do nothing), STUB_QUICK (products, references and checks take their
  * virtual time and do nothing else, and nothing is found wrong: problems of any size), STUB_DIES
  * and STUB_HANGS (products after which the device fails every call, or never answers; they count
- * for each process), STUB_PACED (see stub_power.c). NAME_0, NAME_1... set a variable for one
+ * for each process), STUB_DRIVER (its CUDA version, 13000; it refuses images of a compiler of a
+ * later major version), STUB_REFUSES (a version of NVRTC whose images it refuses; STUB_NVRTC is the
+ * compiler's), STUB_PACED (see stub_power.c). NAME_0, NAME_1... set a variable for one
  * device. */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -77,8 +79,26 @@ int stub_Init(unsigned flags)
 
 int stub_DriverGetVersion(int *version)
 {
-    *version = 13000;
+    const char *text = getenv("STUB_DRIVER"); /* 12080 for 12.8 */
+
+    *version = text ? atoi(text) : 13000;
     return 0;
+}
+
+/* Whether the driver takes the image: not one of a compiler of a later major version, nor of the
+ * version STUB_REFUSES. */
+static bool takes(const char *image)
+{
+    const char *made_by = strstr(image, STUB_MADE_BY), *refused = getenv("STUB_REFUSES");
+    int version, driver;
+
+    if (strncmp(image, STUB_MAGIC, strlen(STUB_MAGIC)) != 0)
+        return false;
+    if (!made_by)
+        return true;
+    version = atoi(made_by + strlen(STUB_MADE_BY));
+    stub_DriverGetVersion(&driver);
+    return version / 1000 <= driver / 1000 && !(refused && atoi(refused) == version);
 }
 
 static const struct {
@@ -179,12 +199,27 @@ int stub_DeviceTotalMem(size_t *bytes, int cu)
 /* The primary contexts.  What a device has beside it, the whole process shares. */
 static char contexts[8];
 
+static atomic_int retained[sizeof(contexts)];
+atomic_int stub_primaries_made; /* primary contexts that were retained while they were not active */
+
 int stub_PrimaryCtxRetain(void **context, int cu)
 {
     if (cu < 0 || cu >= (int)sizeof(contexts))
         return 101;
+    if (atomic_fetch_add(&retained[cu], 1) == 0)
+        atomic_fetch_add(&stub_primaries_made, 1);
     *context = &contexts[cu];
     return stub_device.sticky;
+}
+
+/* For src/serve, which does not make one. */
+int cuDevicePrimaryCtxGetState(int cu, unsigned *flags, int *active);
+
+int cuDevicePrimaryCtxGetState(int cu, unsigned *flags, int *active)
+{
+    *flags = 0;
+    *active = cu >= 0 && cu < (int)sizeof(contexts) && atomic_load(&retained[cu]) > 0;
+    return 0;
 }
 
 int stub_ordinal(const void *context)
@@ -226,7 +261,7 @@ int stub_CtxGetId(void *context, uint64_t *id)
 
 int stub_PrimaryCtxRelease(int cu)
 {
-    (void)cu;
+    atomic_fetch_sub(&retained[cu], 1);
     return 0;
 }
 
@@ -259,7 +294,7 @@ int stub_ModuleLoadDataEx(void **module, const void *image, unsigned options, in
     (void)options, (void)option, (void)value;
     if (stub_device.sticky)
         return stub_device.sticky;
-    if (strncmp(image, STUB_MAGIC, strlen(STUB_MAGIC)) != 0)
+    if (!takes(image))
         return 200;
     loaded = calloc(1, sizeof(*loaded));
     if (!loaded)

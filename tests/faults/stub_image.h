@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STUB_MAGIC "gtstub1\n"
+#define STUB_MAGIC   "gtstub1\n"
+#define STUB_MADE_BY "// made by NVRTC " /* and the version, where STUB_NVRTC gives it */
 
 /* Value of "#define NAME 3" in the source, or `absent`. */
 static inline long stub_define(const char *source, const char *name, long absent)

@@ -31,10 +31,14 @@ struct program {
     char log[512];
 };
 
+/* No real compiler has version 13.9, so that its cache entries are never run on a GPU. */
 int nvrtcVersion(int *major, int *minor)
 {
-    *major = 13;
-    *minor = 9; /* no real compiler has it, so that its cache entries are never run on a GPU */
+    const char *text = getenv("STUB_NVRTC"); /* 12080 for 12.8 */
+    const int version = text ? atoi(text) : 13090;
+
+    *major = version / 1000;
+    *minor = version % 1000 / 10;
     return 0;
 }
 
@@ -47,6 +51,11 @@ int nvrtcCreateProgram(void **program, const char *source, const char *name, int
     if (!made)
         return 1;
     made->source = strdup(source);
+    if (getenv("STUB_NVRTC") && made->source) { /* the image tells who made it */
+        free(made->source);
+        if (asprintf(&made->source, "%s\n" STUB_MADE_BY "%s\n", source, getenv("STUB_NVRTC")) < 0)
+            made->source = NULL;
+    }
     made->name = strdup(name ? name : "default_program");
     *program = made;
     return made->source && made->name ? 0 : 1;

@@ -40,7 +40,7 @@ static void write_file(const struct gpu_fixture *f, const char *path)
 
         if (gt_problem_parse(&problem, texts[i], &err) ||
             gt_lookup_device(gt, gt_gpu_device(f->gpu), &problem, &resolved, &err) ||
-            gt_plan_binary(gt_lookup_options(gt), &resolved, &binary, &nvrtc, &err) ||
+            gt_plan_binary(gt_lookup_options(gt), &resolved, NULL, &binary, &nvrtc, &err) ||
             gt_deploy_file_add(&file, &resolved, &binary, nvrtc, &err))
             fail_msg("%s: %s", texts[i], err.msg);
         gt_binary_release(&binary);

@@ -153,6 +153,58 @@ class Eager(unittest.TestCase):
         self.same(da, filled(4, 12), b.t())
         self.same(db, a.t(), filled(4, 12))
 
+    def test_odd_bias(self):
+        """PyTorch spreads a bias that is one number; its gradient is PyTorch's, too."""
+        x, weight, bias = filled(16, 24), filled(32, 24, salt=3), filled(salt=4)
+        bias.requires_grad = True
+        for look in 0, 1:
+            torch._state["modes"] = look
+            before = gt.counts["pytorch"]
+            for _ in range(2):
+                y = gt.linear(x, weight, bias)
+                self.assertFalse(hasattr(y, "made_by"))
+                self.assertEqual(y.cells()[5], torch.matmul(x, weight.t()).cells()[5] + bias.cells()[0])
+            self.assertEqual(gt.counts["pytorch"], before + 2)
+        y = gt._linear_op(x, weight, bias)  # the operator itself
+        self.assertEqual(y.cells()[5], torch.matmul(x, weight.t()).cells()[5] + bias.cells()[0])
+        with self.assertRaisesRegex(ValueError, "bias must be 32 elements"):
+            gemmtune.matmul(x, weight.t(), bias=bias)
+
+
+@unittest.skipUnless(torch.__version__.endswith("standin"), "PyTorch is here: test_torch.py tests it")
+class Streams(unittest.TestCase):
+    """What a product on a given stream takes and gives back must not serve another stream meanwhile."""
+
+    shape = 16, 16, 16384  # its parts of k need a workspace
+
+    def made(self, state, a, b, stream):
+        """Multiplies; the result and the workspace, of two types, must be made for the stream."""
+        state.update(stream=0x77, made=[])
+        found = gemmtune.matmul(a, b, stream=stream)
+        self.assertEqual(state["stream"], 0x77)
+        expected = 0x77 if stream is None else 0 if stream == 1 else stream
+        self.assertEqual([at for _, at in state["made"]], [expected] * 2)
+        self.assertEqual(len({str(kind) for kind, _ in state["made"]}), 2)
+        state["stream"] = 0
+        return found
+
+    def test_pytorch(self):
+        m, n, k = self.shape
+        a, b = filled(m, k), filled(k, n, salt=3)
+        for stream in None, 0x77, 0x50, 0, 1:
+            with self.subTest(stream=stream):
+                self.made(torch._state, a, b, stream)
+
+    def test_cupy(self):
+        import cupy
+
+        m, n, k = self.shape
+        a, b = cupy.ndarray((m, k), [1.0] * (m * k)), cupy.ndarray((k, n), [2.0] * (k * n))
+        for stream in None, 0x77, 0x50, 0, 1:
+            with self.subTest(stream=stream):
+                found = self.made(cupy._state, a, b, stream)
+                self.assertEqual(found.values()[0], 2.0 * k)
+
 
 if __name__ == "__main__":
     sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())

@@ -3,6 +3,7 @@
 #ifndef GT_TEST_CALLS_H
 #define GT_TEST_CALLS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,10 +16,12 @@
 
 /* The stub driver. */
 int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuDevicePrimaryCtxRelease_v2(int device);
 int cuCtxPushCurrent_v2(void *context);
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
 extern int stub_capturing, stub_other_capture, stub_spoilt, stub_wrong;
 extern void *stub_last_stream;
+extern atomic_int stub_primaries_made;
 
 /* The version of cuBLAS that the program is linked to (STUB_MAJOR), and another one. */
 #define TEXT_OF(number) #number
@@ -132,6 +135,7 @@ void test_wide(void);
 void test_settings_alone(void);
 void test_small_stack(void);
 void test_no_tf32(void);
+void test_no_key_left(void);
 
 /* calls_left.c: what is left to cuBLAS. */
 void test_left(void);
@@ -146,6 +150,7 @@ void test_workspaces(void);
 void test_many_handles(void);
 void test_atomics(void);
 void test_contexts(void);
+void test_no_primary(void);
 void test_reset(void);
 void test_differs(void);
 void test_vendor(void);

@@ -131,6 +131,22 @@ void test_contexts(void)
     EXPECT(run(handle, &p));
 }
 
+/* A program that has only a context of its own gets no primary one. */
+void test_no_primary(void)
+{
+    const struct product p = plain(EX, 64, 48, 32);
+    void *handle = new_handle();
+    int made;
+
+    EXPECT(cuDevicePrimaryCtxRelease_v2(0) == 0); /* which calls.c has retained */
+    made = atomic_load(&stub_primaries_made);
+    EXPECT(cuCtxPushCurrent_v2((void *)0x4000) == 0);
+    EXPECT(!run(handle, &p));
+    EXPECT(atomic_load(&stub_primaries_made) == made);
+    begin_context();
+    EXPECT(run(handle, &p));
+}
+
 /* A reset frees what was loaded, and the program makes new handles. */
 void test_reset(void)
 {

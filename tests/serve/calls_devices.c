@@ -247,3 +247,22 @@ void test_no_tf32(void)
     cublasSetMathMode(handle, GT_MATH_DEFAULT);
     EXPECT(run(handle, &p));
 }
+
+/* The program has taken every key of thread-specific values: the library gets none, and leaves the
+ * program's values alone. */
+void test_no_key_left(void)
+{
+    const struct product p = plain(MATMUL, 64, 48, 32);
+    static pthread_key_t key[PTHREAD_KEYS_MAX + 1];
+    int count = 0;
+
+    while (count <= PTHREAD_KEYS_MAX && pthread_key_create(&key[count], NULL) == 0)
+        count++;
+    EXPECT(count > 0 && count <= PTHREAD_KEYS_MAX);
+    for (int i = 0; i < count; i++)
+        EXPECT(pthread_setspecific(key[i], &key[i]) == 0);
+    for (int i = 0; i < 2; i++)
+        EXPECT(run(NULL, &p));
+    for (int i = 0; i < count; i++)
+        EXPECT(pthread_getspecific(key[i]) == &key[i]);
+}

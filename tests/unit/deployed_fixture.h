@@ -40,7 +40,7 @@ static inline void add(struct world *w, struct gt_deploy_file *file, struct gt *
 
     problem_of(&problem, i);
     if (gt_lookup_device(gt, &w->device, &problem, &resolved, &err) ||
-        gt_plan_binary(gt_lookup_options(gt), &resolved, &binary, &nvrtc, &err))
+        gt_plan_binary(gt_lookup_options(gt), &resolved, NULL, &binary, &nvrtc, &err))
         fail_msg("%s", err.msg);
     if (change && change->cc)
         resolved.device.cc = change->cc;

@@ -154,7 +154,7 @@ static int add_answer(struct deploying *deploying, const struct target *target, 
 
     GT_STEP(rc, gt_lookup_device(deploying->gt, &device, target->problem, &resolved, err));
     if (!rc && is_wanted(deploying, &resolved)) {
-        rc = gt_plan_binary(options, &resolved, &binary, &nvrtc, err);
+        rc = gt_plan_binary(options, &resolved, NULL, &binary, &nvrtc, err);
         GT_STEP(rc, gt_deploy_file_add(&deploying->file, &resolved, &binary, nvrtc, err));
     }
     gt_binary_release(&binary);

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from ctypes import POINTER, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, ContextManager, Dict, NamedTuple, Optional, Tuple
 
 KDL_CUDA = 2
 KDL_CUDA_MANAGED = 13
@@ -153,6 +154,24 @@ def current_stream(array: Any) -> int:
 def can_make(array: Any) -> bool:
     """Whether `make` can make arrays of this library."""
     return _package(array) in ("torch", "cupy")
+
+
+def working_on(array: Any, stream: int) -> ContextManager[Any]:
+    """Lets the array's library work on the stream: memory that it hands out meanwhile is free there, and
+    what is given back is handed out again only behind what the stream still has to do."""
+    if not can_make(array) or current_stream(array) == stream:
+        return contextlib.nullcontext()
+    default = stream in (0, 1)  # 1: CUDA's other name for it
+    if _package(array) == "torch":
+        import torch
+
+        at = array.device
+        return torch.cuda.stream(
+            torch.cuda.default_stream(at) if default else torch.cuda.ExternalStream(stream, device=at)
+        )
+    import cupy
+
+    return cupy.cuda.Stream.null if default else cupy.cuda.ExternalStream(stream)
 
 
 def make(array: Any, shape: Tuple[int, ...], kind: Optional[str]) -> Any:

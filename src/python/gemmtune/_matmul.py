@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from ._arrays import View, can_make, current_stream, make, view
+from ._arrays import View, can_make, current_stream, make, view, working_on
 from ._library import NOT_FOUND, Error
 from ._tables import Plan, Tables
 
@@ -14,6 +14,10 @@ _lock = threading.Lock()
 _default: Optional[Tables] = None
 _plans: Dict[Tuple[int, str, int], Plan] = {}
 _known: Dict[Tuple[Any, ...], Plan] = {}  # by shapes, strides and types: no text need be made
+
+
+class Unfit(ValueError):
+    """Arrays of which gemmtune makes no product."""
 
 
 def default_tables() -> Tables:
@@ -46,7 +50,7 @@ def _layout(array: View, name: str) -> Layout:
         leading = column if columns > 1 else rows
         if leading >= rows:
             return Layout(True, max(leading, 1), batch)
-    raise ValueError(f"{name}: neither its rows nor its columns are contiguous; copy it first")
+    raise Unfit(f"{name}: neither its rows nor its columns are contiguous; copy it first")
 
 
 def _alignment(*arrays: Optional[View]) -> int:
@@ -61,19 +65,19 @@ def _device(*arrays: Optional[View]) -> int:
     """The one device that all of them are on, as far as they say."""
     devices = {array.device for array in arrays if array is not None and array.device >= 0}
     if len(devices) > 1:
-        raise ValueError(f"the arrays are on several devices: {sorted(devices)}")
+        raise Unfit(f"the arrays are on several devices: {sorted(devices)}")
     return devices.pop() if devices else 0
 
 
 def _sizes(a: View, b: View) -> Tuple[int, int, int, int]:
     """m, n, k and the batch."""
     if len(a.shape) not in (2, 3) or len(a.shape) != len(b.shape):
-        raise ValueError("both operands must be matrices, or both batches of matrices")
+        raise Unfit("both operands must be matrices, or both batches of matrices")
     batch = a.shape[0] if len(a.shape) == 3 else 1
     if len(a.shape) == 3 and b.shape[0] != batch:
-        raise ValueError(f"batches of {batch} and {b.shape[0]} matrices")
+        raise Unfit(f"batches of {batch} and {b.shape[0]} matrices")
     if a.shape[-1] != b.shape[-2]:
-        raise ValueError(f"inner sizes differ: {a.shape[-1]} and {b.shape[-2]}")
+        raise Unfit(f"inner sizes differ: {a.shape[-1]} and {b.shape[-2]}")
     return a.shape[-2], b.shape[-1], a.shape[-1], batch
 
 
@@ -87,11 +91,11 @@ def problem_of(
     if a.type != b.type:
         raise TypeError(f"operands of two types: {a.type} and {b.type}")
     if ld.transposed and m > 1 and n > 1:
-        raise ValueError("out: its rows must be contiguous")
+        raise Unfit("out: its rows must be contiguous")
     if d.shape != (a.shape[:-2] + (m, n)):
-        raise ValueError(f"out is {d.shape}, expected {a.shape[:-2] + (m, n)}")
+        raise Unfit(f"out is {d.shape}, expected {a.shape[:-2] + (m, n)}")
     if c is not None and (c.type != d.type or c.shape != d.shape or c.strides != d.strides):
-        raise ValueError("c must have out's type, shape and strides")
+        raise Unfit("c must have out's type, shape and strides")
     kind = "tf32" if a.type == "f32" and accuracy == "tf32" else a.type
     parts = [f"{m}x{n}x{k}", kind, ("t" if la.transposed else "n") + ("t" if lb.transposed else "n")]
     parts += [f"out={d.type}", f"lda={la.leading}", f"ldb={lb.leading}", f"ldc={max(ld.leading, n)}"]
@@ -141,7 +145,8 @@ def matmul(
     result goes; None: a new array (PyTorch, CuPy).  bias: one element for each column.
     activation: None, "relu" or "gelu".  accuracy: for FP32 "strict" (FP32 arithmetic, the
     default), "f32" (tensor cores, with FP32's error) or "tf32".  stream: None is the one that the
-    arrays' library works on.
+    arrays' library works on; the memory of a new array belongs to the stream, and that of arrays
+    that are given must not be given back before the product has ended.
 
     The first product of a problem looks it up, and loads or compiles its kernel; later ones only
     launch.  Run a product once before it is captured in a CUDA graph; with may_plan=False a
@@ -158,8 +163,22 @@ def multiply(
     tables: Optional[Tables], may_plan: bool,
 ) -> Tuple[Any, Plan]:
     """As matmul; the result and the plan that made it."""
-    if stream is None:
-        stream = current_stream(a)
+    if stream is not None:
+        with working_on(a, stream):
+            return _multiply(
+                a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, stream, tables, may_plan
+            )
+    return _multiply(
+        a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, current_stream(a), tables, may_plan
+    )
+
+
+def _multiply(
+    a: Any, b: Any, out: Any, c: Any, bias: Any, activation: Optional[str],
+    accuracy: Optional[str], alpha: float, beta: float, workspace: Any, stream: int,
+    tables: Optional[Tables], may_plan: bool,
+) -> Tuple[Any, Plan]:
+    """The same on the stream that the arrays' library works on."""
     va, vb = view(a, stream), view(b, stream)
     m, n, _, _ = _sizes(va, vb)
     if out is None:
@@ -170,7 +189,7 @@ def multiply(
     vc = view(c, stream) if c is not None else None
     vbias = view(bias, stream) if bias is not None else None
     if vbias is not None and (vbias.shape != (n,) or vbias.type != vd.type):
-        raise ValueError(f"bias must be {n} elements of out's type, one for each column")
+        raise Unfit(f"bias must be {n} elements of out's type, one for each column")
     if beta and vc is None:
         raise ValueError("beta is not 0, and there is no c")
     tables = tables or default_tables()

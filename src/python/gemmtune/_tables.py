@@ -109,7 +109,8 @@ class Tables:
     db: your database, or a file of ``tune export --format deploy``; None: ``$GEMMTUNE_DB``, else
     where ``tune`` writes; "": none.  system_db: the shipped table; None: that of this package.
     compile: plans may compile what ``cubin_dir`` (None: the cache of ``tune``) does not have.
-    cublaslt: plans may run cuBLASLt's algorithm where that was faster than every kernel.
+    cublaslt: plans may run cuBLASLt's algorithm where that was faster than every kernel.  It takes
+        only operands at multiples of 256 bytes, as new arrays are; other products are an Error.
     measure: a plan of an untuned problem times its first candidates once and takes the fastest.
     """
 

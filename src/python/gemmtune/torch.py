@@ -20,7 +20,7 @@ from torch import Tensor
 
 from . import _library as c
 from ._library import Error
-from ._matmul import multiply
+from ._matmul import Unfit, multiply
 from ._tables import Plan, Tables
 
 if not hasattr(torch.library, "custom_op"):
@@ -81,7 +81,7 @@ def _compute(
         except Error as error:
             if not capturing:
                 _warn_once(error)
-        except TypeError:  # a type that gemmtune does not compute with
+        except (TypeError, Unfit):  # a type that gemmtune does not compute with, or another form of bias
             pass
     counts["pytorch"] += 1
     if bias is None:
@@ -185,13 +185,14 @@ class _Gradients:
 class _Known:
     """What products of the same shapes, strides, types and accuracy need.
 
-    It is a @ b, or a @ b^T where `transposed` says so.  What is None is not known yet.
+    It is a @ b, or a @ b^T where `transposed` says so, and PyTorch's where `left` does.  What is None
+    is not known yet.
     """
 
-    __slots__ = ("accuracy", "transposed", "run", "gradients")
+    __slots__ = ("accuracy", "transposed", "left", "run", "gradients")
 
-    def __init__(self, accuracy: str, transposed: bool) -> None:
-        self.accuracy, self.transposed = accuracy, transposed
+    def __init__(self, accuracy: str, transposed: bool, left: bool) -> None:
+        self.accuracy, self.transposed, self.left = accuracy, transposed, left
         self.run: Optional[_Run] = None
         self.gradients: Dict[Tuple[Any, ...], _Gradients] = {}
 
@@ -313,6 +314,11 @@ def _gradients(
     return da, db, rows.sum(0) if of_bias else None
 
 
+def _is_odd(weight: Tensor, bias: Optional[Tensor]) -> bool:
+    """Whether the bias is not one element of the weight's type for each column; PyTorch may spread it."""
+    return bias is not None and (tuple(bias.shape) != (weight.shape[0],) or bias.dtype is not weight.dtype)
+
+
 def _product(a: Tensor, b: Tensor, bias: Optional[Tensor], accuracy: str, transposed: bool) -> Tensor:
     """a @ b + bias, or a @ b^T + bias, where nobody looks."""
     key: Tuple[Any, ...] = (
@@ -323,7 +329,10 @@ def _product(a: Tensor, b: Tensor, bias: Optional[Tensor], accuracy: str, transp
         key += (bias.shape, bias.stride(), bias.dtype, bias.get_device())
     known = _known.get(key)
     if known is None:
-        known = _known.setdefault(key, _Known(accuracy, transposed))
+        known = _known.setdefault(key, _Known(accuracy, transposed, _is_odd(b, bias)))
+    if known.left:
+        counts["pytorch"] += 1
+        return torch.nn.functional.linear(a, b, bias)
     if torch.is_grad_enabled() and (
         a.requires_grad or b.requires_grad or bias is not None and bias.requires_grad
     ):
@@ -366,7 +375,7 @@ def linear(x: Tensor, weight: Tensor, bias: Optional[Tensor] = None, accuracy: s
         and _nobody_looks()
     ):
         return _product(x, weight, bias, accuracy, True)
-    if _is_transformed():
+    if _is_transformed() or _is_odd(weight, bias):
         counts["pytorch"] += 1
         return torch.nn.functional.linear(x, weight, bias)
     return _linear_op(_rows(x), weight, bias, accuracy).reshape(x.shape[:-1] + weight.shape[:1])

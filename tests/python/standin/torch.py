@@ -1,6 +1,7 @@
 # torch.py - stands in for PyTorch where it is not installed: as much of it as gemmtune.torch touches when no
 # mode or compiler looks on, with tensors in the "device memory" of the stub driver.  Of gradients it has what
 # a Function's forward and backward see; tests take the part of the engine.
+import contextlib
 import ctypes
 import types
 
@@ -10,7 +11,8 @@ float32, float16, float64, bfloat16, int8, int32, uint8 = (
     for name in ("float32", "float16", "float64", "bfloat16", "int8", "int32", "uint8")
 )
 _SIZES = {float32: 4, float64: 8, uint8: 1, int8: 1, int32: 4, float16: 2, bfloat16: 2}
-_state = {"precision": "highest", "grad": True, "modes": 0, "capturing": False, "traced": None}
+_state = {"precision": "highest", "grad": True, "modes": 0, "capturing": False, "traced": None,
+          "stream": 0, "made": []}
 
 
 def _strides(shape):
@@ -29,6 +31,14 @@ class Tensor:
         self.memory = memory or ctypes.create_string_buffer(self.numel() * _SIZES[dtype] + 512)
         self.address = -(-ctypes.addressof(self.memory) // 256) * 256 + offset
         self.device = types.SimpleNamespace(index=0)
+        self.stream = _state["stream"]  # that the allocator takes its memory for
+
+    def __add__(self, other):
+        assert not other.shape and self.is_contiguous()
+        total = Tensor(self.shape, self.dtype)
+        for i in range(self.numel()):
+            total.cells()[i] = self.cells()[i] + other.cells()[0]
+        return total
 
     def numel(self):
         count = 1
@@ -117,7 +127,9 @@ class Function:
 
 
 def empty(shape, dtype=float32, device=None):
-    return Tensor(shape, dtype)
+    tensor = Tensor(shape, dtype)
+    _state["made"].append((dtype, tensor.stream))
+    return tensor
 
 
 def matmul(a, b):
@@ -147,7 +159,8 @@ class _Op:
 
 library = types.SimpleNamespace(custom_op=lambda name, mutates_args: _Op)
 nn = types.SimpleNamespace(
-    Parameter=type("Parameter", (Tensor,), {}), Module=object, Linear=type("Linear", (), {})
+    Parameter=type("Parameter", (Tensor,), {}), Module=object, Linear=type("Linear", (), {}),
+    functional=types.SimpleNamespace(linear=lambda x, weight, bias: matmul(x, weight.t()) + bias),
 )
 compiler = types.SimpleNamespace(is_compiling=lambda: False)
 autograd = types.SimpleNamespace(Function=Function, forward_ad=types.SimpleNamespace(_current_level=-1))
@@ -157,10 +170,22 @@ _C = types.SimpleNamespace(
     _get_tracing_state=lambda: _state["traced"],
     _cuda_getCurrentRawStream=lambda device: 0,
 )
+
+
+@contextlib.contextmanager
+def _on(stream):
+    before, _state["stream"] = _state["stream"], stream.cuda_stream
+    yield
+    _state["stream"] = before
+
+
 cuda = types.SimpleNamespace(
     is_available=lambda: False,
     is_current_stream_capturing=lambda: _state["capturing"],
-    current_stream=lambda device: types.SimpleNamespace(cuda_stream=0),
+    current_stream=lambda device: types.SimpleNamespace(cuda_stream=_state["stream"]),
+    default_stream=lambda device: types.SimpleNamespace(cuda_stream=0),
+    ExternalStream=lambda stream, device: types.SimpleNamespace(cuda_stream=stream),
+    stream=_on,
 )
 
 

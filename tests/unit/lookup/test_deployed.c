@@ -297,7 +297,7 @@ static void test_nomem_of_the_writer(void **state)
     making.to = fopen("/dev/null", "we");
     if (!making.to || gt_open(&gt, &options, &err) ||
         gt_lookup_device(gt, &w->device, &problem, &making.resolved, &err) ||
-        gt_plan_binary(gt_lookup_options(gt), &making.resolved, &making.binary, NULL, &err))
+        gt_plan_binary(gt_lookup_options(gt), &making.resolved, NULL, &making.binary, NULL, &err))
         fail_msg("%s", err.msg);
     gt_failmalloc_every("a deployed file in the making", make_file, 8);
     gt_binary_release(&making.binary);

@@ -160,6 +160,32 @@ static void test_invalid_problems_are_refused_again(void **state)
     assert_int_equal(gt_lookup(w->gt, 90, NULL, &good, &answer, &err), GT_OK);
 }
 
+/* Where D is s32, its factors are whole numbers, whether or not the sizes were answered before. */
+static void test_factors_of_s32_are_refused_again(void **state)
+{
+    static const double factor[] = {0.5, -1e10, 2147483648.0};
+    struct world *w = *state;
+    const struct gt_answer *answer;
+    struct gt_problem good, bad;
+
+    open_tables(w, "");
+    assert_int_equal(gt_problem_parse(&good, "64x64x64:s8:tn", &w->err), GT_OK);
+    for (int known = 0; known < 2; known++) {
+        for (size_t i = 0; i < sizeof(factor) / sizeof(*factor); i++) {
+            bad = good;
+            bad.alpha = factor[i];
+            expect_refusal(w, &bad);
+            bad = good;
+            bad.beta = factor[i];
+            expect_refusal(w, &bad);
+        }
+        assert_int_equal(gt_lookup(w->gt, 90, NULL, &good, &answer, &w->err), GT_OK);
+        bad = good;
+        bad.beta = 3;
+        assert_int_equal(gt_lookup(w->gt, 90, NULL, &bad, &answer, &w->err), GT_OK);
+    }
+}
+
 static atomic_bool stop;
 
 static void *ask_for_ever(void *context)
@@ -230,9 +256,9 @@ static void test_fork_beside_a_first_lookup(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_options_of_other_versions),  TEST(test_default_database),
-        TEST(test_folders_of_own_kernels),     TEST(test_invalid_problems_are_refused_again),
-        TEST(test_fork_beside_a_first_lookup),
+        TEST(test_options_of_other_versions),        TEST(test_default_database),
+        TEST(test_folders_of_own_kernels),           TEST(test_invalid_problems_are_refused_again),
+        TEST(test_factors_of_s32_are_refused_again), TEST(test_fork_beside_a_first_lookup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,46 @@ static void test_operands_of_other_versions(void **state)
     free(data);
 }
 
+/* Sums in s32 are scaled by whole numbers that an int32 holds, and by nothing else. */
+static void test_factors_of_s32(void **state)
+{
+    static const float refused[] = {INFINITY, -INFINITY, NAN, 0.5f, 2147483648.0f, -4294967296.0f};
+    struct world *w = *state;
+    _Alignas(16) static int8_t a[M * K], b[K * N];
+    _Alignas(16) static int32_t c[M * N], d[M * N];
+    struct gt_operands o = {.a = a, .b = b, .c = c, .d = d, .alpha = 1};
+    struct gt_problem problem;
+    struct gt_plan *plan;
+    struct gt_err err;
+
+    memset(a, 1, sizeof(a));
+    memset(b, 1, sizeof(b));
+    gt_problem_init(&problem, M, N, K);
+    problem.type = GT_S8;
+    problem.out = problem.acc = GT_S32;
+    problem.accuracy = GT_ACCURACY_LOW;
+    problem.beta = 1;
+    if (gt_plan(&plan, w->gt, 0, &problem, &err))
+        fail_msg("%s", err.msg);
+    if (gt_plan_answer(plan)->workspace_bytes)
+        assert_int_equal(posix_memalign(&o.workspace, 256, gt_plan_answer(plan)->workspace_bytes),
+                         0);
+    for (size_t i = 0; i < 2 * sizeof(refused) / sizeof(*refused); i++) {
+        o.alpha = i % 2 ? 1 : refused[i / 2];
+        o.beta = i % 2 ? refused[i / 2] : 1;
+        d[0] = 77;
+        assert_int_equal(gt_run(plan, NULL, &o, &err), GT_ERANGE);
+        assert_non_null(strstr(err.msg, "whole numbers from -2147483648 to 2147483647"));
+        assert_int_equal(d[0], 77);
+    }
+    o.alpha = -3;
+    o.beta = 2;
+    assert_int_equal(gt_run(plan, NULL, &o, &err), GT_OK);
+    assert_int_equal(d[0], -3 * K);
+    gt_plan_free(plan);
+    free(o.workspace);
+}
+
 static void test_refusals(void **state)
 {
     struct world *w = *state;
@@ -269,7 +309,8 @@ static void test_refusals(void **state)
     bad = good;
     bad.a = data->a + 1;
     assert_int_equal(gt_run(plan, NULL, &bad, &err), GT_ERANGE);
-    assert_non_null(strstr(err.msg, "16 bytes for a ("));
+    assert_non_null(strstr(err.msg, "operand a is at 0x"));
+    assert_non_null(strstr(err.msg, "; the plan was made for multiples of 16 bytes"));
     bad.a = data->a;
     assert_int_equal(gt_run(plan, NULL, &good, &err), GT_OK);
     gt_plan_free(plan);
@@ -289,6 +330,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_maps, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_err_is_untouched_on_success, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_operands_of_other_versions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_factors_of_s32, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
     };
 

@@ -108,7 +108,7 @@ enum ran { KERNEL, RIGHT, WRONG };
  * with a wrong first element. */
 static enum ran run(struct world *w, bool allow)
 {
-    static _Alignas(16) float a[M * K], b[K * N], d[M * N];
+    static _Alignas(256) float a[M * K], b[K * N], d[M * N];
     struct gt_operands operands = {GT_OPERANDS_INIT, .a = a, .b = b, .d = d, .alpha = 1};
     const struct gt_answer *answer;
     struct gt *gt = open_gt(w, allow);
@@ -207,6 +207,56 @@ static void test_falls_back(void **state)
     assert_int_equal(run(w, true), WRONG);
 }
 
+/* Runs the plan with one pointer at a multiple of 16 bytes, but not of 256; 0: it took it. */
+static int run_off(const struct gt_plan *plan, const char *name, struct gt_err *err)
+{
+    static _Alignas(256) float a[M * K + 4], b[K * N + 4], c[M * N + 4], d[M * N + 4], space[4096];
+    struct gt_operands o = {GT_OPERANDS_INIT,   .a = a,     .b = b,   .c = c, .d = d,
+                            .workspace = space, .alpha = 1, .beta = 1};
+
+    o.a = strcmp(name, "operand a") ? a : a + 4;
+    o.b = strcmp(name, "operand b") ? b : b + 4;
+    o.c = strcmp(name, "operand c") ? c : c + 4;
+    o.d = strcmp(name, "operand d") ? d : d + 4;
+    o.workspace = strcmp(name, "workspace") ? space : space + 4;
+    return gt_run(plan, NULL, &o, err);
+}
+
+/* The heuristic chose the algorithm for operands of the driver's own alignment, and its workspace
+ * must have that, too.  A kernel takes what the problem says. */
+static void test_alignment(void **state)
+{
+    static const char *const name[] = {"operand a", "operand b", "operand c", "operand d",
+                                       "workspace"};
+    struct world *w = *state;
+
+    w->problem.beta = 1;
+    tune(w, 100, 50, HERE " 4096 2" ZERO);
+    for (int turn = 0; turn < 3; turn++) {
+        const bool allow = turn > 0, refused = turn == 1;
+        struct gt_plan *plan;
+        struct gt *gt;
+
+        if (turn == 2) { /* the heuristic is told so */
+            w->problem.align = 4;
+            tune(w, 100, 50, HERE " 0 2" ZERO);
+        }
+        gt = open_gt(w, allow);
+
+        OK(w, gt_plan(&plan, gt, 0, &w->problem, &w->err));
+        assert_int_equal(gt_plan_answer(plan)->cublaslt != NULL, allow);
+        assert_true(gt_plan_answer(plan)->workspace_bytes <= 4 * 4092);
+        OK(w, run_off(plan, "none", &w->err));
+        for (size_t i = 0; i < sizeof(name) / sizeof(*name); i++) {
+            assert_int_equal(run_off(plan, name[i], &w->err), refused ? GT_ERANGE : GT_OK);
+            if (refused)
+                assert_int_equal(strncmp(w->err.msg, name[i], strlen(name[i])), 0);
+        }
+        gt_plan_free(plan);
+        gt_close(gt);
+    }
+}
+
 static void test_text(void **state)
 {
     struct gt_lt_answer answer = {.workspace = 4194304}, back;
@@ -238,6 +288,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_runs_the_algorithm, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_look_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_falls_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_alignment, set_up, tear_down),
         cmocka_unit_test(test_text),
     };
 
