@@ -180,19 +180,50 @@ static const struct {
     const char *name;
     int (*run)(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
                struct gt_err *err);
-} action[] = {{"status", status}, {"retry", retry}, {"cancel", cancel}, {"export", export_all}};
+} action[] = {{"submit", NULL},
+              {"status", status},
+              {"retry", retry},
+              {"cancel", cancel},
+              {"export", export_all}};
+
+/* --db is an option of export, and all others are of submit.  What an action does not take is
+ * refused: a cancel that names a problem must not cancel the whole queue. */
+static int check_options(const char *word, const struct options *options, struct gt_err *err)
+{
+    const bool submits = strcmp(word, "submit") == 0, exports = strcmp(word, "export") == 0;
+    struct options of_submit = *options;
+    const char *given = NULL;
+
+    if (options->db && !exports)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--db is an option of queue export; queue %s does not take it", word);
+    of_submit.db = NULL;
+    if (submits)
+        return GT_OK;
+    given = gt_options_given(gt_problem_option_table, &options->problem);
+    if (!given)
+        given = gt_options_given(gt_draw_option_table, &options->problem);
+    if (!given)
+        given = gt_options_given(option_table, &of_submit);
+    return given ? gt_err_set(err, GT_ESYNTAX,
+                              "--%s is an option of queue submit; queue %s does not take it: it is "
+                              "about all jobs of the queue",
+                              given, word)
+                 : GT_OK;
+}
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     struct gt_pq *pq = NULL;
     int rc = GT_ESYNTAX;
 
-    if (strcmp(cli->argument[0], "submit") == 0)
-        return submit(cli, fields, err);
     for (size_t i = 0; i < sizeof(action) / sizeof(*action); i++) {
         if (strcmp(cli->argument[0], action[i].name) != 0)
             continue;
-        rc = gt_pq_open(&pq, cli->argument[1], NULL, err);
+        rc = check_options(action[i].name, fields, err);
+        if (!rc && !action[i].run)
+            return submit(cli, fields, err);
+        GT_STEP(rc, gt_pq_open(&pq, cli->argument[1], NULL, err));
         GT_STEP(rc, gt_queue_check(pq, err));
         GT_STEP(rc, action[i].run(cli, fields, pq, err));
         gt_pq_close(pq);
@@ -213,7 +244,8 @@ const struct gt_command gt_command_queue = {
         "number\n"
         "of machines. submit adds problems; status counts them; retry makes failed ones ready\n"
         "again; cancel removes those that nobody has begun, and has the others not handed out\n"
-        "again; export merges all results into a database of this machine.\n"
+        "again; export merges all results into a database of this machine. Only submit takes\n"
+        "options of problems: the others are about all jobs of the queue.\n"
         "\n"
         "  tune queue submit postgresql://db/tuning --shapes bench --budget 20s\n"
         "  tune --queue postgresql://db/tuning\n"
