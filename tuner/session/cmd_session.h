@@ -82,7 +82,7 @@ int gt_session_problems(const struct gt_cli *cli, const struct gt_session *sessi
                         const struct gt_problem_options *options, struct gt_err *err);
 
 /* Leaves out the problems that have a winner on the session's device (by its name; a measured one
- * of a final), of the kernels as they are today. */
+ * of a final), timed as the session times, of the kernels as they are today. */
 int gt_session_leave_out(const struct gt_session *session, struct gt_problem *problem,
                          double *weight, size_t *count, struct gt_err *err);
 
