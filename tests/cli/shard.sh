@@ -24,6 +24,7 @@ printf '%s\n' 128x128x128 256x128x64 64x96x33 > some.txt
 "$TUNE" "${tuning[@]}" --shard 1/2 --db one.db > /dev/null; echo "[exit $?]"
 t "${tuning[@]}" --missing --db one.db | grep -E '^(\$|[0-9]+x|.exit)'
 t "${tuning[@]:0:8}" --missing --db one.db
+t "${tuning[@]:0:8}" -q --missing --db one.db --json
 echo "== a way of timing has winners of its own"
 need_stub
 tuning=(--shape 64x64x64 --kernels simt_naive --budget 2 --db ways.db -q --json)

@@ -16,6 +16,7 @@
 
 #include <limits.h>
 
+#define GT_QUEUE_FORMAT   "gemmtune queue 1" /* of the documents that --json prints */
 #define GT_QUEUE_ATTEMPTS 4 /* leases that may run out before a job has failed */
 
 struct gt_queue_job {

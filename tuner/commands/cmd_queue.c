@@ -12,6 +12,10 @@
 #include "console/commands.h"
 #include "problem/problem.h"
 
+#define COUNTS(...)                                                        \
+    GT_QUEUE_FORMAT, (const struct gt_json_count[]){__VA_ARGS__},          \
+        sizeof((const struct gt_json_count[]){__VA_ARGS__}) / sizeof(struct gt_json_count)
+
 struct options {
     struct gt_problem_options problem;
     const char *budget, *class_of, *db;
@@ -59,6 +63,10 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_e
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%zu of %zu problems submitted%s\n", fresh, count,
                 fresh < count ? "; the others were there already" : "");
+    if (!rc && cli->json)
+        rc = gt_cmd_print_counts(
+            cli,
+            COUNTS({"submitted", (int64_t)fresh}, {"known", (int64_t)(count - fresh)}), err);
     gt_pq_close(pq);
     free(problem);
     free(weight);
@@ -101,7 +109,9 @@ static int status(struct gt_cli *cli, const struct options *options, struct gt_p
     (void)options;
     if (!rc && cli->json && !(json = cJSON_CreateObject()))
         rc = gt_err_nomem(err);
-    if (!rc && !json)
+    if (json)
+        cJSON_AddStringToObject(json, "format", GT_QUEUE_FORMAT);
+    else if (!rc)
         fprintf(cli->out, "state   jobs  results  trials\n");
     for (int i = 0; i < gt_pq_rows(pq) && !rc; i++) {
         const char *state = gt_pq_get(pq, i, 0, NULL), *jobs = gt_pq_get(pq, i, 1, NULL);
@@ -134,7 +144,20 @@ static int retry(struct gt_cli *cli, const struct options *options, struct gt_pq
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%lld failed job%s ready again\n", (long long)jobs,
                 jobs == 1 ? " is" : "s are");
-    return rc;
+    return rc || !cli->json ? rc : gt_cmd_print_counts(cli, COUNTS({"retried", jobs}), err);
+}
+
+static void tell_cancelled(FILE *log, const struct gt_queue_cancelled *cancelled)
+{
+    fprintf(log, "%lld job%s gone", (long long)cancelled->gone,
+            cancelled->gone == 1 ? " is" : "s are");
+    if (cancelled->failed)
+        fprintf(log, ", %lld that ha%s results ha%s failed", (long long)cancelled->failed,
+                cancelled->failed == 1 ? "s" : "ve", cancelled->failed == 1 ? "s" : "ve");
+    if (cancelled->taken)
+        fprintf(log, ", %lld that %s being tuned will not be handed out again",
+                (long long)cancelled->taken, cancelled->taken == 1 ? "is" : "are");
+    fputc('\n', log);
 }
 
 static int cancel(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
@@ -144,18 +167,14 @@ static int cancel(struct gt_cli *cli, const struct options *options, struct gt_p
     int rc = gt_queue_cancel(pq, &cancelled, err);
 
     (void)options;
-    if (rc || cli->quiet)
+    if (!rc && !cli->quiet)
+        tell_cancelled(cli->log, &cancelled);
+    if (rc || !cli->json)
         return rc;
-    fprintf(cli->log, "%lld job%s gone", (long long)cancelled.gone,
-            cancelled.gone == 1 ? " is" : "s are");
-    if (cancelled.failed)
-        fprintf(cli->log, ", %lld that ha%s results ha%s failed", (long long)cancelled.failed,
-                cancelled.failed == 1 ? "s" : "ve", cancelled.failed == 1 ? "s" : "ve");
-    if (cancelled.taken)
-        fprintf(cli->log, ", %lld that %s being tuned will not be handed out again",
-                (long long)cancelled.taken, cancelled.taken == 1 ? "is" : "are");
-    fputc('\n', cli->log);
-    return GT_OK;
+    return gt_cmd_print_counts(cli,
+                               COUNTS({"gone", cancelled.gone}, {"ended", cancelled.failed},
+                                      {"taken", cancelled.taken}),
+                               err);
 }
 
 static int export_all(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
@@ -172,6 +191,9 @@ static int export_all(struct gt_cli *cli, const struct options *options, struct 
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%lld result%s merged into %s\n", (long long)merged.merged,
                 merged.merged == 1 ? "" : "s", path);
+    if (!rc && cli->json)
+        rc = gt_cmd_print_counts(
+            cli, COUNTS({"merged", merged.merged}, {"refused", merged.refused}), err);
     GT_STEP(rc, gt_queue_refused(&merged, err));
     return rc;
 }

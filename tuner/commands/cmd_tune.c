@@ -352,6 +352,16 @@ static int sweep(struct gt_session *session, const struct options *options,
     return rc;
 }
 
+/* What --missing has to show where every problem has a winner. */
+static int show_nothing_missing(const struct gt_session *session, struct gt_err *err)
+{
+    const struct gt_cli *cli = session->cli;
+
+    if (!cli->quiet)
+        fprintf(cli->log, "nothing is missing: every problem has a winner\n");
+    return cli->json ? gt_cmd_print_json(cli, gt_report_document(session, NULL, 0), err) : GT_OK;
+}
+
 /* Tunes on one GPU, by the model, or in a recording. */
 static int run_one(struct gt_cli *cli, const struct options *options,
                    const struct gt_problem_options *asked, struct gt_err *err)
@@ -373,9 +383,9 @@ static int run_one(struct gt_cli *cli, const struct options *options,
         rc = gt_session_problems(cli, &session, &problem, &weight, &problems, asked, err);
     if (!rc && options->missing)
         rc = gt_session_leave_out(&session, problem, weight, &problems, err);
-    if (!rc && !problems && !cli->quiet)
-        fprintf(cli->log, "nothing is missing: every problem has a winner\n");
-    if (!rc && problems) {
+    if (!rc && !problems) {
+        rc = show_nothing_missing(&session, err);
+    } else if (!rc) {
         session.weight = weight;
         if (!options->session.budget)
             budget = gt_budget_default(session.measures);
