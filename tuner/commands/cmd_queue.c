@@ -12,8 +12,8 @@
 #include "console/commands.h"
 #include "problem/problem.h"
 
-#define COUNTS(...)                                                        \
-    GT_QUEUE_FORMAT, (const struct gt_json_count[]){__VA_ARGS__},          \
+#define COUNTS(...)                                               \
+    GT_QUEUE_FORMAT, (const struct gt_json_count[]){__VA_ARGS__}, \
         sizeof((const struct gt_json_count[]){__VA_ARGS__}) / sizeof(struct gt_json_count)
 
 struct options {
@@ -65,8 +65,7 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_e
                 fresh < count ? "; the others were there already" : "");
     if (!rc && cli->json)
         rc = gt_cmd_print_counts(
-            cli,
-            COUNTS({"submitted", (int64_t)fresh}, {"known", (int64_t)(count - fresh)}), err);
+            cli, COUNTS({"submitted", (int64_t)fresh}, {"known", (int64_t)(count - fresh)}), err);
     gt_pq_close(pq);
     free(problem);
     free(weight);
@@ -171,10 +170,10 @@ static int cancel(struct gt_cli *cli, const struct options *options, struct gt_p
         tell_cancelled(cli->log, &cancelled);
     if (rc || !cli->json)
         return rc;
-    return gt_cmd_print_counts(cli,
-                               COUNTS({"gone", cancelled.gone}, {"ended", cancelled.failed},
-                                      {"taken", cancelled.taken}),
-                               err);
+    return gt_cmd_print_counts(
+        cli,
+        COUNTS({"gone", cancelled.gone}, {"ended", cancelled.failed}, {"taken", cancelled.taken}),
+        err);
 }
 
 static int export_all(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,

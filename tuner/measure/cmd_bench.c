@@ -185,7 +185,21 @@ static int measure_copy(struct gt_bench_run *bench, struct gt_err *err)
     return rc;
 }
 
-/* Prints the set in the form that --shapes reads, or as a list of problems with their weights. */
+/* A line as --shapes reads it; the weight, if it is not 1, so that it is read as the same number. */
+static void list_line(FILE *out, const char *text, double weight)
+{
+    char number[32];
+
+    snprintf(number, sizeof(number), "%.15g", weight);
+    if (strtod(number, NULL) < weight || strtod(number, NULL) > weight)
+        snprintf(number, sizeof(number), "%.17g", weight);
+    if (strcmp(number, "1") == 0)
+        fprintf(out, "%s\n", text);
+    else
+        fprintf(out, "%s weight=%s\n", text, number);
+}
+
+/* Prints the set in the two forms that --shapes reads: lines, or a list in JSON. */
 static int list(const struct gt_cli *cli, const struct gt_problem *problem, const double *weight,
                 size_t problems, struct gt_err *err)
 {
@@ -205,7 +219,7 @@ static int list(const struct gt_cli *cli, const struct gt_problem *problem, cons
             cJSON_AddNumberToObject(one, "weight", weight[i]);
             cJSON_AddItemToArray(json, one);
         } else {
-            fprintf(cli->out, "%s\n", text);
+            list_line(cli->out, text, weight[i]);
         }
     }
     if (cli->json)
