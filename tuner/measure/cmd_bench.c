@@ -185,7 +185,8 @@ static int measure_copy(struct gt_bench_run *bench, struct gt_err *err)
     return rc;
 }
 
-/* A line as --shapes reads it; the weight, if it is not 1, so that it is read as the same number. */
+/* A line as --shapes reads it; the weight, if it is not 1, so that it is read as the same number.
+ */
 static void list_line(FILE *out, const char *text, double weight)
 {
     char number[32];
@@ -230,6 +231,7 @@ static int list(const struct gt_cli *cli, const struct gt_problem *problem, cons
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
+    struct gt_session_options session = options->session;
     struct gt_problem_options asked = options->problem;
     struct gt_problem *problem = NULL;
     const char *budget = options->session.budget;
@@ -254,7 +256,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!rc && budget)
         rc = gt_budget_parse(&checked, budget, err); /* reported before any work */
     GT_STEP(rc, gt_session_no_replay(&options->session, err));
-    GT_STEP(rc, gt_session_open(&bench.session, cli, &options->session, err));
+    session.stored = !budget;
+    GT_STEP(rc, gt_session_open(&bench.session, cli, &session, err));
     if (!rc && budget)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);

@@ -61,7 +61,8 @@ int gt_session_database(const char **path, struct gt_cli *cli, const char *named
 /* GT_ESYNTAX if --device names a recording: for commands that it has nothing to say to. */
 int gt_session_no_replay(const struct gt_session_options *options, struct gt_err *err);
 
-/* Opens everything; on failure nothing is left open. */
+/* Opens everything; on failure nothing is left open.  GT_EDB: with options->stored, the database is
+ * missing. */
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err);
 void gt_session_close(struct gt_session *session);

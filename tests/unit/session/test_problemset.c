@@ -246,14 +246,10 @@ static void test_bench(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_byte_order_mark),
-        cmocka_unit_test(test_bare_list),
-        cmocka_unit_test(test_counts_and_weights),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_json),      cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_byte_order_mark),
+        cmocka_unit_test(test_bare_list), cmocka_unit_test(test_counts_and_weights),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_bench),
     };
 
