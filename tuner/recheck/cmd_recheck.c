@@ -212,9 +212,9 @@ static int conclude(const struct recheck *recheck, struct gt_err *err)
     size_t bad = recheck->report.tally[GT_LOST] + recheck->report.tally[GT_FAILED];
 
     if (!recheck->problems)
-        return gt_err_set(err, GT_EXIT_NOTHING,
-                          "%s has no measured winner of this device%s",
-                          named ? named : recheck->session.cli->database, recheck->options->problem.shape.count ? " for these problems" : "");
+        return gt_err_set(err, GT_EXIT_NOTHING, "%s has no measured winner of this device%s",
+                          named ? named : recheck->session.cli->database,
+                          recheck->options->problem.shape.count ? " for these problems" : "");
     if (bad)
         return gt_err_set(err, GT_EXIT_LOST, "%zu of the winners %s not the fastest any more", bad,
                           bad > 1 ? "are" : "is");
