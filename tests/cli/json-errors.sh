@@ -43,7 +43,9 @@ fails list colours
 fails doctor --predictor --db text.db
 fails recheck --arch sm_86
 fails energy 64x64x64 --arch sm_86
-fails bench 64x64x64 --arch sm_86
+fails bench 64x64x64 --arch sm_86 --db nowhere.db
+"$TUNE" "${near[@]}" --db near.db -q > table 2> log
+fails bench 96x96x96 --arch sm_86 --db near.db
 fails ladder --shape 64x64
 fails cache --limit much
 fails capture -- ./none

@@ -16,9 +16,12 @@ t show simt_warptile VEC=4 --problem 1000x1001x1002 --no-compile --json | tail -
 cp -r "$ROOT/tests/unit/data/mapped" mapped
 t show mapped --kernels-dir mapped --arch sm_90 --no-compile --json | sed -n '/tensor_maps/,$p' | keys
 # Every key that a command prints is explained in tuner/JSON.md; names of parameters are capitals.
-for command in "lookup 96x80x64 --arch sm_90 --db one.db" "list kernels" "list devices" "list strategies" "doctor" "cache" \
+for command in "lookup 96x80x64 --arch sm_90 --db one.db" "list kernels" "list devices" "list strategies" "doctor" "cache" "--missing --shape 96x80x64 --kernels simt_thread1d --db one.db" \
     "compare one.db two.db" "doctor --predictor --db one.db" "doctor --calibrate --db two.db" "try simt_naive --problem 64x64x64"; do
-    "$TUNE" $command --json 2> /dev/null >> "$all"
+    "$TUNE" $command --json 2> /dev/null > document
+    cat document >> "$all"
+    # A list, or an object that begins with its format.
+    head -n 2 document | tr -d '\n\t' | grep -qE '^(\[|\{"format":)' || echo "$command: no list, and no object with a format"
 done
 "$TUNE" export --db one.db --format json --all 2> /dev/null >> "$all"
 grep -oE '`[^`]+`' "$ROOT/tuner/JSON.md" | tr -d '`' | LC_ALL=C sort -u > documented

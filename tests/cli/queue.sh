@@ -18,3 +18,18 @@ t --queue http://nowhere.invalid/tuning --arch sm_86 --compile-only
 t --queue postgresql://me:secret@nowhere.invalid/tuning
 t --queue "postgresql:///tuning?host=$PWD&sslmode=maybe" --arch sm_86 -q
 t queue status "dbnmae=tuning"
+# An action takes only its own options: to cancel one problem must not cancel the whole queue.
+for action in cancel retry status export; do
+    t queue $action "postgresql:///tuning?host=$PWD" --shape 64x64x64
+done
+t queue cancel "postgresql:///tuning?host=$PWD" --shapes bench --dtype f16
+t queue cancel "postgresql:///tuning?host=$PWD" --random 3
+t queue retry "postgresql:///tuning?host=$PWD" --budget 10s
+t queue retry "postgresql:///tuning?host=$PWD" --class H200
+t queue submit "postgresql:///tuning?host=$PWD" --shape 64x64x64 --db all.db
+t queue status "postgresql:///tuning?host=$PWD" --db all.db
+t queue export "postgresql:///tuning?host=$PWD" --db all.db
+# So does a worker: its jobs say what is tuned.
+for option in --missing "--dtype f16" "--layout nt" "--batch 3" "--beta 1" "--shard 1/2" "--rows 3" 64x64x64; do
+    t --queue "postgresql:///tuning?host=$PWD" --arch sm_86 $option
+done

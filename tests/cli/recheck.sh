@@ -7,6 +7,12 @@ cp -R "$ROOT/templates" data/templates
 cp -R "$ROOT"/configs/{devices,formulas} data/configs/
 cp "$ROOT/configs/kernels/simt_thread1d.json" data/configs/kernels/
 t recheck
+t recheck --db nosuch.db
+t bench --shape 96x80x64 --db nosuch.db
+t bench --shape 96x80x64 --db nosuch.db --json -q
+ls -- *.db 2> /dev/null # neither has made one
+t --shape 24x24x24 --device predict:sm_90 --kernels simt_thread1d --budget 1 -q > /dev/null
+t recheck
 # Every point, so that it does not depend on the machine's pace which of them are known.
 values="BK=4|8,TM=4|8,MIN_BLOCKS=1"
 t --shape 96x80x64 --kernels simt_thread1d --strategy exhaustive --values "BM=64,$values" -q >/dev/null

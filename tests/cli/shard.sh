@@ -24,3 +24,13 @@ printf '%s\n' 128x128x128 256x128x64 64x96x33 > some.txt
 "$TUNE" "${tuning[@]}" --shard 1/2 --db one.db > /dev/null; echo "[exit $?]"
 t "${tuning[@]}" --missing --db one.db | grep -E '^(\$|[0-9]+x|.exit)'
 t "${tuning[@]:0:8}" --missing --db one.db
+t "${tuning[@]:0:8}" -q --missing --db one.db --json
+echo "== a way of timing has winners of its own"
+need_stub
+tuning=(--shape 64x64x64 --kernels simt_naive --budget 2 --db ways.db -q --json)
+"$TUNE" "${tuning[@]}" > /dev/null; echo "[exit $?]"
+for way in "--l2 warm" "--timing graph"; do
+    for pass in 1 2; do "$TUNE" "${tuning[@]}" $way --missing | grep -c '"problem":'; done
+done
+for pass in 1 2; do STUB_DEVICES=2 "$TUNE" --devices all "${tuning[@]/ways/devices}" --l2 warm --missing | grep -c '"problem":'; done
+STUB_DEVICES=2 "$TUNE" --devices all "${tuning[@]/ways/devices}" --missing | grep -c '"problem":'

@@ -23,7 +23,10 @@ static int take_home(void *context, const struct gt_row *row, struct gt_err *err
         if (rc)
             return rc;
         home = &devices->home[devices->homes++];
-        *home = (struct gt_home){.problem = i, .final = row->stage == 3};
+        *home = (struct gt_home){.problem = i,
+                                 .final = row->stage == 3 &&
+                                          row->timing ==
+                                              (int)gt_session_timing(&devices->options.session)};
         snprintf(home->uuid, sizeof(home->uuid), "%s", row->uuid);
         snprintf(home->name, sizeof(home->name), "%s", row->device);
     }

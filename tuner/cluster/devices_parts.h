@@ -66,7 +66,7 @@ struct gt_task_end {
 struct gt_home {
     size_t problem;
     char uuid[48], name[96]; /* of the GPU */
-    bool final;              /* its winner was in a final */
+    bool final;              /* its winner was in a final, timed as this run times */
 };
 
 struct gt_devices {

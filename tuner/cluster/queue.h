@@ -16,7 +16,8 @@
 
 #include <limits.h>
 
-#define GT_QUEUE_ATTEMPTS 4 /* leases that may run out before a job has failed */
+#define GT_QUEUE_FORMAT   "gemmtune queue 1" /* of the documents that --json prints */
+#define GT_QUEUE_ATTEMPTS 4                  /* leases that may run out before a job has failed */
 
 struct gt_queue_job {
     char id[24], problem[GT_PROBLEM_TEXT_MAX], budget[64];

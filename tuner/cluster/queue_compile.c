@@ -176,6 +176,9 @@ int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *sessio
         fprintf(cli->log, "%lld problems compiled by %s: %lld candidates, %lld cubins new\n",
                 (long long)compiler->jobs, compiler->name, (long long)compiler->candidates,
                 (long long)compiler->compiled);
+    if (!rc && cli->json)
+        rc = gt_queue_print_work(cli, compiler->jobs, compiler->compiled,
+                                 compiler->candidates - compiler->compiled, err);
     gt_queue_leave(&compiler->link);
     gt_session_close(&compiler->session);
     gt_scratch_remove(&compiler->folder);

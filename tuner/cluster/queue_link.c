@@ -2,6 +2,7 @@
 #include "cluster/queue_link.h"
 
 #include "base/err.h"
+#include "console/cmd_json.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -22,6 +23,14 @@ void gt_queue_note(const struct gt_queue_link *link, const char *sentence)
 {
     if (!link->cli->quiet)
         fprintf(link->cli->log, "%s\n", sentence);
+}
+
+int gt_queue_print_work(const struct gt_cli *cli, int64_t jobs, int64_t compiled, int64_t found,
+                        struct gt_err *err)
+{
+    const struct gt_json_count count[] = {{"jobs", jobs}, {"compiled", compiled}, {"found", found}};
+
+    return gt_cmd_print_counts(cli, GT_QUEUE_FORMAT, count, sizeof(count) / sizeof(*count), err);
 }
 
 void gt_queue_wait(const struct gt_queue_link *link, double seconds)

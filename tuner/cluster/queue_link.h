@@ -30,6 +30,10 @@ void gt_queue_note(const struct gt_queue_link *link, const char *sentence);
 /* Waits, but not after a signal. */
 void gt_queue_wait(const struct gt_queue_link *link, double seconds);
 
+/* The document of a worker's run: jobs it ended, cubins it compiled and those that were there. */
+int gt_queue_print_work(const struct gt_cli *cli, int64_t jobs, int64_t compiled, int64_t found,
+                        struct gt_err *err);
+
 /* HOST-PID-TIME, without the characters that part names of files; to the nanosecond, because
  * containers of one host may all be process 1. */
 void gt_queue_name(char name[GT_QUEUE_NAME]);

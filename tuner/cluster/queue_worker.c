@@ -275,6 +275,8 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
         fprintf(session->cli->log, "%lld jobs done by %s; of %lld cubins %lld were found\n",
                 (long long)worker->done, worker->name,
                 (long long)(worker->compiled + worker->found), (long long)worker->found);
+    if (!rc && session->cli->json)
+        rc = gt_queue_print_work(session->cli, worker->done, worker->compiled, worker->found, err);
     gt_queue_leave(&worker->link);
     if (gt_queue_outbox_close(&worker->outbox) && rc == GT_EINTERRUPTED)
         gt_err_prefix(err, rc, "results wait in %s", worker->outbox.folder);

@@ -26,6 +26,7 @@ static int print_json(const struct gt_cli *cli, const char *dir, const struct gt
 {
     cJSON *json = cJSON_CreateObject();
 
+    cJSON_AddStringToObject(json, "format", "gemmtune cache 1");
     cJSON_AddStringToObject(json, "folder", dir);
     cJSON_AddNumberToObject(json, "entries", (double)usage->entries);
     cJSON_AddNumberToObject(json, "bytes", (double)usage->bytes);

@@ -12,6 +12,10 @@
 #include "console/commands.h"
 #include "problem/problem.h"
 
+#define COUNTS(...)                                               \
+    GT_QUEUE_FORMAT, (const struct gt_json_count[]){__VA_ARGS__}, \
+        sizeof((const struct gt_json_count[]){__VA_ARGS__}) / sizeof(struct gt_json_count)
+
 struct options {
     struct gt_problem_options problem;
     const char *budget, *class_of, *db;
@@ -59,6 +63,9 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_e
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%zu of %zu problems submitted%s\n", fresh, count,
                 fresh < count ? "; the others were there already" : "");
+    if (!rc && cli->json)
+        rc = gt_cmd_print_counts(
+            cli, COUNTS({"submitted", (int64_t)fresh}, {"known", (int64_t)(count - fresh)}), err);
     gt_pq_close(pq);
     free(problem);
     free(weight);
@@ -101,7 +108,9 @@ static int status(struct gt_cli *cli, const struct options *options, struct gt_p
     (void)options;
     if (!rc && cli->json && !(json = cJSON_CreateObject()))
         rc = gt_err_nomem(err);
-    if (!rc && !json)
+    if (json)
+        cJSON_AddStringToObject(json, "format", GT_QUEUE_FORMAT);
+    else if (!rc)
         fprintf(cli->out, "state   jobs  results  trials\n");
     for (int i = 0; i < gt_pq_rows(pq) && !rc; i++) {
         const char *state = gt_pq_get(pq, i, 0, NULL), *jobs = gt_pq_get(pq, i, 1, NULL);
@@ -134,7 +143,20 @@ static int retry(struct gt_cli *cli, const struct options *options, struct gt_pq
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%lld failed job%s ready again\n", (long long)jobs,
                 jobs == 1 ? " is" : "s are");
-    return rc;
+    return rc || !cli->json ? rc : gt_cmd_print_counts(cli, COUNTS({"retried", jobs}), err);
+}
+
+static void tell_cancelled(FILE *log, const struct gt_queue_cancelled *cancelled)
+{
+    fprintf(log, "%lld job%s gone", (long long)cancelled->gone,
+            cancelled->gone == 1 ? " is" : "s are");
+    if (cancelled->failed)
+        fprintf(log, ", %lld that ha%s results ha%s failed", (long long)cancelled->failed,
+                cancelled->failed == 1 ? "s" : "ve", cancelled->failed == 1 ? "s" : "ve");
+    if (cancelled->taken)
+        fprintf(log, ", %lld that %s being tuned will not be handed out again",
+                (long long)cancelled->taken, cancelled->taken == 1 ? "is" : "are");
+    fputc('\n', log);
 }
 
 static int cancel(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
@@ -144,18 +166,14 @@ static int cancel(struct gt_cli *cli, const struct options *options, struct gt_p
     int rc = gt_queue_cancel(pq, &cancelled, err);
 
     (void)options;
-    if (rc || cli->quiet)
+    if (!rc && !cli->quiet)
+        tell_cancelled(cli->log, &cancelled);
+    if (rc || !cli->json)
         return rc;
-    fprintf(cli->log, "%lld job%s gone", (long long)cancelled.gone,
-            cancelled.gone == 1 ? " is" : "s are");
-    if (cancelled.failed)
-        fprintf(cli->log, ", %lld that ha%s results ha%s failed", (long long)cancelled.failed,
-                cancelled.failed == 1 ? "s" : "ve", cancelled.failed == 1 ? "s" : "ve");
-    if (cancelled.taken)
-        fprintf(cli->log, ", %lld that %s being tuned will not be handed out again",
-                (long long)cancelled.taken, cancelled.taken == 1 ? "is" : "are");
-    fputc('\n', cli->log);
-    return GT_OK;
+    return gt_cmd_print_counts(
+        cli,
+        COUNTS({"gone", cancelled.gone}, {"ended", cancelled.failed}, {"taken", cancelled.taken}),
+        err);
 }
 
 static int export_all(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
@@ -172,6 +190,9 @@ static int export_all(struct gt_cli *cli, const struct options *options, struct 
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%lld result%s merged into %s\n", (long long)merged.merged,
                 merged.merged == 1 ? "" : "s", path);
+    if (!rc && cli->json)
+        rc = gt_cmd_print_counts(
+            cli, COUNTS({"merged", merged.merged}, {"refused", merged.refused}), err);
     GT_STEP(rc, gt_queue_refused(&merged, err));
     return rc;
 }
@@ -180,19 +201,50 @@ static const struct {
     const char *name;
     int (*run)(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
                struct gt_err *err);
-} action[] = {{"status", status}, {"retry", retry}, {"cancel", cancel}, {"export", export_all}};
+} action[] = {{"submit", NULL},
+              {"status", status},
+              {"retry", retry},
+              {"cancel", cancel},
+              {"export", export_all}};
+
+/* --db is an option of export, and all others are of submit.  What an action does not take is
+ * refused: a cancel that names a problem must not cancel the whole queue. */
+static int check_options(const char *word, const struct options *options, struct gt_err *err)
+{
+    const bool submits = strcmp(word, "submit") == 0, exports = strcmp(word, "export") == 0;
+    struct options of_submit = *options;
+    const char *given = NULL;
+
+    if (options->db && !exports)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--db is an option of queue export; queue %s does not take it", word);
+    of_submit.db = NULL;
+    if (submits)
+        return GT_OK;
+    given = gt_options_given(gt_problem_option_table, &options->problem);
+    if (!given)
+        given = gt_options_given(gt_draw_option_table, &options->problem);
+    if (!given)
+        given = gt_options_given(option_table, &of_submit);
+    return given ? gt_err_set(err, GT_ESYNTAX,
+                              "--%s is an option of queue submit; queue %s does not take it: it is "
+                              "about all jobs of the queue",
+                              given, word)
+                 : GT_OK;
+}
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     struct gt_pq *pq = NULL;
     int rc = GT_ESYNTAX;
 
-    if (strcmp(cli->argument[0], "submit") == 0)
-        return submit(cli, fields, err);
     for (size_t i = 0; i < sizeof(action) / sizeof(*action); i++) {
         if (strcmp(cli->argument[0], action[i].name) != 0)
             continue;
-        rc = gt_pq_open(&pq, cli->argument[1], NULL, err);
+        rc = check_options(action[i].name, fields, err);
+        if (!rc && !action[i].run)
+            return submit(cli, fields, err);
+        GT_STEP(rc, gt_pq_open(&pq, cli->argument[1], NULL, err));
         GT_STEP(rc, gt_queue_check(pq, err));
         GT_STEP(rc, action[i].run(cli, fields, pq, err));
         gt_pq_close(pq);
@@ -213,7 +265,8 @@ const struct gt_command gt_command_queue = {
         "number\n"
         "of machines. submit adds problems; status counts them; retry makes failed ones ready\n"
         "again; cancel removes those that nobody has begun, and has the others not handed out\n"
-        "again; export merges all results into a database of this machine.\n"
+        "again; export merges all results into a database of this machine. Only submit takes\n"
+        "options of problems: the others are about all jobs of the queue.\n"
         "\n"
         "  tune queue submit postgresql://db/tuning --shapes bench --budget 20s\n"
         "  tune --queue postgresql://db/tuning\n"

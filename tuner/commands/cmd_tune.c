@@ -75,8 +75,8 @@ static const struct gt_option option_table[] = {
     GT_INTEGER(options, queue.ahead, "ahead", 0, "N", 1, 10000,
                "with --compile-only: candidates of each problem (default: 64)"),
     GT_FLAG(options, missing, "missing", 0,
-            "leave out the problems that have a winner in the database: a second pass after `tune "
-            "merge`"),
+            "leave out the problems that have a winner in the database, timed as --l2 and --timing "
+            "say: a second pass after `tune merge`"),
     GT_INTEGER(options, rows, "rows", 'n', "N", 1, GT_SWEEP_ROWS,
                "candidates to print of each problem (default: 10)"),
     GT_OPTIONS_END,
@@ -230,6 +230,29 @@ static int check_objective(const struct gt_session *session, const struct option
                       options->objective);
 }
 
+/* Refuses what the jobs of a queue say themselves, and what is printed of no job. */
+static int check_queue(const struct gt_cli *cli, const struct options *options, struct gt_err *err)
+{
+    const char *given = gt_options_given(gt_problem_option_table, &options->problem);
+
+    if (options->problem.shapes || options->problem.shape.count || options->problem.random ||
+        cli->arguments || options->devices || options->session.budget)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--queue brings problems and budgets: it excludes --shape, --shapes, "
+                          "--random, --budget and --devices");
+    if (options->missing)
+        given = "missing";
+    if (given)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--queue excludes --%s: its jobs say what is tuned, as `tune queue "
+                          "submit` was told",
+                          given);
+    if (options->rows)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--queue excludes --rows: a line is printed of each job, and no table");
+    return GT_OK;
+}
+
 /* Tunes the problems of a queue, which also sets their budgets. */
 static int run_queue(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
@@ -238,15 +261,11 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
     struct gt_queue_options queue = options->queue;
     struct gt_session session = {0};
     size_t kernels = 0;
-    int rc;
+    int rc = check_queue(cli, options, err);
 
     queue.after = (struct gt_session_after){by_energy(options) ? weigh : NULL, options->objective};
-
-    if (options->problem.shapes || options->problem.shape.count || options->problem.random ||
-        options->devices || options->session.budget)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "--queue brings problems and budgets: it excludes --shape, --shapes, "
-                          "--random, --budget and --devices");
+    if (rc)
+        return rc;
     if (options->queue.compile && by_energy(options))
         return gt_err_set(err, GT_ESYNTAX,
                           "--objective %s is measured on a GPU, after the finals: not with "
@@ -333,6 +352,16 @@ static int sweep(struct gt_session *session, const struct options *options,
     return rc;
 }
 
+/* What --missing has to show where every problem has a winner. */
+static int show_nothing_missing(const struct gt_session *session, struct gt_err *err)
+{
+    const struct gt_cli *cli = session->cli;
+
+    if (!cli->quiet)
+        fprintf(cli->log, "nothing is missing: every problem has a winner\n");
+    return cli->json ? gt_cmd_print_json(cli, gt_report_document(session, NULL, 0), err) : GT_OK;
+}
+
 /* Tunes on one GPU, by the model, or in a recording. */
 static int run_one(struct gt_cli *cli, const struct options *options,
                    const struct gt_problem_options *asked, struct gt_err *err)
@@ -354,9 +383,9 @@ static int run_one(struct gt_cli *cli, const struct options *options,
         rc = gt_session_problems(cli, &session, &problem, &weight, &problems, asked, err);
     if (!rc && options->missing)
         rc = gt_session_leave_out(&session, problem, weight, &problems, err);
-    if (!rc && !problems && !cli->quiet)
-        fprintf(cli->log, "nothing is missing: every problem has a winner\n");
-    if (!rc && problems) {
+    if (!rc && !problems) {
+        rc = show_nothing_missing(&session, err);
+    } else if (!rc) {
         session.weight = weight;
         if (!options->session.budget)
             budget = gt_budget_default(session.measures);

@@ -56,6 +56,17 @@ int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_er
     return put(cli->out, text) ? GT_OK : gt_err_nomem(err);
 }
 
+int gt_cmd_print_counts(const struct gt_cli *cli, const char *format,
+                        const struct gt_json_count *count, size_t counts, struct gt_err *err)
+{
+    cJSON *json = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(json, "format", format);
+    for (size_t i = 0; i < counts; i++)
+        cJSON_AddNumberToObject(json, count[i].key, (double)count[i].count);
+    return gt_cmd_print_json(cli, json, err);
+}
+
 bool gt_cmd_json_error(FILE *out, const char *sentence, int code)
 {
     cJSON *json;

@@ -294,6 +294,35 @@ int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, stru
     return GT_OK;
 }
 
+/* Whether an option's member is not what a zeroed one is. */
+static bool is_given(const struct gt_option *option, const void *fields)
+{
+    const void *field = (const char *)fields + option->offset;
+
+    switch (option->type) {
+    case GT_OPTION_FLAG:
+        return *(const bool *)field;
+    case GT_OPTION_TEXT:
+    case GT_OPTION_ARCH:
+        return *(const char *const *)field != NULL;
+    case GT_OPTION_TEXTS:
+        return ((const struct gt_texts *)field)->count > 0;
+    case GT_OPTION_INTEGER:
+        return *(const int64_t *)field != 0;
+    case GT_OPTION_REAL:
+        return *(const double *)field < 0 || *(const double *)field > 0;
+    }
+    return false;
+}
+
+const char *gt_options_given(const struct gt_option *table, const void *fields)
+{
+    for (; table->name; table++)
+        if (is_given(table, fields))
+            return table->name;
+    return NULL;
+}
+
 int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value, struct gt_err *err)
 {
     char *end;

@@ -140,6 +140,10 @@ struct gt_option_pair {
 /* GT_ESYNTAX with a sentence for the first option that was given without its partner. */
 int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, struct gt_err *err);
 
+/* The name of the first option of the table that filled its member of `fields`, which was zeroed
+ * before; NULL: none of them was given.  For options whose value is never 0. */
+const char *gt_options_given(const struct gt_option *table, const void *fields);
+
 /* A whole number in [min, max], nothing before or after it. */
 int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
                      struct gt_err *err);

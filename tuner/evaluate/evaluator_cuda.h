@@ -16,8 +16,8 @@ struct gt_entry {
     struct gt_candidate candidate;
     struct gt_compiled compiled;
     struct gt_trial trial;
-    bool launched;   /* its attempt was announced */
-    bool recompiled; /* its image had left the cache once */
+    bool launched;  /* its attempt was announced */
+    int recompiled; /* how often its image had left the cache */
     struct gt_entry *next;
 };
 
@@ -52,6 +52,11 @@ double gt_cuda_launch_s(const struct gt_cuda *cuda);
 
 /* Hands the entry to the compile pool; the caller puts it in a list before the next pump. */
 int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
+
+/* Takes note that an image had left the cache when the GPU's worker looked for it: from now on the
+ * run keeps images of its own.  GT_EIO, with the worker's sentence: that has not helped. */
+int gt_cuda_miss(struct gt_cuda *cuda, struct gt_entry *entry, const char *sentence,
+                 struct gt_err *err);
 
 /* Moves the entries that the compile workers have finished to `ready` or `done`. */
 int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err);

@@ -69,14 +69,31 @@ static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
     return rc;
 }
 
-/* Samples an entry whose image is in the cache.  A lost worker or an error becomes the status of
- * its trial. */
-static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
+/* Compiles the image of an entry that is to be run once more, because it has left the cache. */
+static int image_again(struct gt_cuda *cuda, struct gt_entry *entry, const char *sentence,
+                       struct gt_err *err)
+{
+    const struct gt_candidate candidate = entry->candidate;
+    int misses, rc = gt_cuda_miss(cuda, entry, sentence, err);
+
+    misses = entry->recompiled;
+    GT_STEP(rc, images_of(cuda, &candidate, entry, 1, err));
+    entry->recompiled = misses;
+    if (!rc && entry->compiled.status != GT_STATUS_OK)
+        gt_cuda_finish_with(entry, entry->compiled.status, entry->compiled.detail);
+    return rc;
+}
+
+/* Samples an entry.  A lost worker or an error becomes the status of its trial.  *missed: its image
+ * had left the cache, and is there again unless the trial has a status that says why not. */
+static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, bool *missed,
+                       struct gt_err *err)
 {
     const double runs = MAX_SAMPLES + PROOF_RUNS;
     struct gt_gpu_reply reply;
     int rc = prepare(cuda, err);
 
+    *missed = false;
     if (rc)
         return rc;
     gt_wire_begin(&cuda->gpu.frame, GT_MSG_SAMPLE);
@@ -85,6 +102,9 @@ static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_e
     rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
     if (rc)
         return rc;
+    *missed = !reply.lost && reply.code == GT_ENOTFOUND;
+    if (*missed)
+        return image_again(cuda, entry, reply.sentence, err);
     if (reply.lost)
         gt_cuda_finish_with(entry, reply.lost, reply.how);
     else if (reply.code == GT_ESTALE)
@@ -96,13 +116,20 @@ static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_e
     return GT_OK;
 }
 
-/* Samples an entry, again if the worker was killed from outside: that is not the entry's fault. */
+/* Samples an entry, again if the worker was killed from outside or the image was missed: that is
+ * not the entry's fault. */
 static int sample_entry(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
 {
-    int rc = sample_once(cuda, entry, err);
+    bool missed;
+    int rc = sample_once(cuda, entry, &missed, err);
 
-    for (int try = 1; !rc && entry->trial.status == GT_STATUS_KILLED && try < MAX_TRIES; try++)
-        rc = sample_once(cuda, entry, err);
+    for (int try = 1; !rc; try += !missed) {
+        const enum gt_status status = entry->trial.status;
+
+        if (missed ? status != GT_STATUS_NONE : status != GT_STATUS_KILLED || try >= MAX_TRIES)
+            return GT_OK;
+        rc = sample_once(cuda, entry, &missed, err);
+    }
     return rc;
 }
 
@@ -172,14 +199,44 @@ int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baselin
     return rc ? gt_err_set(err, rc, "%s", why.msg) : GT_OK;
 }
 
+/* Sends the entries that have not failed to a final.  Those whose images had left the cache are
+ * compiled again before it is asked for again. */
+static int send_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
+                      struct gt_gpu_reply *reply, struct gt_err *err)
+{
+    const double runs = (double)(rounds + PROOF_RUNS) * (double)(count + 1);
+    int rc = GT_OK;
+
+    do {
+        int64_t in = 0;
+
+        for (size_t i = 0; i < count; i++)
+            in += entry[i].trial.status == GT_STATUS_NONE;
+        gt_wire_begin(&cuda->gpu.frame, GT_MSG_FINAL);
+        gt_wire_put_int(&cuda->gpu.frame, in);
+        gt_wire_put_int(&cuda->gpu.frame, rounds);
+        for (size_t i = 0; i < count; i++) {
+            if (entry[i].trial.status == GT_STATUS_NONE)
+                gt_gpu_client_put(&cuda->gpu, &entry[i].candidate, entry[i].compiled.key);
+        }
+        rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), reply, err);
+        if (rc || reply->lost || reply->code != GT_ENOTFOUND)
+            return rc;
+        for (size_t i = 0; i < count && !rc; i++) {
+            if (entry[i].trial.status == GT_STATUS_NONE)
+                rc = image_again(cuda, &entry[i], reply->sentence, err);
+        }
+    } while (!rc);
+    return rc;
+}
+
 /* Holds one final of the entries that have not failed.  *lost: it failed or killed the worker. */
 static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
                       struct gt_trial *baseline, bool *lost, struct gt_err *err)
 {
-    const double runs = (double)(rounds + PROOF_RUNS) * (double)(count + 1);
     struct gt_gpu_reply reply;
     struct gt_baseline again;
-    size_t i, in = 0;
+    size_t i;
     int rc = prepare(cuda, err);
 
     if (!rc && cuda->has_baseline && !cuda->gpu.baseline) { /* a new worker has not opened it */
@@ -191,16 +248,7 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     }
     if (rc)
         return rc;
-    for (i = 0; i < count; i++)
-        in += entry[i].trial.status == GT_STATUS_NONE;
-    gt_wire_begin(&cuda->gpu.frame, GT_MSG_FINAL);
-    gt_wire_put_int(&cuda->gpu.frame, (int64_t)in);
-    gt_wire_put_int(&cuda->gpu.frame, rounds);
-    for (i = 0; i < count; i++) {
-        if (entry[i].trial.status == GT_STATUS_NONE)
-            gt_gpu_client_put(&cuda->gpu, &entry[i].candidate, entry[i].compiled.key);
-    }
-    rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
+    rc = send_final(cuda, entry, count, rounds, &reply, err);
     if (rc)
         return rc;
     if (reply.code == GT_ESTALE) /* the kernels' files have changed: no final can be held */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #define FOLLOW     0.1 /* how much of its error a new value of lead_s corrects */
+#define MISSES     3   /* of an image, before the run ends */
 #define TRIAL_RUNS 24  /* launches of a proof and a race, for the deadline */
 
 /* --- compiled candidates ---------------------------------------------------------------------- */
@@ -21,6 +22,18 @@ int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err 
     entry->ticket = ++cuda->tickets;
     entry->submitted = gt_clock_ms();
     return gt_compile_pool_submit(cuda->pool, entry->ticket, &entry->candidate, err);
+}
+
+int gt_cuda_miss(struct gt_cuda *cuda, struct gt_entry *entry, const char *sentence,
+                 struct gt_err *err)
+{
+    gt_compile_pool_keep(cuda->pool);
+    if (++entry->recompiled <= MISSES)
+        return GT_OK;
+    return gt_err_set(err, GT_EIO,
+                      "%s; compiled kernels leave the cache before they are run, and no temporary "
+                      "folder keeps them",
+                      sentence);
 }
 
 /* Takes note of how long the entry waited for its cubin, if that had to be compiled. */
@@ -45,7 +58,9 @@ int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err)
             continue; /* it was dropped meanwhile */
         note_lead(cuda, entry, &compiled);
         entry->compiled = compiled;
-        if (compiled.status == GT_STATUS_OK) {
+        if (compiled.status == GT_STATUS_OK && entry->launched) {
+            gt_entries_push_first(&cuda->ready, entry); /* its attempt is open already */
+        } else if (compiled.status == GT_STATUS_OK) {
             gt_entries_push(&cuda->ready, entry);
         } else {
             gt_cuda_finish_with(entry, compiled.status, compiled.detail);
@@ -59,14 +74,15 @@ int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err)
 
 /* Completes the running candidate: the worker has answered or is gone.  *again: the candidate must
  * be compiled again, because its image is no longer in the cache. */
-static int take_reply(struct gt_entry *entry, struct gt_gpu_reply *reply, bool *again,
-                      struct gt_err *err)
+static int take_reply(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_gpu_reply *reply,
+                      bool *again, struct gt_err *err)
 {
     *again = false;
     if (reply->lost) {
         gt_cuda_finish_with(entry, reply->lost, reply->how);
-    } else if (reply->code == GT_ENOTFOUND && !entry->recompiled) {
+    } else if (reply->code == GT_ENOTFOUND) {
         *again = true;
+        return gt_cuda_miss(cuda, entry, reply->sentence, err);
     } else if (reply->code == GT_ESTALE || reply->code == GT_ESYNTAX) {
         return gt_err_set(err, reply->code, "%s", reply->sentence);
     } else if (reply->code) { /* an error of the worker itself, which another try may not have */
@@ -113,11 +129,10 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
     cuda->running = NULL;
     if (reply.lost || reply.code)
         cuda->gpu.ready = false;
-    rc = take_reply(entry, &reply, &again, err);
+    rc = take_reply(cuda, entry, &reply, &again, err);
     if (rc) {
         free(entry);
     } else if (again) {
-        entry->recompiled = true;
         cuda->gpu.ready = true; /* the worker is well: only a file was missing */
         gt_entries_push(&cuda->compiling, entry);
         rc = gt_cuda_compile(cuda, entry, err);
@@ -131,6 +146,25 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
     return rc || !cuda->gpu.ready ? rc : send_announced(cuda, err);
 }
 
+/* Attempts that are open beside that of `next`: what runs, and what waits for its image once more.
+ */
+struct others {
+    const struct gt_evaluator_events *events;
+    const struct gt_entry *next;
+    size_t count;
+    bool doubt; /* one of them was in doubt before */
+};
+
+static void count_other(struct others *others, const struct gt_entry *entry)
+{
+    const struct gt_evaluator_events *events = others->events;
+
+    if (!entry || entry == others->next || !entry->launched)
+        return;
+    others->count++;
+    others->doubt |= events->in_doubt && events->in_doubt(events->context, entry->id);
+}
+
 /* Whether the attempt of the first ready candidate may be announced now.  At most two attempts may
  * be open, so the caller must first have recorded the trial before the running one.  A candidate
  * that was in doubt before must be the only open one, so that no other is blamed with it again. */
@@ -138,14 +172,18 @@ static bool may_announce(struct gt_evaluator *evaluator)
 {
     const struct gt_evaluator_events *events = &evaluator->options.events;
     const struct gt_cuda *cuda = evaluator->state;
-    const struct gt_entry *next = cuda->ready.first;
+    const struct gt_entry_list *const list[] = {&cuda->compiling, &cuda->ready, &cuda->done};
+    struct others others = {events, cuda->ready.first, 0, false};
 
-    if (cuda->announced || cuda->unrecorded || !next)
+    if (cuda->announced || cuda->unrecorded || !others.next)
         return false;
-    if (!cuda->running || !events->in_doubt)
-        return true;
-    return !events->in_doubt(events->context, next->id) &&
-           !events->in_doubt(events->context, cuda->running->id);
+    count_other(&others, cuda->running);
+    for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+        for (const struct gt_entry *entry = list[i]->first; entry; entry = entry->next)
+            count_other(&others, entry);
+    if (!others.count || !events->in_doubt)
+        return others.count < 2;
+    return others.count < 2 && !others.doubt && !events->in_doubt(events->context, others.next->id);
 }
 
 int gt_cuda_feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)

@@ -185,7 +185,22 @@ static int measure_copy(struct gt_bench_run *bench, struct gt_err *err)
     return rc;
 }
 
-/* Prints the set in the form that --shapes reads, or as a list of problems with their weights. */
+/* A line as --shapes reads it; the weight, if it is not 1, so that it is read as the same number.
+ */
+static void list_line(FILE *out, const char *text, double weight)
+{
+    char number[32];
+
+    snprintf(number, sizeof(number), "%.15g", weight);
+    if (strtod(number, NULL) < weight || strtod(number, NULL) > weight)
+        snprintf(number, sizeof(number), "%.17g", weight);
+    if (strcmp(number, "1") == 0)
+        fprintf(out, "%s\n", text);
+    else
+        fprintf(out, "%s weight=%s\n", text, number);
+}
+
+/* Prints the set in the two forms that --shapes reads: lines, or a list in JSON. */
 static int list(const struct gt_cli *cli, const struct gt_problem *problem, const double *weight,
                 size_t problems, struct gt_err *err)
 {
@@ -205,7 +220,7 @@ static int list(const struct gt_cli *cli, const struct gt_problem *problem, cons
             cJSON_AddNumberToObject(one, "weight", weight[i]);
             cJSON_AddItemToArray(json, one);
         } else {
-            fprintf(cli->out, "%s\n", text);
+            list_line(cli->out, text, weight[i]);
         }
     }
     if (cli->json)
@@ -216,6 +231,7 @@ static int list(const struct gt_cli *cli, const struct gt_problem *problem, cons
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
+    struct gt_session_options session = options->session;
     struct gt_problem_options asked = options->problem;
     struct gt_problem *problem = NULL;
     const char *budget = options->session.budget;
@@ -240,7 +256,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!rc && budget)
         rc = gt_budget_parse(&checked, budget, err); /* reported before any work */
     GT_STEP(rc, gt_session_no_replay(&options->session, err));
-    GT_STEP(rc, gt_session_open(&bench.session, cli, &options->session, err));
+    session.stored = !budget;
+    GT_STEP(rc, gt_session_open(&bench.session, cli, &session, err));
     if (!rc && budget)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);

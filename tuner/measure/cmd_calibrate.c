@@ -47,6 +47,7 @@ static cJSON *device_json(const char *device, const char *date,
 {
     cJSON *root = cJSON_CreateObject(), *list;
 
+    cJSON_AddStringToObject(root, "format", "gemmtune calibration 1");
     cJSON_AddStringToObject(root, "device", device);
     cJSON_AddNumberToObject(root, "cc", assumed->cc);
     if (date)

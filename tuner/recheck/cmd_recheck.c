@@ -208,11 +208,12 @@ static int recheck_all(struct recheck *recheck, struct gt_err *err)
 /* Exit codes 4 and 8. */
 static int conclude(const struct recheck *recheck, struct gt_err *err)
 {
+    const char *named = recheck->options->session.db;
     size_t bad = recheck->report.tally[GT_LOST] + recheck->report.tally[GT_FAILED];
 
     if (!recheck->problems)
-        return gt_err_set(err, GT_EXIT_NOTHING,
-                          "the database has no measured winner of this device%s",
+        return gt_err_set(err, GT_EXIT_NOTHING, "%s has no measured winner of this device%s",
+                          named ? named : recheck->session.cli->database,
                           recheck->options->problem.shape.count ? " for these problems" : "");
     if (bad)
         return gt_err_set(err, GT_EXIT_LOST, "%zu of the winners %s not the fastest any more", bad,
@@ -306,6 +307,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (options->output)
         return gt_err_set(err, GT_ESYNTAX, "--output goes with --same-code only");
     session.measure = true;
+    session.stored = !options->adopt;
     rc = gt_session_no_replay(&options->session, err);
     GT_STEP(rc, check_problems(cli, &options->problem, err));
     GT_STEP(rc, gt_session_open(&recheck.session, cli, &session, err));

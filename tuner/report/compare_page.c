@@ -48,6 +48,7 @@ cJSON *gt_compare_json(const struct gt_pairs *pairs, const char *const names[2])
 {
     cJSON *json = cJSON_CreateObject(), *list, *counts;
 
+    cJSON_AddStringToObject(json, "format", "gemmtune compare 1");
     cJSON_AddStringToObject(json, "a", names[0]);
     cJSON_AddStringToObject(json, "b", names[1]);
     cJSON_AddNumberToObject(json, "noise", pairs->noise);

@@ -1,6 +1,7 @@
 /* cmd_session.c - what the commands that tune share; see cmd_session.h. */
 #include "session/cmd_session_impl.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -171,7 +172,9 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     GT_STEP(rc, gt_session_check_timing(session, options, err));
     if (!rc && session->replays)
         rc = take_recorded_kernel(session, err);
-    GT_STEP(rc, gt_session_database(&database, cli, options->db, true, err));
+    GT_STEP(rc, gt_session_database(&database, cli, options->db, !options->stored, err));
+    if (!rc && options->stored && access(database, F_OK) != 0)
+        rc = gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", database, strerror(errno));
     GT_STEP(rc, gt_session_store(&session->store, database,
                                  options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, err));
     if (!rc && !session->replays)

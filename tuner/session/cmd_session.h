@@ -61,7 +61,8 @@ int gt_session_database(const char **path, struct gt_cli *cli, const char *named
 /* GT_ESYNTAX if --device names a recording: for commands that it has nothing to say to. */
 int gt_session_no_replay(const struct gt_session_options *options, struct gt_err *err);
 
-/* Opens everything; on failure nothing is left open. */
+/* Opens everything; on failure nothing is left open.  GT_EDB: with options->stored, the database is
+ * missing. */
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err);
 void gt_session_close(struct gt_session *session);
@@ -82,7 +83,7 @@ int gt_session_problems(const struct gt_cli *cli, const struct gt_session *sessi
                         const struct gt_problem_options *options, struct gt_err *err);
 
 /* Leaves out the problems that have a winner on the session's device (by its name; a measured one
- * of a final), of the kernels as they are today. */
+ * of a final), timed as the session times, of the kernels as they are today. */
 int gt_session_leave_out(const struct gt_session *session, struct gt_problem *problem,
                          double *weight, size_t *count, struct gt_err *err);
 

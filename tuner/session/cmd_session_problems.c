@@ -273,6 +273,7 @@ static int note_winner(void *context, const struct gt_row *row, struct gt_err *e
 
     (void)err;
     if (strcmp(row->device, session->evaluator->device.name) != 0 ||
+        row->timing != (int)session->evaluator->options.bench.timing ||
         (row->provenance == GT_MEASURED && row->stage < 3))
         return GT_OK;
     for (size_t i = 0; i < looking->count; i++) {

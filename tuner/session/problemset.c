@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #define WHERE_MAX 512
+#define BLANKS    " \t\r\n" /* around JSON */
 
 void gt_problemset_release(struct gt_problemset *set)
 {
@@ -82,7 +83,7 @@ static int add_object(struct gt_problemset *set, const cJSON *object, const char
 
     GT_STEP(rc, gt_json_string(&text, object, where, "problem", GT_REQUIRED, err));
     GT_STEP(rc, gt_problemset_add(set, text, where, err));
-    GT_STEP(rc, gt_json_real(&weight, object, where, "weight", 0, 1e9, GT_OPTIONAL, err));
+    GT_STEP(rc, gt_json_real(&weight, object, where, "weight", 0, 1e18, GT_OPTIONAL, err));
     for (size_t i = first; i < set->count && !rc; i++) {
         set->entry[i].weight = weight;
         rc = copy_string(&set->entry[i].name, object, where, "name", err);
@@ -119,6 +120,26 @@ static int read_json(struct gt_problemset *set, const cJSON *root, const char *p
             return rc;
     }
     return GT_OK;
+}
+
+/* Reads a set in JSON; a list alone, as `tune bench --list --json` prints it, is its problems. */
+static int read_json_text(struct gt_problemset *set, const char *text, size_t length,
+                          const char *path, struct gt_err *err)
+{
+    const bool bare = text[strspn(text, BLANKS)] == '[';
+    struct gt_strbuf whole = GT_STRBUF_INIT;
+    cJSON *root = NULL;
+    int rc;
+
+    gt_strbuf_add(&whole, bare ? "{\"problems\":" : "");
+    gt_strbuf_add_bytes(&whole, text, length);
+    gt_strbuf_add(&whole, bare ? "}" : "");
+    rc = gt_strbuf_check(&whole, err);
+    GT_STEP(rc, gt_json_parse(&root, path, whole.text, whole.length, err));
+    GT_STEP(rc, read_json(set, root, path, err));
+    cJSON_Delete(root);
+    gt_strbuf_release(&whole);
+    return rc;
 }
 
 /* `count=N` or `weight=X`; word is NUL-terminated. */
@@ -210,9 +231,9 @@ static int read_input(struct gt_strbuf *text, struct gt_err *err)
 int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    cJSON *root = NULL;
     const bool input = strcmp(path, "-") == 0;
     struct stat file;
+    char first;
     size_t mark; /* bytes of the one that some editors put before UTF-8 */
     int rc;
 
@@ -223,13 +244,9 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     if (input)
         path = "standard input";
     mark = strncmp(text.text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    if (!rc && text.text[mark + strspn(text.text + mark, " \t\r\n")] == '{') {
-        rc = gt_json_parse(&root, path, text.text + mark, text.length - mark, err);
-        GT_STEP(rc, read_json(set, root, path, err));
-        cJSON_Delete(root);
-    } else if (!rc && text.text[mark + strspn(text.text + mark, " \t\r\n")] == '[') {
-        rc = gt_err_set(err, GT_ECONFIG,
-                        "%s: a list of problems in JSON is {\"problems\": [\"MxNxK\", ...]}", path);
+    first = text.text[mark + strspn(text.text + mark, BLANKS)];
+    if (!rc && (first == '{' || first == '[')) {
+        rc = read_json_text(set, text.text + mark, text.length - mark, path, err);
     } else if (!rc && memchr(text.text, '\0', text.length)) {
         rc =
             gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no list of problems", path);

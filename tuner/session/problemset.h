@@ -1,6 +1,7 @@
 /* problemset.h - vocabulary: lists of problems to tune or to compare, from a file.
  *
- * Either JSON as in configs/problems (see configs/README.md), or plain text: one problem a line, #
+ * Either JSON as in configs/problems (see configs/README.md), or the list of its problems alone, or
+ * plain text: one problem a line, #
  * begins a remark; the log of untuned problems that gt_open writes is such a file.  Behind a
  * problem may stand `count=N`, how often a program asked for it, and `weight=X`, as `tune capture`
  * writes them; a count alone is the weight.  A text with lists or ranges of sizes (ranges.h) stands

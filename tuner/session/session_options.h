@@ -16,6 +16,7 @@ struct gt_session_options {
     bool no_bets;                                  /* the space is searched without them */
     /* set by commands */
     bool measure; /* without a GPU nothing is predicted instead */
+    bool stored;  /* only what the database has is used: one that is missing is not created */
     bool shared;  /* another process holds the database for this one: GT_STORE_SHARED */
     FILE *lines;  /* progress goes there, a line each; NULL: to standard error */
     const struct gt_tokens *tokens; /* of compilers, shared with other processes; or NULL */

@@ -134,6 +134,8 @@ bool gt_compile_known(struct gt_compile_pool *pool, const char *key, struct gt_c
     if (gt_cache_load(pool->cache_dir, key, &binary, NULL) &&
         gt_cache_spill_load(getpid(), key, &binary, NULL))
         return false;
+    if (pool->keeps)
+        gt_cache_spill_save(getpid(), key, &binary, NULL);
     compiled->registers = binary.registers;
     compiled->spill_bytes = binary.spill_bytes;
     compiled->static_shared = binary.static_shared;

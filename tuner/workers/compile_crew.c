@@ -130,7 +130,8 @@ static int feed(struct gt_compile_pool *pool, struct gt_compile_worker *worker, 
     if (pool->waiting)
         return GT_OK;
     worker->job = gt_job_queue_take(queue, NULL);
-    gt_slot_send(&worker->slot, &pool->options, worker->job->key, &worker->job->request);
+    gt_slot_send(&worker->slot, &pool->options, pool->keeps, worker->job->key,
+                 &worker->job->request);
     return GT_OK;
 }
 

@@ -217,6 +217,13 @@ int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_candidat
     return rc == GT_ENOMEM ? rc : GT_OK; /* another reason is the trial's, if there will be one */
 }
 
+void gt_compile_pool_keep(struct gt_compile_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->keeps = true;
+    pthread_mutex_unlock(&pool->lock);
+}
+
 bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_candidate *candidate)
 {
     struct gt_compiled compiled = {.status = GT_STATUS_COMPILE_ERROR};

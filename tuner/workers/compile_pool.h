@@ -69,6 +69,10 @@ int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_candidat
 /* Whether the candidate's cubin is in the cache and worth a trial. */
 bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_candidate *candidate);
 
+/* Another process takes cubins out of the cache while they are needed: from now on each one that is
+ * asked for is also kept in the run's own folder (gt_cache_spill_save), if that takes it. */
+void gt_compile_pool_keep(struct gt_compile_pool *pool);
+
 /* Waits at most timeout_ms for an answer.  1: *compiled is set; 0: there is none yet, or a signal
  * came; < 0: the pool cannot go on. */
 int gt_compile_pool_collect(struct gt_compile_pool *pool, int timeout_ms,

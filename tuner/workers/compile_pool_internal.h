@@ -42,6 +42,7 @@ struct gt_compile_pool {
     bool held[GT_TOKENS_MAX]; /* tokens that workers of this pool have */
     bool waiting;             /* for a token */
     bool spills;              /* the notice that the cache refused a cubin was given */
+    bool keeps;               /* gt_compile_pool_keep was called */
     struct gt_compile_stats stats;
 };
 

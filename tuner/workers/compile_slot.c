@@ -67,7 +67,7 @@ int gt_slot_start(struct gt_slot *slot, const struct gt_compile_pool_options *op
     return GT_OK;
 }
 
-void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *options, bool keeps,
                   const char *key, const struct gt_compile_request *request)
 {
     gt_wire_begin(&slot->frame, GT_MSG_COMPILE);
@@ -80,6 +80,7 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
     gt_wire_put_int(&slot->frame, request->features);
     gt_wire_put_int(&slot->frame, request->ptx);
     gt_wire_put_int(&slot->frame, request->max_registers);
+    gt_wire_put_int(&slot->frame, keeps);
     slot->state = GT_SLOT_BUSY;
     slot->began = gt_clock_ms();
     slot->deadline = slot->began + (int64_t)(3000 * options->cpu_s);

@@ -44,8 +44,9 @@ void gt_slot_release(struct gt_slot *slot); /* kills the worker */
 int gt_slot_start(struct gt_slot *slot, const struct gt_compile_pool_options *options,
                   struct gt_err *err);
 
-/* Sends a job to an IDLE slot.  If the worker does not take it, the next pump reports that. */
-void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *options,
+/* Sends a job to an IDLE slot.  If the worker does not take it, the next pump reports that.  keeps:
+ * the cubin is also kept in the folder of this run. */
+void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *options, bool keeps,
                   const char *key, const struct gt_compile_request *request);
 
 /* Reads at most one message and checks the deadline, without waiting.  An error is one that any

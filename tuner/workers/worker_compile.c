@@ -111,14 +111,17 @@ static int send_setup(struct compiler *self, int rc, const struct gt_err *err)
 }
 
 /* Stores a cubin in the cache and trims the cache from time to time.  If the cache refuses it, the
- * cubin goes to the folder of the supervisor's run, and self->remark says why. */
-static int keep(struct compiler *self, const char *key, const struct gt_binary *binary,
+ * cubin goes to the folder of the supervisor's run, and self->remark says why.  twice: it goes to
+ * both. */
+static int keep(struct compiler *self, const char *key, const struct gt_binary *binary, bool twice,
                 struct gt_err *err)
 {
     struct gt_err why = {0};
     int64_t limit;
 
     if (gt_cache_save(self->cache_dir, key, binary, &why) == GT_OK) {
+        if (twice)
+            gt_cache_spill_save(getppid(), key, binary, NULL);
         self->saved += (int64_t)binary->size;
         if (gt_cache_limit(&limit, NULL) == GT_OK && self->saved > limit / TRIM_PART) {
             gt_cache_trim(self->cache_dir, limit, NULL, NULL);
@@ -137,6 +140,7 @@ static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_b
 {
     struct gt_compile_request request = {0};
     const char *key = gt_wire_get_text(in);
+    bool twice;
     int rc;
 
     request.source = gt_wire_get_text(in);
@@ -147,13 +151,14 @@ static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_b
     request.features = gt_wire_get_int(in) != 0;
     request.ptx = gt_wire_get_int(in) != 0;
     request.max_registers = (int)gt_wire_get_int(in);
+    twice = gt_wire_get_int(in) != 0;
     rc = gt_wire_finish(in, err);
     if (rc)
         return rc;
     *self->remark = '\0';
     limit_cpu(self->cpu_s);
     rc = gt_compile(self->nvrtc, &request, binary, err);
-    return rc ? rc : keep(self, key, binary, err);
+    return rc ? rc : keep(self, key, binary, twice, err);
 }
 
 static int serve(struct compiler *self, struct gt_wire_in *in)

@@ -199,12 +199,38 @@ static void test_gpu_names(void **state)
     }
 }
 
+static void test_what_was_given(void **state)
+{
+    static const char *const lines[][2] = {{"--arch=sm_86", "arch"}, {"--all", "all"},
+                                           {"--mode=warm", "mode"},  {"--shape=1x2x3", "shape"},
+                                           {"--jobs=3", "jobs"},     {"-q", NULL}};
+    char *argv[MAX_WORDS + 2];
+    struct fields fields;
+    struct gt_err err = {0};
+    int argc;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        const char *const words[] = {lines[i][0], NULL};
+        const char *given;
+
+        assert_int_equal(parse(&fields, words, argv, &argc, &err), GT_OK);
+        given = gt_options_given(own, &fields);
+        assert_int_equal(!given, !lines[i][1]);
+        if (given)
+            assert_string_equal(given, lines[i][1]);
+        assert_null(gt_options_given(more, &fields.more));
+    }
+    fields.more.slow = 0.5;
+    assert_string_equal(gt_options_given(more, &fields.more), "slow");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_type), cmocka_unit_test(test_words_left_over),
         cmocka_unit_test(test_refusals),   cmocka_unit_test(test_too_many),
-        cmocka_unit_test(test_gpu_names),
+        cmocka_unit_test(test_gpu_names),  cmocka_unit_test(test_what_was_given),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,6 +167,37 @@ static void a_lost_image_is_compiled_again(void **state)
     assert_int_equal(trial.status, GT_STATUS_OK);
 }
 
+/* A cache that keeps nothing, or that another process empties all the time: the second miss of an
+ * image is not the GPU's fault either, and a final is held with all its rounds. */
+static void a_cache_that_keeps_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_candidate list[4];
+    struct gt_trial trial[4];
+    struct gt_err err = {0};
+    char command[160];
+
+    setenv("GEMMTUNE_CACHE_LIMIT", "1", 1);
+    open_evaluator(f);
+    for (int i = 0; i < 4; i++) {
+        list[i] = candidate_of(f, GOOD, i);
+        submit(f, (uint64_t)i, GOOD, i);
+    }
+    collect(f, trial, 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(trial[i].status, GT_STATUS_OK);
+    snprintf(command, sizeof(command), "rm -f '%s'/*", f->cache);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(gt_evaluator_cuda.sample(&f->evaluator, &list[0], &trial[0], &err), GT_OK);
+    assert_int_equal(trial[0].status, GT_STATUS_OK);
+    assert_int_equal(gt_evaluator_cuda.final(&f->evaluator, list, 4, 9, trial, NULL, &err), GT_OK);
+    unsetenv("GEMMTUNE_CACHE_LIMIT");
+    for (int i = 0; i < 4; i++)
+        assert_true(trial[i].status == GT_STATUS_OK && trial[i].stage == 3 &&
+                    trial[i].samples == 9);
+    assert_int_equal(f->notices, 0);
+}
+
 static void dropped_candidates(void **state)
 {
     struct fixture *f = *state;
@@ -351,6 +382,7 @@ int main(int argc, char **argv)
         TEST(what_a_product_costs),
         TEST(baselines_that_are_not_there),
         TEST(a_lost_image_is_compiled_again),
+        TEST(a_cache_that_keeps_nothing),
         TEST(dropped_candidates),
         TEST(the_next_is_announced_ahead),
         TEST(too_much_workspace_is_not_compiled),

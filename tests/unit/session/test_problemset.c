@@ -47,6 +47,20 @@ static void test_json(void **state)
     gt_problemset_release(&set);
 }
 
+static void test_bare_list(void **state)
+{
+    const char *text =
+        "\xef\xbb\xbf\n [{\"problem\": \"4x5x6:f32:nn\", \"weight\": 3e15}, \"1x2x3\"]\n";
+    struct gt_problemset set;
+
+    (void)state;
+    assert_int_equal(load_bytes(&set, text, strlen(text), NULL), GT_OK);
+    assert_int_equal(set.count, 2);
+    assert_true(set.entry[0].problem.m == 4 && set.entry[0].weight == 3e15);
+    assert_true(set.entry[1].problem.m == 1 && set.entry[1].weight == 1);
+    gt_problemset_release(&set);
+}
+
 static void test_counts_and_weights(void **state)
 {
     static const char *const wrong[][2] = {
@@ -160,7 +174,10 @@ static void test_refused(void **state)
         {"{\"problems\": []}", "no problem in it"},
         {"{}", "key \"problems\" is missing"},
         {"{\"problems\": 3}", "\"problems\" must be a list"},
-        {" [\"1x1x1\"]", "a list of problems in JSON is {\"problems\": [\"MxNxK\", ...]}"},
+        {"[]", "no problem in it"},
+        {" [3]", "problems[0] must be a problem text"},
+        {"[\n\"1x1x1\"", "line 2: malformed JSON"},
+        {"[\"1x1x1\"] 3", "malformed JSON"},
         {"{\"problems\": [3]}", "problems[0] must be a problem text"},
         {"{\"problems\": [\"1x2\"]}", "problems[0]: problem \"1x2\""},
         {"{\"problems\": [{\"name\": \"n\"}]}", "problems[0]: key \"problem\" is missing"},
@@ -229,13 +246,10 @@ static void test_bench(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_byte_order_mark),
-        cmocka_unit_test(test_counts_and_weights),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_unreadable),
+        cmocka_unit_test(test_json),      cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_byte_order_mark),
+        cmocka_unit_test(test_bare_list), cmocka_unit_test(test_counts_and_weights),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_unreadable),
         cmocka_unit_test(test_bench),
     };
 
