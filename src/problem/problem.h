@@ -14,7 +14,9 @@
 #define GT_MAX_EXTENT ((int64_t)0x7fffffff)
 
 /* GT_OK if every field is in its range: sizes 0..GT_MAX_EXTENT, leading dimensions at least a row,
- * matrices of D in a batch apart, all operands together addressable; else GT_ERANGE. */
+ * matrices of D in a batch apart, all operands together addressable, alpha and beta finite and not
+ * 0 as float32 unless they are 0, and of D of s32 whole numbers that float32 has and int32 too;
+ * else GT_ERANGE. */
 int gt_problem_check(const struct gt_problem *problem, struct gt_err *err);
 
 /* Sets leading dimensions and strides to those of packed matrices. */
