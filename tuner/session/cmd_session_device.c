@@ -30,12 +30,6 @@ void gt_session_name_operands(struct gt_session *session, const struct gt_sessio
 
     if (operands_of(options) == GT_DIST_NORMAL)
         return;
-    if (session->evaluator->ops->provenance != GT_MEASURED) {
-        if (!session->cli->quiet)
-            fprintf(session->cli->log, "--dist %s changes nothing: no product is computed\n",
-                    options->dist);
-        return;
-    }
     snprintf(device->name, sizeof(device->name), "%.80s [%s]", plain.name, options->dist);
     snprintf(device->uuid, sizeof(device->uuid), "%.52s [%s]", plain.uuid, options->dist);
 }
@@ -151,20 +145,41 @@ int gt_session_open_evaluator(struct gt_session *session, const struct gt_sessio
     return open_arch(session, options, cc, err);
 }
 
+/* Writes the option that only a GPU can honour, and why predictions and recordings cannot; false:
+ * there is none. */
+static bool needs_gpu(const struct gt_session_options *options, char option[64], const char **why)
+{
+    const enum gt_timing timing = gt_session_timing(options);
+
+    if (timing == GT_TIMING_GRAPH) {
+        snprintf(option, 64, "--timing graph");
+        *why = "predictions and recordings are of launches by themselves";
+    } else if (timing == GT_TIMING_WARM) {
+        snprintf(option, 64, "--l2 warm");
+        *why = "predictions and recordings are of operands that are not in L2";
+    } else if (operands_of(options) != GT_DIST_NORMAL) {
+        snprintf(option, 64, "--dist %.40s", options->dist);
+        *why = "predictions and recordings compute no product";
+    } else {
+        return false;
+    }
+    return true;
+}
+
 int gt_session_check_timing(const struct gt_session *session,
                             const struct gt_session_options *options, struct gt_err *err)
 {
-    if (gt_session_timing(options) != GT_TIMING_GRAPH)
-        return GT_OK;
-    if (options->l2 && strcmp(options->l2, "warm") == 0)
+    const bool warm = options->l2 && strcmp(options->l2, "warm") == 0;
+    char option[64];
+    const char *why;
+
+    if (warm && gt_session_timing(options) == GT_TIMING_GRAPH)
         return gt_err_set(err, GT_ESYNTAX,
                           "--timing graph reads operands that are not in L2; --l2 warm is for "
                           "--timing single");
-    if (session->evaluator->ops->provenance != GT_MEASURED)
-        return gt_err_set(err, GT_ENOGPU,
-                          "--timing graph needs a GPU: predictions and recordings are of launches "
-                          "by themselves%s%s",
-                          session->no_gpu.code ? "; " : "",
-                          session->no_gpu.code ? session->no_gpu.msg : "");
-    return GT_OK;
+    if (session->evaluator->ops->provenance == GT_MEASURED || !needs_gpu(options, option, &why))
+        return GT_OK;
+    return gt_err_set(err, GT_ENOGPU, "%s needs a GPU: %s%s%s", option, why,
+                      session->no_gpu.code ? "; " : "",
+                      session->no_gpu.code ? session->no_gpu.msg : "");
 }
