@@ -60,11 +60,12 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
     return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
 }
 
-/* Refuses a --device whose architecture is not the one that --arch names. */
-static int check_arch(const struct gt_session *session, const char *device, int cc,
-                      struct gt_err *err)
+/* Refuses a device whose architecture is not the one that --arch names. */
+static int check_arch(const struct gt_session *session, const struct gt_session_options *options,
+                      const char *device, int cc, struct gt_err *err)
 {
     struct gt_device *found = &session->evaluator->device;
+    char instead[80] = "";
 
     if (found->cc == 0)
         found->cc = cc; /* the recording does not name its arch, so the user may */
@@ -72,10 +73,11 @@ static int check_arch(const struct gt_session *session, const char *device, int 
         return GT_OK;
     if (found->profile)
         return gt_err_set(err, GT_ERANGE, "--arch sm_%d contradicts --device %s", cc, device);
-    return gt_err_set(err, GT_ENOGPU,
-                      "--device %s is %s (sm_%d), not sm_%d; leave --device out to predict for "
-                      "sm_%d without measuring",
-                      device, found->name, found->cc, cc, cc);
+    if (!options->measure)
+        snprintf(instead, sizeof(instead),
+                 "; without --device and --devices times are predicted for sm_%d", cc);
+    return gt_err_set(err, GT_ENOGPU, "the GPU %s is %s (sm_%d), not sm_%d%s", device, found->name,
+                      found->cc, cc, instead);
 }
 
 /* Without --device: takes a GPU of the arch if there is one, else the arch's profile. */
@@ -140,7 +142,7 @@ int gt_session_open_evaluator(struct gt_session *session, const struct gt_sessio
         rc = open_device(session, options, device ? device : "cuda", err);
         if (rc && !device && !options->measure && (rc == GT_ENOGPU || rc == GT_ENOLIB))
             gt_err_prefix(err, rc, "without a GPU, --arch says what to predict for, e.g. sm_86");
-        return rc ? rc : check_arch(session, device ? device : "cuda", cc, err);
+        return rc ? rc : check_arch(session, options, device ? device : "cuda", cc, err);
     }
     return open_arch(session, options, cc, err);
 }
