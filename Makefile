@@ -803,7 +803,8 @@ tune: all
 # EMU_DRAW: what draws points and problems, and runs nothing.
 EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c hang.c machine.c machine_calls.c \
-             machine_async.c machine_early.c machine_proxies.c machine_wgmma.c tensor_maps.c shrink.c statics.c launch.c execute.c)
+             machine_async.c machine_early.c machine_proxies.c machine_wgmma.c tensor_maps.c reference.c shrink.c statics.c \
+             launch.c execute.c)
 EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
 EMU_OBJ  := $(EMU_SRC:%.c=$(BUILD)/%.o)
 $(EMU_OBJ): GT_CFLAGS += $(EMU_SAN) -Wno-psabi

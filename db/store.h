@@ -239,7 +239,7 @@ struct gt_row_filter {
     int limit;                    /* rows of each problem and device, best first; 0: all */
     bool older;                   /* with `kernels`: only rows that are ok of other texts */
     /* Only rows of kernels with these texts; NULL: winners of the text of a kernel that was used
-     * last.  Used by gt_store_rows and gt_store_compared. */
+     * last. */
     const struct gt_kernels *kernels;
 };
 typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err *err);
@@ -292,7 +292,7 @@ typedef int gt_named_trial_visit(void *context, const struct gt_named_trial *nam
 
 /* Visits trials of all statuses, of kernels with the text that was used last.  Those of one space
  * follow one another, in the order in which they were first stored.  Of the filter it uses problem,
- * kernel, cc and provenance. */
+ * kernel, cc, provenance and kernels. */
 int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
                     gt_named_trial_visit *visit, void *context, struct gt_err *err);
 

@@ -40,6 +40,18 @@ static void read_names(sqlite3_stmt *s, int first, struct gt_named_trial *named)
     named->date = gt_store_text(s, first + 9);
 }
 
+/* Whether the trial is of the text that its kernel has among the filter's. */
+static bool is_current(const struct gt_row_filter *filter, const struct gt_named_trial *named)
+{
+    for (size_t i = 0; filter->kernels && i < filter->kernels->count; i++) {
+        const struct gt_kernel *kernel = filter->kernels->kernel[i];
+
+        if (strcmp(kernel->name, named->kernel) == 0)
+            return strcmp(kernel->signature, named->signature) == 0;
+    }
+    return !filter->kernels;
+}
+
 int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
                     gt_named_trial_visit *visit, void *context, struct gt_err *err)
 {
@@ -54,7 +66,8 @@ int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
         q.code = gt_store_read_trial(store, q.s, &named.trial, err);
         read_names(q.s, 2 + GT_STORE_RESUME_COLUMN_COUNT, &named);
         GT_STEP(q.code, gt_store_whole(store, err));
-        GT_STEP(q.code, visit(context, &named, err));
+        if (is_current(filter, &named))
+            GT_STEP(q.code, visit(context, &named, err));
     }
     return gt_query_end(&q);
 }

@@ -121,7 +121,8 @@ struct gt_problem {
     unsigned char epilogue; /* GT_EPILOGUE_ flags */
     unsigned char align;    /* bytes that every base pointer is a multiple of: 1..16 */
     enum gt_accuracy accuracy;
-    double alpha, beta;  /* as timed; a look-up distinguishes only beta == 0 */
+    double alpha, beta;  /* as timed; a look-up distinguishes only beta == 0.  Kernels get them as
+                            float32, which has to hold them, exactly where out is s32 */
     int64_t reserved[4]; /* 0: room for the fields of later versions */
 };
 

@@ -8,7 +8,6 @@
 #include "base/quiet.h"
 #include "problem/problem.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,15 +95,13 @@ static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
     return code;
 }
 
-/* Whether the members that an answer's key leaves out are valid: alpha, the size of beta (whole
- * numbers where D is s32), strides without a batch, and members of later versions.  So a problem
+/* Whether the members that an answer's key leaves out are valid: alpha, the size of beta, strides without a batch, and members of later versions.  So a problem
  * that cannot be computed is refused even if one of the same sizes was answered before. */
 static bool rest_valid(const struct gt_problem *p)
 {
-    return isfinite(p->alpha) && isfinite(p->beta) &&
+    return gt_factor_valid(p->alpha, p->out) && gt_factor_valid(p->beta, p->out) &&
            (p->stride_a | p->stride_b | p->stride_c) >= 0 && p->version <= GT_PROBLEM_VERSION &&
-           !(p->reserved[0] | p->reserved[1] | p->reserved[2] | p->reserved[3]) &&
-           (p->out != GT_S32 || (gt_factor_is_s32(p->alpha) && gt_factor_is_s32(p->beta)));
+           !(p->reserved[0] | p->reserved[1] | p->reserved[2] | p->reserved[3]);
 }
 
 static int look_up(struct gt *gt, const struct gt_lookup_key *key, const struct gt_device *device,

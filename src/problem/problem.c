@@ -369,15 +369,29 @@ static int check_types(const struct gt_problem *p, struct gt_err *err)
     if ((p->type == GT_S8) != (p->acc == GT_S32))
         return gt_err_set(err, GT_ERANGE, "problem: products of %s cannot be summed in %s",
                           gt_dtype_name(p->type), gt_dtype_name(p->acc));
-    if (p->out == GT_S32 &&
-        (p->acc != GT_S32 || !gt_factor_is_s32(p->alpha) || !gt_factor_is_s32(p->beta)))
-        return gt_err_set(err, GT_ERANGE,
-                          "problem: D of s32 takes sums in s32, and whole numbers that an int32 "
-                          "holds as alpha and beta");
+    if (p->out == GT_S32 && p->acc != GT_S32)
+        return gt_err_set(err, GT_ERANGE, "problem: D of s32 takes sums in s32, not in %s",
+                          gt_dtype_name(p->acc));
     if ((unsigned)p->accuracy > GT_ACCURACY_LOW)
         return gt_err_set(err, GT_ERANGE, "problem: accuracy is %d; there are strict to low",
                           (int)p->accuracy);
     return GT_OK;
+}
+
+static int check_factor(const struct gt_problem *p, const char *name, double value,
+                        struct gt_err *err)
+{
+    if (gt_factor_valid(value, p->out))
+        return GT_OK;
+    if (!gt_factor_valid(value, GT_F32))
+        return gt_err_set(err, GT_ERANGE,
+                          "problem: %s is %.9g; it must be 0 or a finite number that float32 "
+                          "holds, of a magnitude from 1.4e-45 to 3.4e+38",
+                          name, value);
+    return gt_err_set(err, GT_ERANGE,
+                      "problem: %s is %.10g; where D is s32 it must be a whole number from "
+                      "-2147483648 to 2147483520 that float32 holds exactly",
+                      name, value);
 }
 
 int gt_problem_check(const struct gt_problem *p, struct gt_err *err)
@@ -398,9 +412,9 @@ int gt_problem_check(const struct gt_problem *p, struct gt_err *err)
     if (p->align < 1 || p->align > 16 || (p->align & (p->align - 1)))
         return gt_err_set(err, GT_ERANGE, "problem: align is %d; it must be 1, 2, 4, 8 or 16",
                           (int)p->align);
-    if (!isfinite(p->alpha) || !isfinite(p->beta))
-        return gt_err_set(err, GT_ERANGE, "problem: alpha and beta must be finite");
     rc = check_types(p, err);
+    GT_STEP(rc, check_factor(p, "alpha", p->alpha, err));
+    GT_STEP(rc, check_factor(p, "beta", p->beta, err));
     GT_STEP(rc, check_sizes(p, err));
     GT_STEP(rc, check_batch(p, err));
     return rc;

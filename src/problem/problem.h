@@ -3,6 +3,7 @@
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,13 +16,25 @@
 #define GT_MAX_EXTENT ((int64_t)0x7fffffff)
 
 /* GT_OK if every field is in its range: sizes 0..GT_MAX_EXTENT, leading dimensions at least a row,
- * matrices of D in a batch apart, all operands together addressable; else GT_ERANGE. */
+ * matrices of D in a batch apart, all operands together addressable, alpha and beta finite and not
+ * 0 as float32 unless they are 0, and of D of s32 whole numbers that float32 has and int32 too;
+ * else GT_ERANGE. */
 int gt_problem_check(const struct gt_problem *problem, struct gt_err *err);
 
 /* Whether alpha or beta may have that value where D is s32: a whole number that an int32 holds. */
 static inline bool gt_factor_is_s32(double factor)
 {
     return factor >= INT32_MIN && factor <= INT32_MAX && factor == (int32_t)factor;
+}
+
+/* Whether alpha or beta may have that value: kernels get it as float32, which must hold it as a finite
+ * number that is 0 only if it is, and exactly where D is s32. */
+static inline bool gt_factor_valid(double factor, enum gt_dtype out)
+{
+    const float passed = (float)factor;
+
+    return isfinite(passed) && (passed == 0) == (factor == 0) &&
+           (out != GT_S32 || (gt_factor_is_s32(factor) && factor == (double)passed));
 }
 
 /* Sets leading dimensions and strides to those of packed matrices. */

@@ -9,7 +9,6 @@
 #include "base/plain_locale.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +51,7 @@ static int parse_integer(const struct said *said, const char *part, size_t lengt
     return GT_OK;
 }
 
-/* Reads a finite decimal number. */
+/* Reads a decimal number; one beyond double is infinite, which gt_problem_check refuses. */
 static int parse_real(const struct said *said, const char *part, size_t length, double *value)
 {
     char copy[64], *end;
@@ -67,8 +66,6 @@ static int parse_real(const struct said *said, const char *part, size_t length, 
     gt_locale_leave(before);
     if (*end)
         return refuse(said, GT_ESYNTAX, part, length, "is not a decimal number");
-    if (!isfinite(*value))
-        return refuse(said, GT_ERANGE, part, length, "is too large");
     return GT_OK;
 }
 

@@ -21,9 +21,9 @@ mkdir folder.db
 sweep folder.db
 cat text.db
 # Nothing is waited for, and look-ups say the same.
-mkfifo pipe.db
+mkfifo pipe.db; : > empty.db
 sweep pipe.db
-for db in pipe.db folder.db nowhere.db text.db; do
+for db in pipe.db folder.db nowhere.db text.db empty.db; do
     t lookup 128x128x128 --arch sm_86 --db $db
     t export --db $db
 done

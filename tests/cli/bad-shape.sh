@@ -20,3 +20,8 @@ t --arch sm_86 --shape 1:101:1x1:100:1x64
 t --arch sm_86 --shape 64:512x64x64
 t --arch sm_86 --shape 64,x64x64
 t lookup 1,2x64x64 --arch sm_90
+# alpha and beta that float32, or int32 where D is s32, does not have.
+t --arch sm_86 --shape 64x64x64 --beta 1e40
+t --arch sm_86 --shape 64x64x64:alpha=1e-50
+t --arch sm_86 --shape 64x64x64:s8:alpha=16777217
+t --arch sm_86 --shape 64x64x64:s8 --beta 2147483647

@@ -24,3 +24,22 @@ wc -l < read
 [[ -p pipe ]] && echo "still a pipe"
 mkdir folder
 t export -o folder
+# An option that a format does not honour is refused, and those that do are named.
+for option in --all --measured --current '--kernel simt_naive' --kernels-dir=. --include-dir=. --arch=sm_86 --problem=8x8x8 --shapes=set.txt --dtype=f32 --accuracy=f32 --keep=rows.csv --objective=energy; do
+    t export --format db -o refused.db $option | grep '^!'
+done
+for format in search energy c bench shipped deploy trials; do
+    for option in --all --measured --current '--kernel simt_naive' --objective=energy --dtype=bf16; do
+        t export --format $format -o refused $option -q | grep '^!'
+    done
+done
+ls refused.db 2>/dev/null
+t export --dtype bf16
+t export --problem 256x256x256 --accuracy tf32
+# trials, and a whole space: of the kernels' texts now
+mkdir -p now/configs/kernels && cp -R "$ROOT/templates" now/templates && cp -R "$ROOT"/configs/{devices,formulas,problems} now/configs/
+cp "$ROOT/configs/kernels/simt_naive.json" now/configs/kernels/ && chmod -R u+w now
+current() { GEMMTUNE_DATA=$PWD/now t export --format t4 --problem 256x256x256 --current -q | grep -c '"configuration"\|^! '; }
+current
+echo "static int other;" >> now/templates/simt/naive.cu
+current

@@ -8,3 +8,5 @@ t merge --help | tail -n 8
 for command in '' $("$TUNE" help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
     "$TUNE" $command --help | grep -nE '^.{81}| $' | sed "s/^/$command: /"
 done
+# An option that takes a value is shown with it.
+for command in capture serve tune lookup; do "$TUNE" ${command#tune} --help | grep -oE -- '--accuracy( [A-Z]+)?  ' | sed "s/^/$command: /"; done

@@ -72,6 +72,23 @@ GEMMTUNE_LIBCUDA=$PWD/none tree/tools/energy stub stub.db 2>&1 | grep -c 'CUDA d
 [[ $before == "$(cat "$table")" ]] && echo "left alone"
 t energy --shape 24x24x24 --stored --db stub.db
 t energy --shape 24x24x24 --stored --db none.db
+# What is shown is of the arch, device and operands that are asked for; zeros only if they are.
+python3 - << 'END'
+import shutil, sqlite3
+shutil.copy("stub.db", "zeros.db")
+base = sqlite3.connect("zeros.db")
+columns = lambda table: [row[1] for row in base.execute(f"PRAGMA table_info({table})") if row[1] != "id"]
+def copy(table, where="", **change):
+    names = columns(table)
+    base.execute(f"INSERT INTO {table} ({','.join(names)}) SELECT {','.join(change.get(n, n) for n in names)} FROM {table} {where}")
+copy("device", name="name || ' [zeros]'", uuid="uuid || ' [zeros]'")
+copy("energy", device="(SELECT max(id) FROM device)", at="at + 5000", joules="joules / 2")
+base.commit()
+END
+for of in '' '--arch sm_90' '--arch sm_86' '--device predict:sm_90' '--device cuda' '--dist zeros' '--dist normal' '--dist integers'; do
+    t energy 16x16x16 --stored --db zeros.db $of | sed -n 2p
+done
+for name in 'Stub device' 'Stub device [zeros]' 'Stub'; do t energy 16x16x16 --stored --db zeros.db --device "$name" | sed -n 2p; done
 # More launches are wanted than the driver takes; a worker that stalls costs its problem's share.
 STUB_QUEUED=100 timeout 300 "$TUNE" energy --shape 8x8x8:bf16 --db stub.db "${short[@]}" --budget 6s >lines 2>&1
 echo "[exit $?]" && grep -c 'did not answer' lines

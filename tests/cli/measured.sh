@@ -21,3 +21,6 @@ fast --shape 48x24x32 --kernels simt_thread1d --budget 4 -q > /dev/null
 t lookup 40x24x32 48x24x32 --arch sm_90 | grep -E '^[0-9]|kernel|cuBLASLt'
 fast bench --rounds 5 --shape 40x24x32 --shape 48x24x32 -q | grep -E '^[0-9]|best of'
 t --shape 40x24x32 --kernels cublaslt -q
+# A GPU of another arch: what to leave out is named only where it was given and would help.
+t recheck --arch sm_86
+t --devices all --arch sm_86 --shape 96x80x64 -q

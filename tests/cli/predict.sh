@@ -15,3 +15,6 @@ t --device predict:h100 --shape 64x64x64 --kernels simt_naive --budget 1 -n 1 -q
 t --device "predict:RTX 4090" --arch ada --shape 64x64x64 --kernels simt_naive --budget 1 -n 1 -q
 t --device predict:gtx1080 --shape 64x64x64
 t --device predict:milk --shape 64x64x64
+echo "-- what is not predicted"
+t --device predict:sm_90 --shape 64x64x64 --kernels simt_naive --budget 1 -n 1 --l2 warm -q
+t --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 1 -n 1 --l2 warm -q 2>&1 | sed 's/tried.*/tried PLACES/'

@@ -15,6 +15,10 @@ t --device replay:cut.json --strategy random --budget 20 --rows 1 --db cut.db -q
 t --device "replay:$R" --shape 64x64x64 -q
 t --device "replay:$R" --kernels simt -q
 t --device replay:none.json -q
+# What a recording is not of.
+for other in '--l2 warm' '--dist zeros' '--timing graph'; do t --device "replay:$R" $other --budget 5 --db other-times.db -q; done
+t --device "replay:$R" --l2 cold --dist normal --timing single --strategy random --budget 5 --rows 1 --db cold.db -q | sed -n 2p
+ls other-times.db 2>/dev/null
 t bench --shape 512x512x512 --device "replay:$R" -q
 sed 's/"problem":"[^"]*",//; s/"cc":90/"cc":0/' again.json > other.json
 t --device replay:other.json --budget 5 -q

@@ -13,3 +13,7 @@ for point in BM=8,BN=4 BM=8,BN=8; do
     "$TUNE" show simt_naive $point --problem 64x64x64 | sed -n 's/^model: \([0-9.]*\) us .*/\1/p'
 done > shown
 cmp swept shown && wc -l < shown
+# A constraint that cannot be computed is named as a sweep names it.
+cp -r mapped divides && sed -i 's|"derive"|"constraints": [{"if": "1 / (K - 512) >= 0", "why": "never 512"}], "derive"|' divides/mapped.json
+for kind in '' --json; do t show mapped --kernels-dir divides --problem 64x64x512:bf16:accuracy=strict --arch sm_90 --no-compile $kind | tail -n 2; done
+t --kernels mapped --kernels-dir divides --shape 64x64x512:bf16:accuracy=strict --arch sm_90 --budget 1 -q

@@ -47,6 +47,14 @@ CXX=/no/compiler t "${try[@]}" --kernels-dir own
 t try rows --problem 8x8x8 --on cpu --kernels-dir own
 t try rows --problem 8x8x8:f16 --on cpu --kernels-dir own
 t try rows --on cpu
+# alpha and beta are what kernels get, floats; sums that a float cannot have exactly may be rounded, and no more.
+scaled() { t try "$1" --problem "96x96x96:$2" --on cpu "${@:3}" | tail -n 3; }
+for scale in alpha=0.1 alpha=0.7:beta=0.3:epi=bias+gelu alpha=1e20 alpha=16777217 alpha=1e-40 alpha=3e38:beta=-3e38; do scaled rows "$scale" --kernels-dir own; done
+scaled blocked4090 alpha=0.1:beta=0.3 # alpha goes into A
+scaled thin_mma s8:alpha=16777216:beta=-2147483648 # integers wrap around
+scaled rows alpha=0.1:beta=0.3 --kernels-dir swapped
+variant close 's/, value, acc/, value * 1.0001f, acc/'
+scaled rows alpha=0.1 --kernels-dir close
 t try simt_naive --problem 64x64x64
 need_stub
 t try simt_thread1d --problem 96x80x64

@@ -1,11 +1,10 @@
-/* operands.c - test: operands and the plain reference (operands.h). */
+/* operands.c - test: problems and their operands (operands.h). */
 #include "operands.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "cuda/gpu.h"
 #include "numbers.h"
 #include "problem/problem.h"
@@ -245,105 +244,4 @@ void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *op
     args->c = operands->c_given ? operands->c : NULL;
     args->d = operands->d;
     args->bias = problem->epilogue & GT_EPILOGUE_BIAS ? operands->bias : NULL;
-}
-
-/* The operands as numbers, those of TF32 rounded: they are read many times. */
-struct numbers {
-    double *a, *b;
-};
-
-static double *numbers_of(const struct gt_problem *p, enum gt_operand operand, const void *from)
-{
-    int64_t count = gt_problem_elements(p, operand);
-    double *numbers = malloc((size_t)(count + 1) * sizeof *numbers);
-    if (!numbers)
-        abort();
-    for (int64_t i = 0; i < count; i++) {
-        numbers[i] = gt_emu_get(p->type, from, i);
-        if (p->type == GT_TF32)
-            numbers[i] = gt_emu_tf32((float)numbers[i]);
-    }
-    return numbers;
-}
-
-static double product(const struct numbers *numbers, const struct gt_problem *p, int64_t z,
-                      int64_t i, int64_t j)
-{
-    const double *a = numbers->a + z * p->stride_a + (p->trans_a ? i : i * p->lda);
-    const double *b = numbers->b + z * p->stride_b + (p->trans_b ? j * p->ldb : j);
-    int64_t step_a = p->trans_a ? p->lda : 1, step_b = p->trans_b ? 1 : p->ldb;
-    double sum = 0;
-    for (int64_t k = 0; k < p->k; k++)
-        sum += a[k * step_a] * b[k * step_b];
-    return sum;
-}
-
-static double reference(const struct gt_emu_operands *operands, const struct numbers *numbers,
-                        const struct gt_problem *p, int64_t z, int64_t i, int64_t j)
-{
-    const void *c = operands->c == operands->d ? operands->original_d : operands->c;
-    double value = p->alpha != 0 ? p->alpha * product(numbers, p, z, i, j) : 0;
-    if (p->beta != 0)
-        value += p->beta * gt_emu_get(p->out, c, z * p->stride_c + i * p->ldc + j);
-    if (p->epilogue & GT_EPILOGUE_BIAS)
-        value += gt_emu_get(p->out, operands->bias, j);
-    if (p->epilogue & GT_EPILOGUE_RELU)
-        value = value < 0 ? 0 : value;
-    if (p->epilogue & GT_EPILOGUE_GELU)
-        value = value / 2 * (1 + erf(value / sqrt(2.0)));
-    return value;
-}
-
-/* Whether `got` is the value rounded.  Of GELU, erff rounds and 1 + erf cancels for negative
- * values, so that the neighbour of the rounded value may be right.  Kernels of FP32 arithmetic do
- * not round operands of TF32: each of k products is off by up to 16 * 2^-22.  All else is exact. */
-static bool right(const struct gt_problem *p, double got, double value)
-{
-    if (!isfinite(value)) {
-        double rounded = gt_emu_round(p->out, value);
-        return isnan(rounded) ? isnan(got) : got == rounded;
-    }
-    double slack = p->epilogue & GT_EPILOGUE_GELU ? 4e-6 * fmax(1, fabs(value)) : 0;
-    if (p->type == GT_TF32)
-        slack += fabs(p->alpha) * (double)p->k * 0x1p-18;
-    return got >= gt_emu_round(p->out, value - slack) && got <= gt_emu_round(p->out, value + slack);
-}
-
-/* Judges one element of what D spans. */
-static int check_element(const struct gt_emu_operands *operands, const struct numbers *numbers,
-                         const struct gt_problem *p, int64_t at, struct gt_err *err)
-{
-    int64_t z = p->batch > 1 ? at / p->stride_c : 0, size = gt_dtype_size(p->out);
-    int64_t i = (at - z * p->stride_c) / p->ldc, j = (at - z * p->stride_c) % p->ldc;
-    const char *now = (const char *)operands->d + at * size;
-    const char *before = (const char *)operands->original_d + at * size;
-    double got = gt_emu_get(p->out, operands->d, at);
-
-    if (i >= p->m || j >= p->n) {
-        if (memcmp(now, before, (size_t)size) == 0)
-            return GT_OK;
-        return gt_err_set(err, GT_ERANGE,
-                          "written beside D: %g in row %lld, column %lld of matrix %lld", got,
-                          (long long)i, (long long)j, (long long)z);
-    }
-    double want = reference(operands, numbers, p, z, i, j);
-    if (right(p, got, want))
-        return GT_OK;
-    return gt_err_set(err, GT_ERANGE, "D[%lld,%lld] of matrix %lld is %g where %g is right",
-                      (long long)i, (long long)j, (long long)z, got, gt_emu_round(p->out, want));
-}
-
-int gt_emu_operands_check(const struct gt_emu_operands *operands, const struct gt_problem *problem,
-                          struct gt_err *err)
-{
-    struct numbers numbers = {numbers_of(problem, GT_OPERAND_A, operands->a),
-                              numbers_of(problem, GT_OPERAND_B, operands->b)};
-    int64_t count = gt_problem_elements(problem, GT_OPERAND_C);
-    int status = GT_OK;
-
-    for (int64_t at = 0; at < count && !status; at++)
-        status = check_element(operands, &numbers, problem, at, err);
-    free(numbers.a);
-    free(numbers.b);
-    return status;
 }

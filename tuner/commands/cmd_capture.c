@@ -22,7 +22,7 @@ struct options {
 static const struct gt_option option_table[] = {
     GT_TEXT(options, output, "output", 'o', "FILE",
             "the set of problems to write (default: shapes.txt)"),
-    GT_CHOICE(options, accuracy, "accuracy", 0, NULL, "strict|f32|tf32",
+    GT_CHOICE(options, accuracy, "accuracy", 0, "CLASS", "strict|f32|tf32",
               "what FP32 products are to be tuned and served with (default: strict)"),
     GT_FLAG(options, merge, "merge", 0, "run nothing: add up sets that were captured before"),
     GT_TEXT(options, library, "library", 0, "FILE",
@@ -187,7 +187,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 const struct gt_command gt_command_capture = {
     .name = "capture",
     .doc = "run a program and write down what it multiplies, for --shapes",
-    .usage = "capture [-o FILE] [--accuracy A] -- COMMAND [ARGUMENT]... | --merge FILE...",
+    .usage = "capture [-o FILE] [--accuracy CLASS] -- COMMAND [ARGUMENT]... | --merge FILE...",
     .about =
         "Runs COMMAND with libgemmtune_cublas.so before its cuBLAS, which computes everything as\n"
         "always, and writes the set of problems that it and its children asked for: each with its\n"

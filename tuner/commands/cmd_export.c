@@ -29,7 +29,8 @@ static const struct gt_option option_table[] = {
             "energy (what products cost, as tune energy measured it; JSON with --json), trials (in "
             "short, to learn rankings from), "
             "kt-cache or t4 (a whole space for other tuners, or to be replayed), t4-metadata (its "
-            "devices), db (a read-only copy of the database, with a digest), deploy (one file with "
+            "devices), db (a copy of the database, with a digest of its winners), deploy (one file "
+            "with "
             "machine code, for programs that have neither compiler nor templates)"),
     GT_TEXT(options, output, "output", 'o', "FILE",
             "write there (default, and -: standard output; db needs a name that does not exist, "
@@ -112,12 +113,6 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
         (struct gt_row_filter){.winners_only = !options->all,
                                .provenance = options->measured ? 1u << GT_MEASURED : 0,
                                .kernel = options->kernel};
-    if (options->keep && request->format != GT_EXPORT_SHIPPED)
-        rc = gt_err_set(err, GT_ESYNTAX, "--keep is for --format shipped");
-    if (!rc && options->objective && request->format != GT_EXPORT_ENERGY)
-        rc = gt_err_set(err, GT_ESYNTAX,
-                        "--objective is for --format energy: other formats have the winners by "
-                        "time");
     request->json = cli->json;
     request->objective = options->objective ? (int)gt_objective_parse(options->objective) : -1;
     if (!rc && options->arch)
@@ -229,40 +224,115 @@ static int run_deploy(struct gt_cli *cli, const char *path, const struct options
     return rc;
 }
 
-/* Refuses options that contradict each other, before anything is read. */
-static int check_options(const struct options *options, const char *format, struct gt_err *err)
-{
-    const bool deploy = strcmp(format, "deploy") == 0;
+/* The formats, as bits: those of gt_export, and two that are written in another way. */
+enum {
+    DB = GT_EXPORT_COUNT,
+    DEPLOY,
+    FORMATS,
+};
+#define ONLY(format)  (1u << (format))
+#define FORMATS_TEXT  (ONLY(GT_EXPORT_CSV) | ONLY(GT_EXPORT_JSON) | ONLY(GT_EXPORT_MD))
+#define FORMATS_SPACE (ONLY(GT_EXPORT_KT_CACHE) | ONLY(GT_EXPORT_T4) | ONLY(GT_EXPORT_T4_METADATA))
+#define FORMATS_ALL   (ONLY(FORMATS) - 1)
 
-    if (deploy && !options->output)
-        return gt_err_set(err, GT_ESYNTAX, "--format deploy needs a name: --output winners.gt");
-    if (deploy && (options->all || options->keep))
-        return gt_err_set(err, GT_ESYNTAX,
-                          "--format deploy holds winners: not with --all or --keep");
-    if (strcmp(format, "db") == 0 && (!options->output || strcmp(options->output, "-") == 0))
-        return gt_err_set(err, GT_ESYNTAX,
-                          "--format db needs the name of a new file: --output FILE");
-    return GT_OK;
+static const char *name_of(unsigned format)
+{
+    return format == DB ? "db" : format == DEPLOY ? "deploy" : gt_export_name(format);
+}
+
+/* Refuses an option that the format does not honour. */
+static int check_option(const char *option, bool given, unsigned formats, unsigned format,
+                        struct gt_err *err)
+{
+    char list[200] = "";
+    size_t used = 0;
+
+    if (!given || formats >> format & 1)
+        return GT_OK;
+    for (unsigned i = 0; i < FORMATS; i++)
+        if (formats >> i & 1)
+            used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+                                     name_of(i));
+    return gt_err_set(err, GT_ESYNTAX, "--format %s does not take %s, which is for %s",
+                      name_of(format), option, list);
+}
+
+/* Refuses options that the format does not honour or that contradict each other, before anything is
+ * read. */
+static int check_options(const struct options *options, unsigned format, struct gt_err *err)
+{
+    const struct gt_problem_options *problem = &options->problem;
+    const unsigned rows = FORMATS_ALL & ~ONLY(DB), kernels = rows & ~ONLY(GT_EXPORT_SEARCH),
+                   measured = kernels & ~ONLY(GT_EXPORT_ENERGY);
+    const struct {
+        const char *option;
+        bool given;
+        unsigned formats;
+    } rules[] = {
+        {"--all", options->all, FORMATS_TEXT | FORMATS_SPACE | ONLY(GT_EXPORT_TRIALS)},
+        {"--measured", options->measured, measured},
+        {"--current", options->current, measured},
+        {"--kernel", options->kernel, kernels},
+        {"--kernels-dir", options->kernels_dir, kernels},
+        {"--include-dir", options->include_dirs, kernels},
+        {"--arch", options->arch, rows},
+        {"--problem", problem->shape.count, rows},
+        {"--shapes", problem->shapes, rows},
+        {"--dtype", problem->dtype, rows},
+        {"--accuracy", problem->accuracy, rows},
+        {"--keep", options->keep, ONLY(GT_EXPORT_SHIPPED)},
+        {"--objective", options->objective, ONLY(GT_EXPORT_ENERGY)},
+    };
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+        GT_STEP(rc, check_option(rules[i].option, rules[i].given, rules[i].formats, format, err));
+    if (!rc && (problem->dtype || problem->accuracy) && !problem->shapes)
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "%s is of the problems of --shapes FILE, which is missing; --problem names "
+                        "a problem with its type and accuracy",
+                        problem->dtype ? "--dtype" : "--accuracy");
+    if (!rc && format == DEPLOY && !options->output)
+        rc = gt_err_set(err, GT_ESYNTAX, "--format deploy needs a name: --output winners.gt");
+    if (!rc && format == DB && (!options->output || strcmp(options->output, "-") == 0))
+        rc = gt_err_set(err, GT_ESYNTAX, "--format db needs the name of a new file: --output FILE");
+    return rc;
+}
+
+/* The format of that name, as the rules above count them. */
+static int format_of(const char *name, unsigned *format, struct gt_err *err)
+{
+    enum gt_export_format found = GT_EXPORT_CSV;
+    int rc;
+
+    for (*format = DB; *format < FORMATS; ++*format)
+        if (strcmp(name, name_of(*format)) == 0)
+            return GT_OK;
+    rc = gt_export_parse(name, &found, err);
+    *format = found;
+    return rc;
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     const char *name = options->format ? options->format : cli->json ? "json" : "csv";
-    const bool copy = strcmp(name, "db") == 0, deploy = strcmp(name, "deploy") == 0;
     struct gt_export_request request = {.format = GT_EXPORT_CSV};
     struct gt_problem *problem = NULL;
     struct gt_kernels kernels = {0};
     struct gt_queue_copy from = {.path = NULL};
-    int rc = check_options(options, name, err);
+    unsigned format;
+    int rc = format_of(name, &format, err);
 
-    if (!copy && !deploy)
-        GT_STEP(rc, gt_export_parse(name, &request.format, err));
-    if (!deploy)
+    GT_STEP(rc, check_options(options, format, err));
+    if (!rc && format < GT_EXPORT_COUNT)
+        request.format = (enum gt_export_format)format;
+    if (format != DEPLOY)
         GT_STEP(rc, fill_request(&request, cli, options, &problem, &kernels, err));
     GT_STEP(rc, gt_queue_copy_open(&from, cli, options->db, err));
-    GT_STEP(rc, deploy ? run_deploy(cli, from.path, options, err)
-                       : run_export(cli, from.path, options, &request, copy, err));
+    GT_STEP(rc, format == DEPLOY
+                    ? run_deploy(cli, from.path, options, err)
+                    : run_export(cli, from.path, options, &request, format == DB, err));
     gt_queue_copy_close(&from, err);
     gt_kernels_release(&kernels);
     free(problem);
@@ -276,7 +346,7 @@ const struct gt_command gt_command_export = {
     .about = "Writes the winner of each problem and device (--all: every trial). Predicted and\n"
              "replayed rows are marked as such in every format; --measured leaves them out. The "
              "same database gives\n"
-             "the same bytes.\n"
+             "the same bytes. An option that a format does not honour is refused.\n"
              "\n"
              "  tune export --format md\n"
              "  tune export --format db --output winners.db\n"

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -304,6 +305,18 @@ static int nothing(const struct questions *self, enum gt_objective objective, st
                       first, others, self->cc);
 }
 
+/* Refuses a database that cannot be read or holds nothing, in the words of the other commands. */
+static int check_database(const char *path, const char *named, struct gt_err *err)
+{
+    struct stat file;
+
+    if (access(path, R_OK) != 0 || stat(path, &file) != 0)
+        return gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", named, strerror(errno));
+    if (S_ISREG(file.st_mode) && file.st_size == 0)
+        return gt_err_set(err, GT_ESTALE, "%s is empty: nothing was tuned into it yet", named);
+    return GT_OK;
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -323,9 +336,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!rc && options->db)
         rc = gt_queue_copy_open(&from, cli, options->db, err);
     self.path = from.path;
-    if (!rc && from.path && access(from.path, R_OK) != 0)
-        rc = gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", options->db,
-                        strerror(errno));
+    if (!rc && from.path)
+        rc = check_database(from.path, options->db, err);
     GT_STEP(rc,
             objective == GT_BY_TIME ? look_up_all(&self, err) : weigh_all(&self, objective, err));
     if (cli->json && !rc)

@@ -26,7 +26,7 @@ struct options {
 static const struct gt_option option_table[] = {
     GT_TEXT(options, db, "db", 0, "FILE",
             "tuned tables, before the shipped one (default: your database)"),
-    GT_CHOICE(options, accuracy, "accuracy", 0, NULL, "strict|f32|tf32",
+    GT_CHOICE(options, accuracy, "accuracy", 0, "CLASS", "strict|f32|tf32",
               "what strict FP32 products may be computed with (default: strict)"),
     GT_REAL(options, margin, "margin", 0, "RATIO", 0.001, 100,
             "serve what was at least so many times as fast as cuBLAS (default: 1.03)"),
@@ -135,7 +135,7 @@ int gt_cmd_doctor_program(struct gt_cli *cli, const char *db, char **command, st
 const struct gt_command gt_command_serve = {
     .name = "serve",
     .doc = "run a program with tuned kernels in place of cuBLAS",
-    .usage = "serve [--db FILE] [--accuracy A] [--report FILE] -- COMMAND [ARGUMENT]...",
+    .usage = "serve [--db FILE] [--accuracy CLASS] [--report FILE] -- COMMAND [ARGUMENT]...",
     .about =
         "Becomes COMMAND, with libgemmtune_cublas.so before its cuBLAS. A product is served if a\n"
         "row of this very problem was measured on a GPU of this name, and was faster than\n"

@@ -52,7 +52,7 @@ static int add_constraints(cJSON *root, const struct gt_shown *shown, struct gt_
 
         cJSON_AddItemToArray(list, item);
         if (rc)
-            return rc;
+            return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
         cJSON_AddStringToObject(item, "if", gt_expr_text(constraint->expr));
         cJSON_AddStringToObject(item, "kind", constraint->bet ? "bet" : "must");
         cJSON_AddStringToObject(item, "why", constraint->why);

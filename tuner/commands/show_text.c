@@ -1,6 +1,7 @@
 /* show_text.c - prints one candidate as text; see show_text.h. */
 #include "commands/show_text.h"
 
+#include "base/err.h"
 #include "lookup/predict.h"
 #include "problem/problem.h"
 
@@ -54,7 +55,7 @@ int gt_show_constraints(FILE *out, const struct gt_candidate *candidate, bool be
             continue;
         rc = gt_expr_eval(constraint->expr, slots, &value, err);
         if (rc)
-            return rc;
+            return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
         fprintf(out, "  %-4s %s: %s\n", value ? "ok" : "NOT", gt_expr_text(constraint->expr),
                 constraint->why);
         *broken += !value;

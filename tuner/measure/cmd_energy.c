@@ -15,6 +15,7 @@
 #include "measure/cmd_energy.h"
 #include "measure/cmd_energy_impl.h"
 #include "problem/problem.h"
+#include "sweep/progress.h"
 
 static const struct gt_option option_table[] = {
     GT_CHOICE(gt_energy_options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
@@ -34,7 +35,8 @@ static const struct gt_option option_table[] = {
     GT_REAL(gt_energy_options, slower, "slower", 0, "PERCENT", 0.1, 1000,
             "how much slower than the fastest the one may be that saves energy (default: 3)"),
     GT_FLAG(gt_energy_options, stored, "stored", 0,
-            "measure nothing: show what the database has, of the GPU that was measured last"),
+            "measure nothing: show what the database has, of the GPU that was measured last or of "
+            "--arch, of the GPU that --device names and the operands of --dist"),
     GT_TEXT(gt_energy_options, csv, "csv", 0, "FILE", "write the table there too"),
     GT_TEXT(gt_energy_options, costs, "costs", 0, "FILE",
             "write a table with a row for each problem there: what the fastest costs, what "
@@ -95,13 +97,21 @@ int gt_energy_after_sweep(struct gt_session *session, const struct gt_problem *p
 {
     struct gt_energy_options options = {.objective = objective};
     struct gt_energies *self;
+    struct gt_err why = {0};
     int rc;
 
     set_defaults(&options);
     self = energies_new(session, &options, report);
     if (!self)
         return gt_err_nomem(err);
-    rc = gt_energies_measure(self, problem, weight, problems, err);
+    rc = gt_energies_measure(self, problem, weight, problems, &why);
+    if (rc == GT_ENOLIB && session->progress)
+        gt_progress_note(session->progress, why.msg);
+    else if (rc == GT_ENOLIB)
+        fprintf(session->cli->log, "%s\n", why.msg);
+    else if (rc)
+        gt_err_pass(err, &why, rc);
+    rc = rc == GT_ENOLIB ? GT_OK : rc; /* the sweep has its results all the same */
     gt_energy_rows_close(&self->rows, NULL);
     free(self);
     return rc;
@@ -131,16 +141,34 @@ static int measure_energies(struct gt_energies *self, struct gt_cli *cli,
     return rc;
 }
 
+/* What --arch, --device and --dist say of the energies to show. */
+static int read_asked(struct gt_energy_asked *asked, const struct gt_session_options *options,
+                      struct gt_err *err)
+{
+    const char *device = options->device, *dist = options->dist;
+
+    asked->device = device;
+    asked->dist = dist && strcmp(dist, "normal") != 0 ? dist : NULL;
+    if (device && (strncmp(device, "predict", 7) == 0 || strncmp(device, "cuda", 4) == 0))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--device %s: with --stored it is the name of a GPU whose energies are "
+                          "stored, such as \"NVIDIA H200\"",
+                          device);
+    return options->arch ? gt_arch_parse(options->arch, &asked->cc, err) : GT_OK;
+}
+
 static int show_stored(struct gt_energies *self, struct gt_cli *cli,
                        const struct gt_energy_options *options, struct gt_device *device,
                        const struct gt_problem *problem, size_t problems, struct gt_err *err)
 {
+    struct gt_energy_asked asked = {.cc = 0};
     struct gt_store *store = NULL;
     const char *path;
-    int rc = gt_session_database(&path, cli, options->session.db, false, err);
+    int rc = read_asked(&asked, &options->session, err);
 
+    GT_STEP(rc, gt_session_database(&path, cli, options->session.db, false, err));
     GT_STEP(rc, gt_session_store(&store, path, GT_STORE_READ, err));
-    GT_STEP(rc, gt_energy_rows_device(store, device, err));
+    GT_STEP(rc, gt_energy_rows_device(store, &asked, device, err));
     if (!rc)
         name_device(self, device->name);
     GT_STEP(rc, gt_energy_rows_open(&self->rows, device, options->csv, options->costs, err));

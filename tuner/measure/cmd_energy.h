@@ -19,8 +19,9 @@ struct gt_energy_report {
 };
 
 /* Measures, stores and reports as `tune energy --objective OBJECTIVE` does, in a session that is
- * open.  weight: of each problem; NULL: all alike.  GT_ENOGPU: the session measures nothing.  After
- * a failure the report has what was measured before. */
+ * open.  weight: of each problem; NULL: all alike.  A device without a meter leaves the tuning as
+ * it is: that is told of, and no error.  GT_ENOGPU: the session measures nothing.  After a failure
+ * the report has what was measured before. */
 int gt_energy_after_sweep(struct gt_session *session, const struct gt_problem *problem,
                           const double *weight, size_t problems, const char *objective,
                           const struct gt_energy_report *report, struct gt_err *err);

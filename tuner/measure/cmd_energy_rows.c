@@ -136,15 +136,41 @@ int gt_energy_rows_close(struct gt_energy_rows *self, struct gt_err *err)
 }
 
 struct latest {
+    const struct gt_energy_asked *asked;
     struct gt_device *device;
-    char date[32];
+    char date[32], other[96]; /* other: a device that is not asked for */
+    int other_cc;
 };
+
+/* Whether energies of a device of this name and cc are asked for. */
+static bool is_asked(const struct gt_energy_asked *asked, const char *name, int cc)
+{
+    const char *bracket = strchr(name, '[');
+    const size_t plain = bracket && bracket > name ? (size_t)(bracket - name) - 1 : strlen(name);
+    char dist[32] = "";
+
+    if (bracket)
+        snprintf(dist, sizeof(dist), "%.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
+    if (asked->cc && asked->cc != cc)
+        return false;
+    if (asked->device && !asked->dist && strcmp(asked->device, name) == 0)
+        return true;
+    if (asked->device &&
+        (strlen(asked->device) != plain || strncmp(asked->device, name, plain) != 0))
+        return false;
+    return strcmp(dist, asked->dist ? asked->dist : "") == 0;
+}
 
 static int take_latest(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
     struct latest *self = context;
 
     (void)err;
+    if (!is_asked(self->asked, row->device, row->cc)) {
+        snprintf(self->other, sizeof(self->other), "%s", row->device);
+        self->other_cc = row->cc;
+        return GT_OK;
+    }
     if (strcmp(row->date, self->date) <= 0)
         return GT_OK;
     snprintf(self->date, sizeof(self->date), "%s", row->date);
@@ -155,11 +181,28 @@ static int take_latest(void *context, const struct gt_energy_row *row, struct gt
     return GT_OK;
 }
 
-int gt_energy_rows_device(struct gt_store *store, struct gt_device *device, struct gt_err *err)
+/* Says that what is asked for is not there, and of which device there is something. */
+static int none_stored(const struct latest *latest, struct gt_err *err)
 {
-    struct latest latest = {.device = device};
+    const struct gt_energy_asked *asked = latest->asked;
+    char arch[32] = "";
+
+    if (asked->cc)
+        snprintf(arch, sizeof(arch), " --arch sm_%d", asked->cc);
+    return gt_err_set(err, GT_EXIT_NOTHING,
+                      "no energy is stored of%s%s%s --dist %s; there are energies of %s (sm_%d)",
+                      arch, asked->device ? " --device " : "", asked->device ? asked->device : "",
+                      asked->dist ? asked->dist : "normal", latest->other, latest->other_cc);
+}
+
+int gt_energy_rows_device(struct gt_store *store, const struct gt_energy_asked *asked,
+                          struct gt_device *device, struct gt_err *err)
+{
+    struct latest latest = {.asked = asked, .device = device};
     int rc = gt_store_energies(store, NULL, NULL, take_latest, &latest, err);
 
+    if (!rc && !*latest.date && *latest.other)
+        return none_stored(&latest, err);
     if (!rc && !*latest.date)
         return gt_err_set(err, GT_EXIT_NOTHING,
                           "no energy is stored: `tune energy` without --stored measures on a GPU");

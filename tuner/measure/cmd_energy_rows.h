@@ -34,7 +34,17 @@ int gt_energy_rows_problem(struct gt_energy_rows *self, struct gt_store *store,
                            const struct gt_problem *problem, struct gt_err *err);
 int gt_energy_rows_close(struct gt_energy_rows *self, struct gt_err *err); /* zeroed accepted */
 
-/* The device with its driver on which the newest energy was measured: name, uuid, driver and cc. */
-int gt_energy_rows_device(struct gt_store *store, struct gt_device *device, struct gt_err *err);
+/* Which stored energies are asked for.  Those with other operands than the usual ones are stored as
+ * of a device "NAME [zeros]". */
+struct gt_energy_asked {
+    const char *device; /* the name of a GPU, with or without what is in brackets; NULL: any */
+    int cc;             /* 0: any */
+    const char *dist; /* "zeros"; NULL: the usual operands, unless the device's name says others */
+};
+
+/* The device with its driver on which the newest of these energies was measured: name, uuid, driver
+ * and cc.  GT_EXIT_NOTHING: there is none; the sentence names one that there is. */
+int gt_energy_rows_device(struct gt_store *store, const struct gt_energy_asked *asked,
+                          struct gt_device *device, struct gt_err *err);
 
 #endif

@@ -184,15 +184,29 @@ static int apply(struct gt_kernel *const *kernel, size_t kernels, const struct p
     return rc;
 }
 
+/* Refuses a part whose name an earlier part of the text has. */
+static int check_first(const struct part *part, const char *text, struct gt_err *err)
+{
+    for (const char *at = text; at < part->name; at += strcspn(at, ",") + 1)
+        if (strcspn(at, "=") == part->length && strncmp(at, part->name, part->length) == 0)
+            return gt_err_set(err, GT_ESYNTAX,
+                              "\"%.200s\": %.*s is given twice; its values are separated by |, as "
+                              "in TM=4|8",
+                              text, part->length < 64 ? (int)part->length : 64, part->name);
+    return GT_OK;
+}
+
 int gt_narrow(struct gt_kernel *const *kernel, size_t kernels, const char *text, struct gt_err *err)
 {
+    const char *at = text;
     struct part part;
     int rc = GT_OK;
 
     if (!*text)
         return malformed(text, err);
-    while (*text && !rc) {
-        rc = read_part(&part, &text, err);
+    while (*at && !rc) {
+        rc = read_part(&part, &at, err);
+        GT_STEP(rc, check_first(&part, text, err));
         GT_STEP(rc, apply(kernel, kernels, &part, err));
     }
     return rc;

@@ -30,12 +30,6 @@ void gt_session_name_operands(struct gt_session *session, const struct gt_sessio
 
     if (operands_of(options) == GT_DIST_NORMAL)
         return;
-    if (session->evaluator->ops->provenance != GT_MEASURED) {
-        if (!session->cli->quiet)
-            fprintf(session->cli->log, "--dist %s changes nothing: no product is computed\n",
-                    options->dist);
-        return;
-    }
     snprintf(device->name, sizeof(device->name), "%.80s [%s]", plain.name, options->dist);
     snprintf(device->uuid, sizeof(device->uuid), "%.52s [%s]", plain.uuid, options->dist);
 }
@@ -66,11 +60,12 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
     return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
 }
 
-/* Refuses a --device whose architecture is not the one that --arch names. */
-static int check_arch(const struct gt_session *session, const char *device, int cc,
-                      struct gt_err *err)
+/* Refuses a device whose architecture is not the one that --arch names. */
+static int check_arch(const struct gt_session *session, const struct gt_session_options *options,
+                      const char *device, int cc, struct gt_err *err)
 {
     struct gt_device *found = &session->evaluator->device;
+    char instead[80] = "";
 
     if (found->cc == 0)
         found->cc = cc; /* the recording does not name its arch, so the user may */
@@ -78,10 +73,11 @@ static int check_arch(const struct gt_session *session, const char *device, int 
         return GT_OK;
     if (found->profile)
         return gt_err_set(err, GT_ERANGE, "--arch sm_%d contradicts --device %s", cc, device);
-    return gt_err_set(err, GT_ENOGPU,
-                      "--device %s is %s (sm_%d), not sm_%d; leave --device out to predict for "
-                      "sm_%d without measuring",
-                      device, found->name, found->cc, cc, cc);
+    if (!options->measure)
+        snprintf(instead, sizeof(instead),
+                 "; without --device and --devices times are predicted for sm_%d", cc);
+    return gt_err_set(err, GT_ENOGPU, "the GPU %s is %s (sm_%d), not sm_%d%s", device, found->name,
+                      found->cc, cc, instead);
 }
 
 /* Without --device: takes a GPU of the arch if there is one, else the arch's profile. */
@@ -146,25 +142,46 @@ int gt_session_open_evaluator(struct gt_session *session, const struct gt_sessio
         rc = open_device(session, options, device ? device : "cuda", err);
         if (rc && !device && !options->measure && (rc == GT_ENOGPU || rc == GT_ENOLIB))
             gt_err_prefix(err, rc, "without a GPU, --arch says what to predict for, e.g. sm_86");
-        return rc ? rc : check_arch(session, device ? device : "cuda", cc, err);
+        return rc ? rc : check_arch(session, options, device ? device : "cuda", cc, err);
     }
     return open_arch(session, options, cc, err);
+}
+
+/* Writes the option that only a GPU can honour, and why predictions and recordings cannot; false:
+ * there is none. */
+static bool needs_gpu(const struct gt_session_options *options, char option[64], const char **why)
+{
+    const enum gt_timing timing = gt_session_timing(options);
+
+    if (timing == GT_TIMING_GRAPH) {
+        snprintf(option, 64, "--timing graph");
+        *why = "predictions and recordings are of launches by themselves";
+    } else if (timing == GT_TIMING_WARM) {
+        snprintf(option, 64, "--l2 warm");
+        *why = "predictions and recordings are of operands that are not in L2";
+    } else if (operands_of(options) != GT_DIST_NORMAL) {
+        snprintf(option, 64, "--dist %.40s", options->dist);
+        *why = "predictions and recordings compute no product";
+    } else {
+        return false;
+    }
+    return true;
 }
 
 int gt_session_check_timing(const struct gt_session *session,
                             const struct gt_session_options *options, struct gt_err *err)
 {
-    if (gt_session_timing(options) != GT_TIMING_GRAPH)
-        return GT_OK;
-    if (options->l2 && strcmp(options->l2, "warm") == 0)
+    const bool warm = options->l2 && strcmp(options->l2, "warm") == 0;
+    char option[64];
+    const char *why;
+
+    if (warm && gt_session_timing(options) == GT_TIMING_GRAPH)
         return gt_err_set(err, GT_ESYNTAX,
                           "--timing graph reads operands that are not in L2; --l2 warm is for "
                           "--timing single");
-    if (session->evaluator->ops->provenance != GT_MEASURED)
-        return gt_err_set(err, GT_ENOGPU,
-                          "--timing graph needs a GPU: predictions and recordings are of launches "
-                          "by themselves%s%s",
-                          session->no_gpu.code ? "; " : "",
-                          session->no_gpu.code ? session->no_gpu.msg : "");
-    return GT_OK;
+    if (session->evaluator->ops->provenance == GT_MEASURED || !needs_gpu(options, option, &why))
+        return GT_OK;
+    return gt_err_set(err, GT_ENOGPU, "%s needs a GPU: %s%s%s", option, why,
+                      session->no_gpu.code ? "; " : "",
+                      session->no_gpu.code ? session->no_gpu.msg : "");
 }

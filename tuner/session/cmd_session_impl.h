@@ -10,7 +10,8 @@
 int gt_session_open_evaluator(struct gt_session *session, const struct gt_session_options *options,
                               int cc, struct gt_err *err);
 
-/* Chains are timed on a GPU only, and with cold operands. */
+/* Chains, operands that stay in L2 and numbers other than the usual ones are timed on a GPU only
+ * (GT_ENOGPU), and chains with cold operands (GT_ESYNTAX). */
 int gt_session_check_timing(const struct gt_session *session,
                             const struct gt_session_options *options, struct gt_err *err);
 

@@ -163,7 +163,7 @@ static void test_invalid_problems_are_refused_again(void **state)
 /* Where D is s32, its factors are whole numbers, whether or not the sizes were answered before. */
 static void test_factors_of_s32_are_refused_again(void **state)
 {
-    static const double factor[] = {0.5, -1e10, 2147483648.0};
+    static const double factor[] = {0.5, -1e10, 2147483648.0, 2147483647.0, 1e40, 1e-50};
     struct world *w = *state;
     const struct gt_answer *answer;
     struct gt_problem good, bad;

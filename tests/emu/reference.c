@@ -1,0 +1,180 @@
+/* reference.c - test: what D is to be, by the plain definition in double (operands.h). */
+#include "operands.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "numbers.h"
+#include "problem/problem.h"
+
+/* The operands as numbers, those of TF32 rounded: they are read many times. */
+struct numbers {
+    double *a, *b;
+};
+
+static double *numbers_of(const struct gt_problem *p, enum gt_operand operand, const void *from)
+{
+    int64_t count = gt_problem_elements(p, operand);
+    double *numbers = malloc((size_t)(count + 1) * sizeof *numbers);
+    if (!numbers)
+        abort();
+    for (int64_t i = 0; i < count; i++) {
+        numbers[i] = gt_emu_get(p->type, from, i);
+        if (p->type == GT_TF32)
+            numbers[i] = gt_emu_tf32((float)numbers[i]);
+    }
+    return numbers;
+}
+
+/* What an element of D is to be, and by how much a kernel's own arithmetic in floats may differ. */
+struct wanted {
+    double value, slack;
+    bool overflows; /* a step may be an infinity, though the sum is none */
+};
+
+/* The sum of the products; *sizes: of their magnitudes. */
+static double product(const struct numbers *numbers, const struct gt_problem *p, int64_t z,
+                      int64_t i, int64_t j, double *sizes)
+{
+    const double *a = numbers->a + z * p->stride_a + (p->trans_a ? i : i * p->lda);
+    const double *b = numbers->b + z * p->stride_b + (p->trans_b ? j * p->ldb : j);
+    int64_t step_a = p->trans_a ? p->lda : 1, step_b = p->trans_b ? 1 : p->ldb;
+    double sum = 0;
+    *sizes = 0;
+    for (int64_t k = 0; k < p->k; k++) {
+        double term = a[k * step_a] * b[k * step_b];
+        sum += term;
+        *sizes += fabs(term);
+    }
+    return sum;
+}
+
+/* The greatest power of two that a float is a whole multiple of; infinity for 0. */
+static double unit_of(float number)
+{
+    int exponent, shift = 0;
+    double digits = frexp(number, &exponent);
+    if (number == 0)
+        return INFINITY;
+    while (digits != rint(digits)) {
+        digits *= 2;
+        shift++;
+    }
+    return ldexp(1, exponent - shift);
+}
+
+/* How far floats may be off where the products' magnitudes add up to `sizes`, and all magnitudes
+ * with alpha and beta to `most`.  Operands are whole numbers: what is added is a multiple of one
+ * unit, and where the float has all its multiples up to `most`, no order of the operations rounds.
+ * Else each of about k operations may (alpha goes into A in a kernel, and others add up parts that
+ * have been multiplied by it); below the least normal float it rounds by a fixed amount. */
+static double rounding(const struct gt_problem *p, double sizes, double most)
+{
+    double unit = fmin(unit_of((float)p->alpha), unit_of((float)p->beta));
+    if (p->epilogue & GT_EPILOGUE_BIAS)
+        unit = fmin(unit, 1);
+    if (most <= unit * 0x1p24 || !isfinite(most))
+        return 0;
+    return (double)(p->k + 4) * 0x1p-24 * most + (sizes + (double)p->k + 4) * 0x1p-149;
+}
+
+/* 32-bit integer arithmetic wraps around. */
+static double wrapped(double whole)
+{
+    double rest = fmod(whole, 0x1p32);
+    return rest >= 0x1p31 ? rest - 0x1p32 : rest < -0x1p31 ? rest + 0x1p32 : rest;
+}
+
+/* Kernels get alpha and beta as floats. */
+static struct wanted reference(const struct gt_emu_operands *operands,
+                               const struct numbers *numbers, const struct gt_problem *p, int64_t z,
+                               int64_t i, int64_t j)
+{
+    const void *c = operands->c == operands->d ? operands->original_d : operands->c;
+    const double alpha = (float)p->alpha, beta = (float)p->beta;
+    double sizes = 0, value = alpha != 0 ? alpha * product(numbers, p, z, i, j, &sizes) : 0;
+    double most = fabs(alpha) * sizes, term;
+    if (beta != 0) {
+        term = beta * gt_emu_get(p->out, c, z * p->stride_c + i * p->ldc + j);
+        value += term;
+        most += fabs(term);
+    }
+    if (p->out == GT_S32)
+        return (struct wanted){.value = wrapped(value)};
+    if (p->epilogue & GT_EPILOGUE_BIAS) {
+        term = gt_emu_get(p->out, operands->bias, j);
+        value += term;
+        most += fabs(term);
+    }
+    struct wanted wanted = {value, rounding(p, sizes, most), isfinite(most) && most > FLT_MAX};
+    if (p->epilogue & GT_EPILOGUE_RELU)
+        wanted.value = value < 0 ? 0 : value;
+    if (p->epilogue & GT_EPILOGUE_GELU) {
+        wanted.value = value / 2 * (1 + erf(value / sqrt(2.0)));
+        wanted.slack *= 1.2; /* GELU rises by at most 1.13 */
+    }
+    return wanted;
+}
+
+/* Whether `got` is the value rounded.  Of GELU, erff rounds and 1 + erf cancels for negative
+ * values, so that the neighbour of the rounded value may be right.  Kernels of FP32 arithmetic do
+ * not round operands of TF32: each of k products is off by up to 16 * 2^-22.  All else is exact, up
+ * to what alpha and beta make of it. */
+static bool right(const struct gt_problem *p, double got, struct wanted wanted)
+{
+    double value = wanted.value, slack = wanted.slack;
+    if (!isfinite(value)) {
+        double rounded = gt_emu_round(p->out, value);
+        return isnan(rounded) ? isnan(got) : got == rounded;
+    }
+    if (wanted.overflows && !isfinite(got))
+        return true;
+    if (p->epilogue & GT_EPILOGUE_GELU)
+        slack += 4e-6 * fmax(1, fabs(value));
+    if (p->type == GT_TF32)
+        slack += fabs((float)p->alpha) * (double)p->k * 0x1p-18;
+    return got >= gt_emu_round(p->out, value - slack) && got <= gt_emu_round(p->out, value + slack);
+}
+
+/* Judges one element of what D spans. */
+static int check_element(const struct gt_emu_operands *operands, const struct numbers *numbers,
+                         const struct gt_problem *p, int64_t at, struct gt_err *err)
+{
+    int64_t z = p->batch > 1 ? at / p->stride_c : 0, size = gt_dtype_size(p->out);
+    int64_t i = (at - z * p->stride_c) / p->ldc, j = (at - z * p->stride_c) % p->ldc;
+    const char *now = (const char *)operands->d + at * size;
+    const char *before = (const char *)operands->original_d + at * size;
+    double got = gt_emu_get(p->out, operands->d, at);
+
+    if (i >= p->m || j >= p->n) {
+        if (memcmp(now, before, (size_t)size) == 0)
+            return GT_OK;
+        return gt_err_set(err, GT_ERANGE,
+                          "written beside D: %.9g in row %lld, column %lld of matrix %lld", got,
+                          (long long)i, (long long)j, (long long)z);
+    }
+    struct wanted wanted = reference(operands, numbers, p, z, i, j);
+    if (right(p, got, wanted))
+        return GT_OK;
+    return gt_err_set(err, GT_ERANGE, "D[%lld,%lld] of matrix %lld is %.9g where %.9g is right",
+                      (long long)i, (long long)j, (long long)z, got,
+                      gt_emu_round(p->out, wanted.value));
+}
+
+int gt_emu_operands_check(const struct gt_emu_operands *operands, const struct gt_problem *problem,
+                          struct gt_err *err)
+{
+    struct numbers numbers = {numbers_of(problem, GT_OPERAND_A, operands->a),
+                              numbers_of(problem, GT_OPERAND_B, operands->b)};
+    int64_t count = gt_problem_elements(problem, GT_OPERAND_C);
+    int status = GT_OK;
+
+    for (int64_t at = 0; at < count && !status; at++)
+        status = check_element(operands, &numbers, problem, at, err);
+    free(numbers.a);
+    free(numbers.b);
+    return status;
+}
