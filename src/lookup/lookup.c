@@ -95,8 +95,9 @@ static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
     return code;
 }
 
-/* Whether the members that an answer's key leaves out are valid: alpha, the size of beta, strides without a batch, and members of later versions.  So a problem
- * that cannot be computed is refused even if one of the same sizes was answered before. */
+/* Whether the members that an answer's key leaves out are valid: alpha, the size of beta, strides
+ * without a batch, and members of later versions.  So a problem that cannot be computed is refused
+ * even if one of the same sizes was answered before. */
 static bool rest_valid(const struct gt_problem *p)
 {
     return gt_factor_valid(p->alpha, p->out) && gt_factor_valid(p->beta, p->out) &&

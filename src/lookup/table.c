@@ -118,6 +118,8 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     GT_STEP(code, gt_problem_check(&row.problem, &why));
     if (code == GT_ENOMEM)
         return gt_err_nomem(err);
+    if (code == GT_ERANGE && !loading->line)
+        return GT_OK; /* a database's winner of a problem that an earlier version allowed */
     if (code)
         return loading->line
                    ? gt_err_set(err, GT_EDB, "%s:%d: %s", loading->path, loading->line, why.msg)

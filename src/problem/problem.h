@@ -27,8 +27,8 @@ static inline bool gt_factor_is_s32(double factor)
     return factor >= INT32_MIN && factor <= INT32_MAX && factor == (int32_t)factor;
 }
 
-/* Whether alpha or beta may have that value: kernels get it as float32, which must hold it as a finite
- * number that is 0 only if it is, and exactly where D is s32. */
+/* Whether alpha or beta may have that value: kernels get it as float32, which must hold it as a
+ * finite number that is 0 only if it is, and exactly where D is s32. */
 static inline bool gt_factor_valid(double factor, enum gt_dtype out)
 {
     const float passed = (float)factor;

@@ -300,7 +300,8 @@ static void test_accumulators(void **state)
         {"8x8x8:f16:out=s32", false},
         {"8x8x8:s8:alpha=-2:beta=3", true},
         {"8x8x8:s8:alpha=0.5", false},
-        {"8x8x8:s8:alpha=-2147483648:beta=2147483647", true},
+        {"8x8x8:s8:alpha=-2147483648:beta=2147483520", true},
+        {"8x8x8:s8:beta=2147483647", false}, /* no float has it */
         {"8x8x8:s8:alpha=2147483648", false},
         {"8x8x8:s8:beta=-2147483649", false},
         {"8x8x8:s8:alpha=1e100", false},
