@@ -563,7 +563,7 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 
 # Of the library, what only opens or parses something, and what plans, is compiled for size: a fifth smaller, and no repeated look-up and
 # no run of a plan goes through it.
-SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base/strbuf base/trust base/array problem/device problem/measured \
+SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base/quiet base/strbuf base/trust base/array problem/device problem/measured \
              problem/problem cuda/assemble cuda/gpu cuda/libraries cuda/module kernel/data_dir kernel/default_database kernel/expr_parse \
              kernel/kernel lookup/lookup_open lookup/lookup_explain lookup/lookup_tiers lookup/plan_binary lookup/plan_measure lookup/plan_spills lookup/plan_time \
              lookup/ranking_read lookup/rankings lookup/snapshot lookup/lookup_fork lookup/table problem/problem_text lookup/predict) \

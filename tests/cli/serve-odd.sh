@@ -11,8 +11,11 @@ cat precious
 grep -c '^process' report.txt
 echo "-- a pipe is written to, not replaced"
 mkfifo pipe
-timeout 300 cat pipe > piped & reader=$!
-LD_PRELOAD=$library GEMMTUNE_REPORT=pipe GEMMTUNE_SERVE=0 timeout 300 $client
+exec 9<> pipe # a reader that is there before the other one has begun
+timeout 300 cat pipe > piped 9>&- & reader=$!
+LD_PRELOAD=$library GEMMTUNE_REPORT=pipe GEMMTUNE_SERVE=0 timeout 300 $client 9>&-
+for ((i = 0; i < 300; i++)); do [[ -s piped ]] && break; sleep 0.1; done
+exec 9>&-
 [[ -p pipe ]] && echo "the pipe is there" && wait $reader
 grep -c '^process' piped
 echo "-- what is open is written to by its name, too: after what it has, and nothing takes the place of the name"
