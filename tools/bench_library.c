@@ -98,7 +98,8 @@ static int write_deployed(struct bench *bench, const struct gt_device *device,
     rc = to ? gt_open(&gt, &options, &bench->err)
             : gt_err_set(&bench->err, GT_EIO, "%s: cannot be created", path);
     GT_STEP(rc, gt_lookup_device(gt, device, problem, &resolved, &bench->err));
-    GT_STEP(rc, gt_plan_binary(gt_lookup_options(gt), &resolved, &binary, &nvrtc, &bench->err));
+    GT_STEP(rc,
+            gt_plan_binary(gt_lookup_options(gt), &resolved, NULL, &binary, &nvrtc, &bench->err));
     GT_STEP(rc, gt_deploy_file_add(&file, &resolved, &binary, nvrtc, &bench->err));
     GT_STEP(rc, gt_deploy_file_write(&file, to, &bytes, &bench->err));
     if (to)

@@ -378,6 +378,14 @@ static int check_types(const struct gt_problem *p, struct gt_err *err)
     return GT_OK;
 }
 
+bool gt_factor_valid(double factor, enum gt_dtype out)
+{
+    const float passed = (float)factor;
+
+    return isfinite(passed) && (passed == 0) == (factor == 0) &&
+           (out != GT_S32 || (gt_factor_is_s32(factor) && factor == (double)passed));
+}
+
 static int check_factor(const struct gt_problem *p, const char *name, double value,
                         struct gt_err *err)
 {
@@ -385,8 +393,8 @@ static int check_factor(const struct gt_problem *p, const char *name, double val
         return GT_OK;
     if (!gt_factor_valid(value, GT_F32))
         return gt_err_set(err, GT_ERANGE,
-                          "problem: %s is %.9g; it must be 0 or a finite number that float32 "
-                          "holds, of a magnitude from 1.4e-45 to 3.4e+38",
+                          "problem: %s is %.9g; it must be 0 or a finite float32, 1.4e-45 to "
+                          "3.4e+38",
                           name, value);
     return gt_err_set(err, GT_ERANGE,
                       "problem: %s is %.10g; where D is s32 it must be a whole number from "

@@ -3,7 +3,6 @@
 #ifndef GT_PROBLEM_H
 #define GT_PROBLEM_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,13 +28,7 @@ static inline bool gt_factor_is_s32(double factor)
 
 /* Whether alpha or beta may have that value: kernels get it as float32, which must hold it as a
  * finite number that is 0 only if it is, and exactly where D is s32. */
-static inline bool gt_factor_valid(double factor, enum gt_dtype out)
-{
-    const float passed = (float)factor;
-
-    return isfinite(passed) && (passed == 0) == (factor == 0) &&
-           (out != GT_S32 || (gt_factor_is_s32(factor) && factor == (double)passed));
-}
+bool gt_factor_valid(double factor, enum gt_dtype out);
 
 /* Sets leading dimensions and strides to those of packed matrices. */
 void gt_problem_pack(struct gt_problem *problem);
