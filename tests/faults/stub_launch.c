@@ -309,10 +309,19 @@ int stub_wrong;
 struct stub_launched stub_launched[STUB_LAUNCHED];
 int stub_launched_count;
 
+/* The entries of a module that has a product have its arguments. */
+static bool is_of_product(const struct module *module)
+{
+    for (int i = 0; i < MAX_ENTRIES; i++)
+        if (strcmp(module->function[i].entry, "gemm") == 0)
+            return true;
+    return false;
+}
+
 static void note(const struct function *function, const struct gt_args *args)
 {
-    if (strncmp(function->entry, "proof_", 6) == 0 || strncmp(function->entry, "move_", 5) == 0 ||
-        !args->workspace || stub_launched_count == STUB_LAUNCHED)
+    if (!is_of_product(function->module) || !args->workspace ||
+        stub_launched_count == STUB_LAUNCHED)
         return;
     stub_launched[stub_launched_count++] = (struct stub_launched){args->workspace, args->d};
 }

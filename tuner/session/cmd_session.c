@@ -189,12 +189,19 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     return GT_OK;
 }
 
+/* Whether the kernel is the recording's, which the evaluator owns. */
+static bool has_recorded_kernel(const struct gt_session *session)
+{
+    return session->evaluator && session->evaluator->recording && session->kernels.count == 1 &&
+           session->kernels.kernel[0] == session->evaluator->recording->kernel;
+}
+
 void gt_session_close(struct gt_session *session)
 {
     gt_progress_free(session->progress);
     gt_scouts_free(session->foresight);
-    if (session->evaluator && session->evaluator->recording)
-        session->kernels.count = 0; /* the evaluator owns it */
+    if (has_recorded_kernel(session))
+        session->kernels.count = 0;
     gt_evaluator_close(session->evaluator);
     gt_store_close(session->store);
     gt_rankings_release(&session->rankings);
