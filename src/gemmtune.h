@@ -267,7 +267,8 @@ struct gt_operands {
     void *d;
     const void *bias; /* n elements of the out type; NULL unless the epilogue has BIAS */
     void *workspace;  /* gt_answer.workspace_bytes; NULL if 0; at a multiple of 16 bytes, and of 128
-                       * for full speed; of 256 where cuBLASLt runs */
+                       * for full speed; of 256 where cuBLASLt runs.  A run may be several launches
+                       * that hand data on in it: threads need one each, also on one stream */
     float alpha, beta;
 };
 #define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)

@@ -1,6 +1,6 @@
-/* plan.c - stage: gt_plan and gt_run, the part of the library that programs run: makes a loaded
- * module of an answer of lookup.c, on the device's primary context, beside the program's own work.
- */
+/* plan.c - stage: gt_plan, the part of the library that programs run: makes a loaded module of an
+ * answer of lookup.c, on the device's primary context, beside the program's own work; gt_run is in
+ * plan_run.c. */
 #include "gemmtune.h"
 
 #include <stdlib.h>
@@ -14,19 +14,6 @@
 #include "lookup/lookup.h"
 #include "lookup/plan_impl.h"
 #include "problem/problem.h"
-
-struct gt_plan {
-    bool shared; /* gpu and module belong to a deployed file */
-    struct gt_gpu *gpu;
-    struct gt_module *module;
-    struct gt_cublaslt *vendor; /* NULL: the kernel runs */
-    struct gt_lt_answer algo;
-    struct gt_resolved resolved;
-    struct gt_args args;      /* without pointers; each run sets its own factors */
-    uintptr_t misaligned_in;  /* bits that must be 0 in a and b */
-    uintptr_t misaligned_out; /* in c, d and bias */
-    uintptr_t misaligned_workspace;
-};
 
 /* The alignment that the plan was made for, which is at least the size of an element, and what
  * cuBLASLt's algorithm was chosen for. */
@@ -188,20 +175,6 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
     return &plan->resolved.answer;
 }
 
-static int whole(const struct gt_operands *o)
-{
-    return gt_factor_is_s32((double)o->alpha) && gt_factor_is_s32((double)o->beta);
-}
-
-/* Whether members of later versions are set, which this version would ignore. */
-static int beyond(const struct gt_operands *o)
-{
-    for (size_t i = sizeof(*o); i < o->size; i++)
-        if (((const unsigned char *)o)[i] != 0)
-            return 1;
-    return 0;
-}
-
 /* Sets the sentence for the first pointer that is not aligned as the plan needs it. */
 static int refuse_alignment(const struct gt_plan *plan, const struct gt_operands *o,
                             struct gt_err *err)
@@ -227,8 +200,7 @@ static int refuse_alignment(const struct gt_plan *plan, const struct gt_operands
                       (int)pointer[i].misaligned + 1);
 }
 
-/* Sets the sentence for operands that do not fit the plan. */
-static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
+int gt_plan_refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
 {
     const struct gt_problem *p = &plan->resolved.problem;
 
@@ -246,69 +218,10 @@ static int refuse(const struct gt_plan *plan, const struct gt_operands *o, struc
     if (!o->workspace && plan->resolved.answer.workspace_bytes)
         return gt_err_set(err, GT_ERANGE, "workspace is NULL; the plan needs %zu bytes",
                           plan->resolved.answer.workspace_bytes);
-    if (p->out == GT_S32 && !whole(o))
+    if (p->out == GT_S32 && !gt_operands_whole(o))
         return gt_err_set(err, GT_ERANGE,
                           "alpha is %g, beta %g; where D is s32 they must be whole numbers from "
                           "%d to %d",
                           (double)o->alpha, (double)o->beta, INT32_MIN, INT32_MAX);
     return refuse_alignment(plan, o, err);
-}
-
-static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
-{
-    const struct gt_resolved *r = &plan->resolved;
-    uintptr_t in = (uintptr_t)o->a | (uintptr_t)o->b;
-    uintptr_t out = (uintptr_t)o->d | (uintptr_t)o->bias;
-
-    if (o->beta != 0)
-        out |= (uintptr_t)o->c;
-    return o->a && o->b && o->d && (o->beta == 0 || (o->c && r->problem.beta != 0)) &&
-           (o->bias || !(r->problem.epilogue & GT_EPILOGUE_BIAS)) &&
-           (!r->answer.workspace_bytes ||
-            (o->workspace && !((uintptr_t)o->workspace & plan->misaligned_workspace))) &&
-           !(in & plan->misaligned_in) && !(out & plan->misaligned_out) &&
-           (r->problem.out != GT_S32 || whole(o));
-}
-
-static int run_vendor(const struct gt_plan *plan, void *stream, const struct gt_operands *o,
-                      struct gt_err *err)
-{
-    struct gt_cublaslt_operands operands = {.a = o->a,
-                                            .b = o->b,
-                                            .c = o->c ? o->c : o->d,
-                                            .d = o->d,
-                                            .workspace = o->workspace,
-                                            .workspace_bytes = plan->algo.workspace};
-    int rc = gt_cublaslt_factor(plan->vendor, &operands.alpha, (double)o->alpha, err);
-
-    GT_STEP(rc, gt_cublaslt_factor(plan->vendor, &operands.beta, (double)o->beta, err));
-    return rc ? rc : gt_cublaslt_run(plan->vendor, &plan->algo.algo, &operands, stream, err);
-}
-
-int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
-           struct gt_err *err)
-{
-    /* The legacy default stream, for which CUDA also takes NULL. */
-    void *const default_stream = (void *)(uintptr_t)1;
-    struct gt_args args = plan->args;
-
-    if (operands->size && operands->size != sizeof(*operands) &&
-        (operands->size < sizeof(*operands) || beyond(operands)))
-        return gt_err_set(err, GT_ERANGE,
-                          "gt_operands has %zu bytes, of which this library knows %zu; begin with "
-                          "GT_OPERANDS_INIT, and set no member that the library does not know",
-                          operands->size, sizeof(*operands));
-    if (!acceptable(plan, operands))
-        return refuse(plan, operands, err);
-    if (plan->vendor)
-        return run_vendor(plan, stream ? stream : default_stream, operands, err);
-    args.a = operands->a;
-    args.b = operands->b;
-    args.c = operands->c ? operands->c : operands->d;
-    args.d = operands->d;
-    args.bias = operands->bias;
-    args.workspace = operands->workspace;
-    args.alpha = operands->alpha;
-    args.beta = operands->beta;
-    return gt_module_run(plan->module, stream ? stream : default_stream, &args, err);
 }

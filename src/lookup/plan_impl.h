@@ -1,13 +1,38 @@
-/* plan_impl.h - what the files src/lookup/plan*.c share: making plans (plan.c), finding or
- * compiling their code (plan_binary.c, declared in lookup.h), choosing among candidates by their
- * times (plan_measure.c), taking those times (plan_time.c), and avoiding what spills registers
- * (plan_spills.c). */
+/* plan_impl.h - what the files src/lookup/plan*.c share: making plans (plan.c), running them
+ * (plan_run.c), finding or compiling their code (plan_binary.c, declared in lookup.h), choosing
+ * among candidates by their times (plan_measure.c), taking those times (plan_time.c), and avoiding
+ * what spills registers (plan_spills.c). */
 #ifndef GT_PLAN_IMPL_H
 #define GT_PLAN_IMPL_H
 
 #include "cuda/compile.h"
+#include "cuda/cublaslt.h"
 #include "cuda/gpu.h"
 #include "lookup/lookup.h"
+#include "problem/problem.h"
+
+struct gt_plan {
+    bool shared; /* gpu and module belong to a deployed file */
+    struct gt_gpu *gpu;
+    struct gt_module *module;
+    struct gt_cublaslt *vendor; /* NULL: the kernel runs */
+    struct gt_lt_answer algo;
+    struct gt_resolved resolved;
+    struct gt_args args;      /* without pointers; each run sets its own factors */
+    uintptr_t misaligned_in;  /* bits that must be 0 in a and b */
+    uintptr_t misaligned_out; /* in c, d and bias */
+    uintptr_t misaligned_workspace;
+};
+
+/* Whether the factors of a product in s32 are whole numbers that an int32 holds. */
+static inline bool gt_operands_whole(const struct gt_operands *o)
+{
+    return gt_factor_is_s32((double)o->alpha) && gt_factor_is_s32((double)o->beta);
+}
+
+/* Sets the sentence for operands that gt_run refuses; GT_ERANGE. */
+int gt_plan_refuse(const struct gt_plan *plan, const struct gt_operands *operands,
+                   struct gt_err *err);
 
 /* GT_PLAN_MEASURE: replaces an answer that nobody timed on this problem by the fastest of the first
  * candidates, all of them timed now or at an earlier call.  *binary: the winner's, to be released;

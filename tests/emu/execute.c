@@ -35,9 +35,9 @@ static int run_once(const struct gt_emu_build *build, const struct gt_problem *l
     return status;
 }
 
-/* Runs the case; under the second schedule, a point that reads C is also launched with a beta of 0,
- * as gt_run allows, and with NaN in C, which must not reach D then. */
-static int run_schedule(const struct gt_emu_build *build, const struct gt_problem *problem,
+/* Runs the case; the first one of a build that reads C is also launched with a beta of 0, as gt_run
+ * allows, and with NaN in C, which must not reach D then. */
+static int run_schedule(struct gt_emu_build *build, const struct gt_problem *problem,
                         const struct gt_geometry *geometry, const struct gt_emu_case *cases,
                         bool second, struct gt_err *err)
 {
@@ -46,7 +46,8 @@ static int run_schedule(const struct gt_emu_build *build, const struct gt_proble
     int status = run_once(build, problem, geometry, cases, reads, second, err);
 
     without.beta = 0;
-    if (!status && reads && second) {
+    if (!status && reads && !build->without_beta) {
+        build->without_beta = true;
         status = run_once(build, &without, geometry, cases, true, second, err);
         if (status)
             gt_err_prefix(err, status, "launched with beta 0");

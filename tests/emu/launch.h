@@ -13,7 +13,8 @@ struct gt_emu_build {
     bool trans_a, trans_b;
     unsigned epilogue;
     struct gt_strbuf source;
-    void *object; /* of dlopen; NULL before the first case */
+    void *object;      /* of dlopen; NULL before the first case */
+    bool without_beta; /* it was launched with a beta of 0 for a point that reads C */
 };
 
 /* Renders for the candidate; compiles if it is the build's first, and else insists on the same

@@ -43,6 +43,23 @@ static inline void stub_environment(void)
     }
 }
 
+/* Makes a folder below /tmp, NAME in its own, for a test with the stubs; 0, or -1. */
+static inline int stub_folder(char folder[64], const char *name)
+{
+    stub_environment();
+    snprintf(folder, 64, "/tmp/gemmtune-%s-XXXXXX", name);
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+/* Removes it with all that is in it; 0 if that was done. */
+static inline int stub_folder_remove(const char *folder)
+{
+    char command[80];
+
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    return system(command);
+}
+
 /* The stub device alone, or NULL.  guest: as of gt_gpu_open. */
 static inline struct gt_gpu *stub_gpu(bool guest)
 {

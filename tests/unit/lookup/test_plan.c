@@ -21,11 +21,7 @@ static int set_up(void **state)
     struct gt_err err;
 
     *state = w;
-    stub_environment();
-    if (!w)
-        return 1;
-    strcpy(w->cubins, "/tmp/gemmtune-plan-XXXXXX");
-    if (!mkdtemp(w->cubins))
+    if (!w || stub_folder(w->cubins, "plan"))
         return 1;
     w->options = (struct gt_options){.data_dir = ".", .cubin_dir = w->cubins, .allow_nvrtc = 1};
     if (!gt_open(&w->gt, &w->options, &err))
@@ -37,12 +33,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct world *w = *state;
-    char command[128];
+    int rc;
 
     gt_close(w->gt);
-    snprintf(command, sizeof(command), "rm -rf %s", w->cubins);
+    rc = stub_folder_remove(w->cubins);
     free(w);
-    return system(command);
+    return rc;
 }
 
 enum { M = 33, N = 20, K = 48 };

@@ -22,25 +22,23 @@ static int set_up(void **state)
     struct world *w = calloc(1, sizeof(*w));
 
     *state = w;
-    stub_environment();
     if (!w)
         return 1;
-    strcpy(w->cubins, "/tmp/gemmtune-measure-XXXXXX");
     w->options =
         (struct gt_options){GT_OPTIONS_INIT,        .data_dir = ".",  .user_db = "",
                             .cubin_dir = w->cubins, .allow_nvrtc = 1, .plan_mode = GT_PLAN_MEASURE};
-    return !mkdtemp(w->cubins);
+    return stub_folder(w->cubins, "measure");
 }
 
 static int tear_down(void **state)
 {
     struct world *w = *state;
-    char command[128];
+    int rc;
 
-    snprintf(command, sizeof(command), "rm -rf %s", w->cubins);
     unsetenv("STUB_MEMORY");
+    rc = stub_folder_remove(w->cubins);
     free(w);
-    return system(command);
+    return rc;
 }
 
 static struct gt *open_tables(const struct gt_options *options)

@@ -27,11 +27,7 @@ static int set_up(void **state)
     struct world *w = calloc(1, sizeof(*w));
 
     *state = w;
-    stub_environment();
-    if (!w)
-        return 1;
-    strcpy(w->folder, "/tmp/gemmtune-signals-XXXXXX");
-    if (!mkdtemp(w->folder))
+    if (!w || stub_folder(w->folder, "signals"))
         return 1;
     snprintf(w->cubins, sizeof(w->cubins), "%s/cubins", w->folder);
     snprintf(w->pipe, sizeof(w->pipe), "%s/pipe", w->folder);
@@ -44,11 +40,10 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     struct world *w = *state;
-    char command[128];
+    const int rc = stub_folder_remove(w->folder);
 
-    snprintf(command, sizeof(command), "rm -rf %s", w->folder);
     free(w);
-    return system(command);
+    return rc;
 }
 
 /* Runs the work in a child that has no handlers and whose files may have so many bytes.  The

@@ -15,19 +15,14 @@ static int set_up(void **state)
 {
     static char cubins[64];
 
-    stub_environment();
-    strcpy(cubins, "/tmp/gemmtune-spills-XXXXXX");
     *state = cubins;
-    return !mkdtemp(cubins);
+    return stub_folder(cubins, "spills");
 }
 
 static int tear_down(void **state)
 {
-    char command[128];
-
     unsetenv("STUB_SPILLS");
-    snprintf(command, sizeof(command), "rm -rf %s", (char *)*state);
-    return system(command);
+    return stub_folder_remove(*state);
 }
 
 /* Makes a plan and copies its point. */

@@ -30,23 +30,20 @@ static int set_up(void **state)
     struct world *w = calloc(1, sizeof(*w));
 
     *state = w;
-    if (!w)
-        return 1;
-    strcpy(w->cubins, "/tmp/gemmtune-versions-XXXXXX");
-    return !mkdtemp(w->cubins);
+    return !w || stub_folder(w->cubins, "versions");
 }
 
 static int tear_down(void **state)
 {
     struct world *w = *state;
-    char command[128];
+    int rc;
 
     unsetenv("STUB_NVRTC");
     unsetenv("STUB_DRIVER");
     unsetenv("STUB_REFUSES");
-    snprintf(command, sizeof(command), "rm -rf %s", w->cubins);
+    rc = stub_folder_remove(w->cubins);
     free(w);
-    return system(command);
+    return rc;
 }
 
 /* Plans a problem, and runs it to see that code was loaded. */

@@ -1,0 +1,76 @@
+/* plan_run.c - gt_run: checks the operands and launches what the plan holds.  It is called for
+ * every product and compiled for speed, beside plan.c, which is for size. */
+#include "gemmtune.h"
+
+#include "base/err.h"
+#include "lookup/lookup.h"
+#include "lookup/plan_impl.h"
+#include "problem/problem.h"
+
+/* Whether members of later versions are set, which this version would ignore. */
+static int beyond(const struct gt_operands *o)
+{
+    for (size_t i = sizeof(*o); i < o->size; i++)
+        if (((const unsigned char *)o)[i] != 0)
+            return 1;
+    return 0;
+}
+
+static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
+{
+    const struct gt_resolved *r = &plan->resolved;
+    uintptr_t in = (uintptr_t)o->a | (uintptr_t)o->b;
+    uintptr_t out = (uintptr_t)o->d | (uintptr_t)o->bias;
+
+    if (o->beta != 0)
+        out |= (uintptr_t)o->c;
+    return o->a && o->b && o->d && (o->beta == 0 || (o->c && r->problem.beta != 0)) &&
+           (o->bias || !(r->problem.epilogue & GT_EPILOGUE_BIAS)) &&
+           (!r->answer.workspace_bytes ||
+            (o->workspace && !((uintptr_t)o->workspace & plan->misaligned_workspace))) &&
+           !(in & plan->misaligned_in) && !(out & plan->misaligned_out) &&
+           (r->problem.out != GT_S32 || gt_operands_whole(o));
+}
+
+static int run_vendor(const struct gt_plan *plan, void *stream, const struct gt_operands *o,
+                      struct gt_err *err)
+{
+    struct gt_cublaslt_operands operands = {.a = o->a,
+                                            .b = o->b,
+                                            .c = o->c ? o->c : o->d,
+                                            .d = o->d,
+                                            .workspace = o->workspace,
+                                            .workspace_bytes = plan->algo.workspace};
+    int rc = gt_cublaslt_factor(plan->vendor, &operands.alpha, (double)o->alpha, err);
+
+    GT_STEP(rc, gt_cublaslt_factor(plan->vendor, &operands.beta, (double)o->beta, err));
+    return rc ? rc : gt_cublaslt_run(plan->vendor, &plan->algo.algo, &operands, stream, err);
+}
+
+int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
+           struct gt_err *err)
+{
+    /* The legacy default stream, for which CUDA also takes NULL. */
+    void *const default_stream = (void *)(uintptr_t)1;
+    struct gt_args args = plan->args;
+
+    if (operands->size && operands->size != sizeof(*operands) &&
+        (operands->size < sizeof(*operands) || beyond(operands)))
+        return gt_err_set(err, GT_ERANGE,
+                          "gt_operands has %zu bytes, of which this library knows %zu; begin with "
+                          "GT_OPERANDS_INIT, and set no member that the library does not know",
+                          operands->size, sizeof(*operands));
+    if (!acceptable(plan, operands))
+        return gt_plan_refuse(plan, operands, err);
+    if (plan->vendor)
+        return run_vendor(plan, stream ? stream : default_stream, operands, err);
+    args.a = operands->a;
+    args.b = operands->b;
+    args.c = operands->c ? operands->c : operands->d;
+    args.d = operands->d;
+    args.bias = operands->bias;
+    args.workspace = operands->workspace;
+    args.alpha = operands->alpha;
+    args.beta = operands->beta;
+    return gt_module_run(plan->module, stream ? stream : default_stream, &args, err);
+}
