@@ -20,7 +20,8 @@
 #define ABANDONED    1.1  /* dropped: half of the trees say this many times the last kept one, */
 #define FAR          1.5  /* or this many times ABANDONED the best */
 #define CHANGED      1.03 /* the measured one of two that are expected to take as long is taken */
-#define SAME         0.85 /* a point that won this problem on another device of the arch is taken first */
+#define SAME         0.85 /* preferred: a point that won this problem on another device of the arch, */
+#define OWN          0.7 /* and more so on this one, by an older text of its kernel */
 #define TILE_WIDE    128 /* rows or columns: a tile that is wider than this, and than this many */
 #define TILE_OUTSIDE 4   /* times D, is no untuned answer */
 
@@ -103,6 +104,11 @@ static bool is_mostly_outside(const struct gt_prediction *shape, const struct gt
            (shape->tile_n > TILE_WIDE && shape->tile_n > TILE_OUTSIDE * (double)problem->n);
 }
 
+static bool won_here(const struct gt_choosing *choosing, const struct gt_table_row *row)
+{
+    return choosing->device && !row->timing && strcmp(row->device, choosing->device) == 0;
+}
+
 void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row, bool adapted)
 {
     struct gt_choice choice = {.kernel = choosing->candidate.kernel,
@@ -133,7 +139,7 @@ void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *
     if (adapted)
         choice.score *= CHANGED;
     else if (row && gt_lookup_same_problem(choosing->candidate.problem, row))
-        choice.score *= SAME;
+        choice.score *= won_here(choosing, row) ? OWN : SAME;
     keep(choosing->choices, &choice);
 }
 
@@ -368,6 +374,7 @@ bool gt_lookup_choose(const struct gt_kernels *kernels, const struct gt_ranking 
     struct gt_choosing choosing = {.ranking = ranking,
                                    .kernels = kernels,
                                    .choices = choices,
+                                   .device = near->device,
                                    .candidate = {.problem = problem, .device = device},
                                    .effort = GT_EFFORT_MOST - VARYING};
     struct starts starts;

@@ -12,6 +12,7 @@ struct gt_choosing {
     const struct gt_ranking *ranking;
     const struct gt_kernels *kernels;
     struct gt_choices *choices;
+    const char *device; /* of struct gt_near_rows */
     struct gt_candidate candidate;
     int64_t slots[GT_MAX_SLOTS];         /* of the candidate, where it was found to be valid */
     uint64_t judged[GT_CHOOSING_JUDGED]; /* hashes of candidates that were judged; see there */

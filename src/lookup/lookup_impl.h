@@ -138,6 +138,7 @@ int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
 struct gt_near_rows {
     const struct gt_table_row *row[GT_NEAR_MOST];
     size_t count;
+    const char *device; /* the GPU asked about by name; NULL: any of the arch */
 };
 
 /* A candidate that a ranking thought of. */

@@ -218,7 +218,7 @@ int gt_lookup_choices(const struct gt_search *search, struct gt_choices *choices
                       struct gt_err *err)
 {
     const struct gt_resolved *resolved = search->resolved;
-    struct gt_near_rows near = {.count = 0};
+    struct gt_near_rows near = {.device = search->device_name};
     struct neighbour *list;
     size_t count;
     int code;

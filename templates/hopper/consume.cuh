@@ -22,7 +22,8 @@ template <int extent, int along_mn> GT_DEVICE constexpr unsigned k_distance()
 /* PINGPONG: waits until tile `number` of the block may begin, that is, until its predecessor, which
  * the other consumer computes, has had all its stages. Before that, this tile's stages are further
  * away than the parities of the ring can tell apart. turn[i] has a phase for each tile of consumer
- * i; the other consumer completes it. */
+ * i; the other consumer's warps complete it, each by an arrival: by a single one, the turn of a tile
+ * of one stage or none might come round twice while another warp has not yet seen the first. */
 GT_DEVICE void wait_for_turn(const Ring &ring, int number)
 {
     const unsigned before = (unsigned)(number / 2 + number % 2 + 1);
@@ -154,7 +155,7 @@ GT_DEVICE void multiply(const Ring &ring, Position &position, int consumer, cons
         before = position.stage;
         position.advance();
     }
-    if (PINGPONG && threadIdx.x % 128 == 0)
+    if (PINGPONG && threadIdx.x % 32 == 0)
         gt_mbarrier_arrive(ring.turn + !consumer);
     if (MMA_PENDING > 0) {
         gt_wgmma_wait<0>();

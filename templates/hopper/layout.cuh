@@ -119,6 +119,6 @@ constexpr int TURNS = PINGPONG ? 2 : 0;
  * is ready that needs nothing of it. */
 #define FOLLOWS (PACK_A || PACK_B || DEPENDENT)
 constexpr bool PACKS = FOLLOWS && !EARLY, CLUSTER_SPLIT = SPLIT == 2, EARLY_START = true;
-enum { TURN_ARRIVALS = 1 }; /* an enum leaves no symbol in machine code */
+enum { TURN_ARRIVALS = 4 }; /* of a consumer: each warp; an enum leaves no symbol in machine code */
 
 #endif

@@ -53,6 +53,9 @@ for scale in alpha=0.1 alpha=0.7:beta=0.3:epi=bias+gelu alpha=1e20 alpha=1677721
 scaled blocked4090 alpha=0.1:beta=0.3 # alpha goes into A
 scaled thin_mma s8:alpha=16777216:beta=-2147483648 # integers wrap around
 scaled rows alpha=0.1:beta=0.3 --kernels-dir swapped
+# Blocks have many tiles of one stage each, or of none: a warp that is late misses no turn.
+turns=CONSUMERS=2,PINGPONG=1,BM=64,BN=64,STORE=0,STAGES=8,SPREAD=0,GROUP=1,VEC_C=2
+for alpha in 1 0; do t try hopper $turns --problem 512x512x64:bf16:nt:alpha=$alpha --on cpu --arch sm_90 | tail -n 4; done
 variant close 's/, value, acc/, value * 1.0001f, acc/'
 scaled rows alpha=0.1 --kernels-dir close
 t try simt_naive --problem 64x64x64

@@ -21,14 +21,14 @@
  * the geometry was made for. */
 static int run_once(const struct gt_emu_build *build, const struct gt_problem *launched,
                     const struct gt_geometry *geometry, const struct gt_emu_case *cases,
-                    bool c_given, bool second, struct gt_err *err)
+                    bool c_given, int schedule, struct gt_err *err)
 {
     struct gt_emu_operands operands;
     int status;
 
-    gt_emu_operands_init(&operands, launched, cases, second ? 7 : 3);
+    gt_emu_operands_init(&operands, launched, cases, schedule > 0 ? 7 : 3);
     operands.c_given = c_given;
-    status = gt_emu_launch_all(build, geometry, &operands, launched, second, err);
+    status = gt_emu_launch_all(build, geometry, &operands, launched, schedule, err);
     if (!status)
         status = gt_emu_operands_check(&operands, launched, err);
     gt_emu_operands_release(&operands);
@@ -39,16 +39,16 @@ static int run_once(const struct gt_emu_build *build, const struct gt_problem *l
  * allows, and with NaN in C, which must not reach D then. */
 static int run_schedule(struct gt_emu_build *build, const struct gt_problem *problem,
                         const struct gt_geometry *geometry, const struct gt_emu_case *cases,
-                        bool second, struct gt_err *err)
+                        int schedule, struct gt_err *err)
 {
     const bool reads = problem->beta != 0;
     struct gt_problem without = *problem;
-    int status = run_once(build, problem, geometry, cases, reads, second, err);
+    int status = run_once(build, problem, geometry, cases, reads, schedule, err);
 
     without.beta = 0;
     if (!status && reads && !build->without_beta) {
         build->without_beta = true;
-        status = run_once(build, &without, geometry, cases, true, second, err);
+        status = run_once(build, &without, geometry, cases, true, schedule, err);
         if (status)
             gt_err_prefix(err, status, "launched with beta 0");
     }
@@ -87,7 +87,9 @@ static int fit_case(const struct gt_emu_build *build, const struct gt_emu_case *
     return GT_OK;
 }
 
-/* Runs a problem that the candidate is valid for, under both schedules (job->once: one of them). */
+/* Runs a problem that the candidate is valid for, under both schedules (job->once: one of them).
+ * With
+ * build->every_warp, each warp of a block is late once besides. */
 static int run_problem(struct gt_emu_build *build, const struct gt_candidate *candidate,
                        const struct gt_emu_case *cases, struct gt_emu_tally *tally,
                        struct gt_err *err)
@@ -102,16 +104,18 @@ static int run_problem(struct gt_emu_build *build, const struct gt_candidate *ca
         return status;
     gt_problem_format(candidate->problem, text);
     tally->problems++;
-    for (int second = 0; second < 2; second++) {
+    build->turn++;
+    const int schedules = 2 + (build->every_warp ? gt_emu_warps(&geometry) : 0);
+    for (int schedule = 0; schedule < schedules; schedule++) {
         struct gt_err wrong;
-        if (build->job->once && (tally->problems + build->trans_a + second) % 2)
+        if (build->job->once && (tally->problems + build->trans_a + schedule) % 2)
             continue;
         /* The sanitizers end the process: let the log name the case first. */
-        printf("%s, schedule %d\n", text, second);
+        printf("%s, schedule %d\n", text, schedule);
         fflush(stdout);
         if (build->job->seconds)
             gt_emu_limit(build->job->seconds);
-        if (run_schedule(build, candidate->problem, &geometry, cases, second, &wrong)) {
+        if (run_schedule(build, candidate->problem, &geometry, cases, schedule, &wrong)) {
             printf("FAILED: %s\n", wrong.msg);
             tally->failed++;
         } else {
@@ -282,7 +286,7 @@ int gt_emu_given(struct gt_emu_build *build, const struct gt_problem *problem, c
     gt_emu_operands_init(&operands, problem, &plain, 3);
     memcpy(operands.a, a, size_a);
     memcpy(operands.b, b, size_b);
-    status = gt_emu_launch_all(build, &geometry, &operands, problem, false, err);
+    status = gt_emu_launch_all(build, &geometry, &operands, problem, 0, err);
     memcpy(d, operands.d, (size_t)gt_problem_bytes(problem, GT_OPERAND_C));
     gt_emu_operands_release(&operands);
     return status;
@@ -296,7 +300,8 @@ int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
                                  .trans_a = asked->trans_a,
                                  .trans_b = asked->trans_b,
                                  .epilogue = asked->epilogue,
-                                 .source = GT_STRBUF_INIT};
+                                 .source = GT_STRBUF_INIT,
+                                 .every_warp = true};
     struct gt_problem problem;
     struct gt_device device;
     struct gt_candidate candidate = {job->kernel, &problem, &device, job->point};

@@ -33,8 +33,10 @@ struct gt_emu_tally {
     unsigned layouts; /* the layouts that were run, as bits */
 };
 
-/* Runs each case in each layout, as large as the point needs it, under two different schedules.  A
- * wrong result is counted and printed.  An error (the point serves nothing, it does not compile)
+/* Runs each case in each layout, as large as the point needs it, under two different schedules:
+ * threads first to last, with asynchronous copies as late as they may happen; last to first, with
+ * copies at once and one warp that runs only when no other thread can go on, another one each time.
+ * A wrong result is counted and printed.  An error (the point serves nothing, it does not compile)
  * ends the job.  Memory errors end the process with AddressSanitizer's report. */
 int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err);
 
@@ -42,8 +44,10 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
  * the problem's types, layout and epilogue that the point is valid for.  It makes one build.  The
  * job's `types` must be those of the problem; its layouts, epilogues and parts are not used. Output
  * and errors are those of gt_emu_execute.  GT_ETOOBIG: the point is valid for no problem that is
- * small enough.  Whether it is a bet on the device that was asked for is for the caller to judge:
- * here bets only choose among the smaller problems. */
+ * small enough.  Each problem is also run with each warp of
+ * a block late once, of another block of the clusters each time.  Whether it is a bet on the
+ * device that was asked for is for the caller to judge: here bets only choose among the smaller
+ * problems. */
 int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
                struct gt_emu_tally *tally, struct gt_err *err);
 

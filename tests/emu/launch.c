@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/err.h"
 #include "build.h"
 #include "kernel/render.h"
@@ -103,9 +104,50 @@ static size_t hide(struct gt_emu_block hidden[BLOCKS], const struct gt_emu_opera
     return count;
 }
 
+static unsigned warps_of(const struct gt_launch_geometry *launch)
+{
+    return (launch->block[0] * launch->block[1] * launch->block[2] + 31) / 32;
+}
+
+int gt_emu_warps(const struct gt_geometry *geometry)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < geometry->launches; i++)
+        most = warps_of(&geometry->launch[i]) > most ? warps_of(&geometry->launch[i]) : most;
+    return (int)most;
+}
+
+/* The warp of a cluster that is late, counted from 1; 0: none.  Under the second schedule it goes
+ * by the source, and is the next one with each launch of the process, so that the points of a
+ * kernel have all of them late. */
+static unsigned late_warp(const struct gt_emu_build *build, const struct gt_launch_geometry *launch,
+                          int schedule)
+{
+    static unsigned launches;
+    const unsigned *cluster = launch->cluster, blocks = cluster[0] * cluster[1] * cluster[2];
+    const unsigned warps = warps_of(launch), every = (unsigned)schedule - 2;
+    if (schedule == 0 || (schedule > 1 && every >= warps))
+        return 0;
+    if (schedule > 1)
+        return build->turn % blocks * warps + every + 1;
+    return (unsigned)((gt_digest_number(build->source.text, build->source.length, 0) + launches++) %
+                      (warps * blocks)) +
+           1;
+}
+
+/* Says which warp was late, of a launch that failed. */
+static int failed_launch(const struct gt_launch_geometry *from, size_t launch, unsigned late,
+                         int status, struct gt_err *err)
+{
+    if (late == 0)
+        return gt_err_prefix(err, status, "launch %zu (%s)", launch, from->entry);
+    return gt_err_prefix(err, status, "launch %zu (%s), warp %u of the cluster late", launch,
+                         from->entry, late - 1);
+}
+
 static int launch_with(const struct gt_emu_build *build, const struct gt_geometry *geometry,
                        const struct gt_emu_operands *operands, const struct gt_args *args,
-                       bool second, struct gt_err *err)
+                       int schedule, struct gt_err *err)
 {
     struct arguments arguments = {.args = *args};
     struct gt_emu_block hidden[BLOCKS];
@@ -118,8 +160,9 @@ static int launch_with(const struct gt_emu_build *build, const struct gt_geometr
                                        .entry = dlsym(build->object, from->entry),
                                        .args = &arguments,
                                        .shared_bytes = from->shared_bytes,
-                                       .reverse = second,
-                                       .eager = second,
+                                       .reverse = schedule > 0,
+                                       .late = late_warp(build, from, schedule),
+                                       .eager = schedule > 0,
                                        .hidden = hidden};
         memcpy(launch.grid, from->grid, sizeof launch.grid);
         memcpy(launch.block, from->block, sizeof launch.block);
@@ -138,14 +181,14 @@ static int launch_with(const struct gt_emu_build *build, const struct gt_geometr
                 i, from->entry);
         int status = gt_emu_run(&launch, err);
         if (status)
-            return gt_err_prefix(err, status, "launch %zu (%s)", i, from->entry);
+            return failed_launch(from, i, launch.late, status, err);
     }
     return GT_OK;
 }
 
 int gt_emu_launch_all(const struct gt_emu_build *build, const struct gt_geometry *geometry,
                       struct gt_emu_operands *operands, const struct gt_problem *problem,
-                      bool second, struct gt_err *err)
+                      int schedule, struct gt_err *err)
 {
     struct gt_args args;
 
@@ -157,7 +200,7 @@ int gt_emu_launch_all(const struct gt_emu_build *build, const struct gt_geometry
         memset(operands->block[WORKSPACE], 0xff, geometry->workspace_bytes);
         args.workspace = operands->block[WORKSPACE];
     }
-    return launch_with(build, geometry, operands, &args, second, err);
+    return launch_with(build, geometry, operands, &args, schedule, err);
 }
 
 void gt_emu_build_release(struct gt_emu_build *build)

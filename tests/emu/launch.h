@@ -15,6 +15,8 @@ struct gt_emu_build {
     struct gt_strbuf source;
     void *object;      /* of dlopen; NULL before the first case */
     bool without_beta; /* it was launched with a beta of 0 for a point that reads C */
+    bool every_warp;   /* besides the two schedules, each warp of a block is late once */
+    unsigned turn;     /* problems so far: that block of a cluster */
 };
 
 /* Renders for the candidate; compiles if it is the build's first, and else insists on the same
@@ -22,11 +24,14 @@ struct gt_emu_build {
 int gt_emu_prepare(struct gt_emu_build *build, const struct gt_candidate *candidate,
                    struct gt_err *err);
 
-/* All launches of the point, in order, under the first or the second schedule.  It allocates the
- * workspace, which goes with the operands. */
+/* All launches of the point, in order, under a schedule (execute.h).  It allocates the workspace,
+ * which goes with the operands. */
 int gt_emu_launch_all(const struct gt_emu_build *build, const struct gt_geometry *geometry,
                       struct gt_emu_operands *operands, const struct gt_problem *problem,
-                      bool second, struct gt_err *err);
+                      int schedule, struct gt_err *err);
+
+/* Warps of a block, of the launch that has most. */
+int gt_emu_warps(const struct gt_geometry *geometry);
 
 void gt_emu_build_release(struct gt_emu_build *build);
 

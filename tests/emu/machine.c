@@ -160,12 +160,20 @@ static bool open_parts(struct thread *thread)
     return opened;
 }
 
-/* Lets the threads go on whose condition has become true. */
-static bool open_conditions(void)
+/* Whether a thread is of the launch's late warp. */
+static bool is_late(unsigned number)
+{
+    return number / machine.threads * machine.warps + number % machine.threads / WARP + 1 ==
+           machine.launch->late;
+}
+
+/* Lets the threads go on whose condition has become true: those of the late warp, or all others. */
+static bool open_conditions(bool late)
 {
     bool opened = false;
     for (unsigned i = 0; i < machine.blocks * machine.threads; i++)
-        if (machine.thread[i].wait == AT_CONDITION && machine.thread[i].ready(&machine.thread[i])) {
+        if (machine.thread[i].wait == AT_CONDITION && is_late(i) == late &&
+            machine.thread[i].ready(&machine.thread[i])) {
             machine.thread[i].wait = RUNNABLE;
             opened = true;
         }
@@ -192,6 +200,16 @@ static bool open_block(unsigned first)
     return opened;
 }
 
+/* When no other thread can go on: whether the late warp can, which then does. */
+static bool late_turn(void)
+{
+    bool can = open_conditions(true);
+    for (unsigned i = 0; i < machine.blocks * machine.threads && !can; i++)
+        can = machine.thread[i].wait == RUNNABLE;
+    machine.late_goes = can;
+    return can;
+}
+
 /* After every thread ran as far as it could: opens barriers.  *done: all have returned. */
 static int open_barriers(bool *done)
 {
@@ -202,8 +220,8 @@ static int open_barriers(bool *done)
         return GT_OK;
     for (unsigned first = 0; first < all; first += machine.threads)
         opened |= open_block(first);
-    opened |= open_conditions();
-    if (opened || gt_async_progress() || gt_early_progress())
+    opened |= open_conditions(false);
+    if (opened || gt_async_progress() || late_turn() || gt_early_progress())
         return GT_OK;
     if (!together(0, all, AT_CLUSTER_BARRIER))
         return diverged();
@@ -218,11 +236,12 @@ static int run_threads(void)
     while (!done) {
         for (unsigned i = 0; i < all; i++) {
             unsigned number = machine.launch->reverse ? all - 1 - i : i;
-            if (machine.thread[number].wait == RUNNABLE)
+            if (machine.thread[number].wait == RUNNABLE && (machine.late_goes || !is_late(number)))
                 resume(number);
             if (machine.status)
                 return machine.status;
         }
+        machine.late_goes = false;
         int status = open_barriers(&done);
         if (status)
             return status;

@@ -137,6 +137,7 @@ extern struct machine {
     unsigned warps;                  /* of a block */
     struct block block[MAX_CLUSTER];
     unsigned blocks; /* of a cluster */
+    bool late_goes;  /* nobody else can: the launch's late warp goes on as far as it can */
     unsigned char *stacks;
     bool hides, waited; /* machine_early.c, of the cluster: memory is hidden; a thread has waited */
 } machine;

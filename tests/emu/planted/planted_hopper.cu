@@ -15,7 +15,7 @@
 constexpr int STAGES = 2, STAGE = 2 * 64 * 128, SLICE = 64 * 128;
 
 struct barriers {
-    gt_mbarrier full[STAGES], empty[STAGES];
+    gt_mbarrier full[STAGES], empty[STAGES], turn[2];
 };
 
 GT_DEVICE void make(barriers *own)
@@ -25,10 +25,27 @@ GT_DEVICE void make(barriers *own)
             gt_mbarrier_init(own->full + s, 1);
             gt_mbarrier_init(own->empty + s, FAULT == 1 ? 1 : 2);
         }
+        for (int i = 0; i < 2; i++)
+            gt_mbarrier_init(own->turn + i, 1);
         if (FAULT != 2)
             gt_mbarrier_publish();
     }
     gt_cluster_sync();
+}
+
+/* FAULT 26: two warps take turns and the others look on, though nobody waits for them: one that is late
+ * misses a turn, and that one's parity is the next one's but one. */
+GT_DEVICE void take_turns(barriers *own)
+{
+    const int warp = (int)threadIdx.x / 32;
+    for (unsigned i = 0; i < 4; i++) {
+        if (warp != 0)
+            gt_mbarrier_wait(own->turn, i % 2);
+        if (threadIdx.x == 0 || threadIdx.x == 32)
+            gt_mbarrier_arrive(own->turn + warp);
+        if (warp == 0)
+            gt_mbarrier_wait(own->turn + 1, i % 2);
+    }
 }
 
 /* FAULT 22 and above: the launch may begin while another one still runs. */
@@ -141,6 +158,8 @@ GT_KERNEL_MAPS_BOUNDS(gemm, 160, 1)
     if (FAULT == 24 && blockIdx.y * 64LL >= args.m)
         return;
     make(own);
+    if (FAULT == 26)
+        take_turns(own);
     begin(args);
     if (threadIdx.x < 128) {
         float sum[32] = {};
