@@ -186,9 +186,8 @@ static int eval_launches(struct gt_evaluation *e, struct gt_geometry *geometry)
         geometry->launches += !skip;
     }
     if (!rc && !geometry->launches && problem->m && problem->n)
-        rc = gt_err_set(e->err, GT_ERANGE,
-                        "kernel %s: no launch is left; \"when\" of each of the launches is 0",
-                        kernel->name);
+        rc =
+            gt_err_set(e->err, GT_ERANGE, "kernel %s: \"when\" of every launch is 0", kernel->name);
     GT_STEP(rc, eval(e, kernel->workspace, -1, "workspace", 0, (int64_t)1 << 48, &workspace));
     geometry->workspace_bytes = (size_t)workspace;
     return rc;

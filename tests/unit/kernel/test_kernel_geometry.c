@@ -75,7 +75,7 @@ static void test_geometry_refused(void **state)
         {"\"when\": \"SPLIT > 1\"", "\"when\": \"1/(SPLIT-1)\"", "",
          "launches[1].when: expression"},
         {"\"entry\": \"gemm\"", "\"entry\": \"gemm\", \"when\": 0", "",
-         "kernel tiny: no launch is left; \"when\" of each of the launches is 0"},
+         "kernel tiny: \"when\" of every launch is 0"},
     };
     struct gt_device rtx3090 = device();
     struct gt_problem problem;
