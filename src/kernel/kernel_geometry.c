@@ -175,6 +175,7 @@ static int eval_compile(struct gt_evaluation *e, struct gt_geometry *geometry)
 static int eval_launches(struct gt_evaluation *e, struct gt_geometry *geometry)
 {
     const struct gt_kernel *kernel = e->candidate->kernel;
+    const struct gt_problem *problem = e->candidate->problem;
     int64_t workspace = 0;
     int rc = GT_OK;
 
@@ -184,6 +185,9 @@ static int eval_launches(struct gt_evaluation *e, struct gt_geometry *geometry)
         rc = eval_launch(e, (int)i, &geometry->launch[geometry->launches], &skip);
         geometry->launches += !skip;
     }
+    if (!rc && !geometry->launches && problem->m && problem->n)
+        rc =
+            gt_err_set(e->err, GT_ERANGE, "kernel %s: \"when\" of every launch is 0", kernel->name);
     GT_STEP(rc, eval(e, kernel->workspace, -1, "workspace", 0, (int64_t)1 << 48, &workspace));
     geometry->workspace_bytes = (size_t)workspace;
     return rc;

@@ -47,6 +47,12 @@ static bool parse_type(unsigned *bit, const char *text, size_t length)
     return true;
 }
 
+/* A type that A and B may have: sums alone are of s32. */
+static bool parse_operand_type(unsigned *bit, const char *text, size_t length)
+{
+    return parse_type(bit, text, length) && *bit != GT_S32;
+}
+
 static enum gt_accuracy read_accuracy(struct gt_reader *r, const cJSON *object,
                                       enum gt_accuracy before, enum gt_presence presence)
 {
@@ -62,7 +68,8 @@ static enum gt_accuracy read_accuracy(struct gt_reader *r, const cJSON *object,
 static void read_entry(struct gt_reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] = "types out layouts min_cc max_cc accuracy epilogues batch max_m";
-    static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8 s32";
+    static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8";
+    static const char outs[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8 s32";
     struct gt_serves *entry = &r->kernel->entry[index];
     enum gt_presence presence = index ? GT_OPTIONAL : GT_REQUIRED;
 
@@ -73,8 +80,8 @@ static void read_entry(struct gt_reader *r, const cJSON *object, size_t index)
     r->kernel->entries++;
     if (!gt_reader_object(r, object, allowed))
         return;
-    read_bits(r, &entry->types, object, "types", presence, types, parse_type);
-    read_bits(r, &entry->outs, object, "out", presence, types, parse_type);
+    read_bits(r, &entry->types, object, "types", presence, types, parse_operand_type);
+    read_bits(r, &entry->outs, object, "out", presence, outs, parse_type);
     read_bits(r, &entry->layouts, object, "layouts", presence, "nn nt tn tt", gt_layout_parse);
     read_bits(r, &entry->epilogues, object, "epilogues", GT_OPTIONAL,
               "none bias relu gelu bias+relu bias+gelu", gt_epilogue_parse);

@@ -111,7 +111,8 @@ static bool is_called(const char *profile, const char *name)
     return false;
 }
 
-/* Replaces members of the profile by those of the listed device that is named, if it is listed. */
+/* Replaces members of the profile by those of the listed device that is named, if it is listed.
+ * What the profile does not have is added, for read_profile to refuse. */
 static void take_listed(cJSON *root, const char *name)
 {
     cJSON *listed, *item, *was;
@@ -122,8 +123,9 @@ static void take_listed(cJSON *root, const char *name)
             cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(listed, "device"));
 
         while (is_called(profile, name) && (item = cJSON_DetachItemFromArray(listed, 0)))
-            if (!(was = cJSON_GetObjectItemCaseSensitive(root, item->string)) ||
-                !cJSON_ReplaceItemViaPointer(root, was, item))
+            if (!((was = cJSON_GetObjectItemCaseSensitive(root, item->string))
+                      ? cJSON_ReplaceItemViaPointer(root, was, item)
+                      : cJSON_AddItemToArray(root, item)))
                 cJSON_Delete(item);
     }
 }

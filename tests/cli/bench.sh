@@ -25,6 +25,8 @@ t bench weights.txt --list
 "$TUNE" bench weights.txt --list | "$TUNE" bench --shapes - --list | diff - <("$TUNE" bench weights.txt --list) && echo same
 "$TUNE" bench weights.txt --list --json > weights.json
 "$TUNE" bench weights.json --list | diff - <("$TUNE" bench weights.txt --list) && echo same
+# The same problem in several lines, as in captured files behind one another, has the weight of all of them.
+cat weights.txt weights.txt | "$TUNE" bench --shapes - --shape 96x96x96:f16 --list
 # The grid is what its maker makes.
 (cd "$ROOT" && TUNE=$TUNE tools/grid) | diff - "$ROOT/configs/problems/grid.json" && "$TUNE" bench grid --list | wc -l
 t bench --random 3 --shard 3/2 --list

@@ -44,6 +44,7 @@ complete_words "$TUNE" --arch sm_8
 complete_words "$TUNE" --strategy ra
 complete_words "$TUNE" merge all.b
 complete_words "$TUNE" --csv
+complete_words "$TUNE" export --format t
 BASH
 bash complete.sh
 t help nosuch

@@ -34,6 +34,8 @@ for format in search energy c bench shipped deploy trials; do
     done
 done
 ls refused.db 2>/dev/null
+t export --format energy
+t export --format pdf
 t export --dtype bf16
 t export --problem 256x256x256 --accuracy tf32
 # trials, and a whole space: of the kernels' texts now

@@ -4,6 +4,10 @@ command -v pkg-config > /dev/null || skip "pkg-config is not installed"
 make -s -C "$ROOT" install BUILD="$BUILD" INSTALLED="$PWD/installed" DESTDIR="$PWD/root" PREFIX=/opt/gt > log 2>&1 || cat log
 (cd root/opt/gt && ls -p bin include lib lib/pkgconfig share/gemmtune share/doc/gemmtune)
 (cd root/opt/gt && find share/man share/bash-completion share/zsh share/fish libexec ! -type d | grep -E 'show|fish|bash|_gem|e/gem' | sort)
+# Every link of what is installed to be read leads somewhere.
+find root/opt/gt/share/doc -name '*.md' | while read -r page; do
+    grep -oE '\]\([^)#: ]+' "$page" | cut -c3- | grep -v '^https*$' | while read -r link; do [[ -e ${page%/*}/$link ]] || echo "$page: $link"; done
+done
 awk '/^```/ { if ($1 == "```c") { n++; inside = 1; next } inside = 0 } inside { print > "example" n ".c" }' "$ROOT/README.md" "$ROOT/src/README.md"
 export PKG_CONFIG_PATH=$PWD/root/opt/gt/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$PWD/root
 cc -std=c11 -Wall -Wextra -Werror example1.c -o example1 $(pkg-config --cflags --libs gemmtune) && echo "example1.c compiles"

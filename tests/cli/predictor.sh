@@ -43,6 +43,10 @@ named | numbers | cmp - <(gzip -dc own-trials.gz | numbers) && echo "the same of
 "$TUNE" doctor --predictor --learn one.ranking --db own.db -q >/dev/null
 "$TUNE" doctor --predictor --learn two.ranking --from own-trials.gz -q >/dev/null
 diff <(grep ^point one.ranking) <(grep ^point two.ranking) && grep -q ^point one.ranking && echo "the same points"
+# It needs no such name, nor to be gzipped.
+"$TUNE" export --db own.db --format trials -q -o own.txt
+"$TUNE" doctor --predictor --learn three.ranking --from own.txt -q >/dev/null
+cmp two.ranking three.ranking && "$TUNE" doctor --predictor --recording own.txt -q | cmp - <("$TUNE" doctor --predictor --db own.db -q) && echo "of any name"
 # Such a text, too, shows how well the model ranks what it holds.
 diff <("$TUNE" doctor --predictor --db own.db -q) <("$TUNE" doctor --predictor --recording own-trials.gz -q) && echo "the same table"
 gzip -dc own-trials.gz | sed '3s/6/7/' | gzip >bad-trials.gz

@@ -22,16 +22,30 @@ struct options {
     bool all, measured, current;
 };
 
+/* The formats, as bits: those of gt_export, and two that are written in another way. */
+enum {
+    DB = GT_EXPORT_COUNT,
+    DEPLOY,
+    FORMATS,
+};
+#define ONLY(format)      (1u << (format))
+#define FORMATS_TEXT      (ONLY(GT_EXPORT_CSV) | ONLY(GT_EXPORT_JSON) | ONLY(GT_EXPORT_MD))
+#define FORMATS_SPACE     (ONLY(GT_EXPORT_KT_CACHE) | ONLY(GT_EXPORT_T4) | ONLY(GT_EXPORT_T4_METADATA))
+#define FORMATS_ALL       (ONLY(FORMATS) - 1)
+#define FORMATS_OF_TRIALS (FORMATS_TEXT | FORMATS_SPACE | ONLY(GT_EXPORT_TRIALS)) /* take --all */
+
 static const struct gt_option option_table[] = {
-    GT_TEXT(options, format, "format", 'f', "FORMAT",
-            "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), bench "
-            "(winners beside cuBLAS as measured last), search (how each turn of a problem went), "
-            "energy (what products cost, as tune energy measured it; JSON with --json), trials (in "
-            "short, to learn rankings from), "
-            "kt-cache or t4 (a whole space for other tuners, or to be replayed), t4-metadata (its "
-            "devices), db (a copy of the database, with a digest of its winners), deploy (one file "
-            "with "
-            "machine code, for programs that have neither compiler nor templates)"),
+    GT_CHOICE(
+        options, format, "format", 'f', "FORMAT",
+        "csv|json|md|c|shipped|bench|search|energy|trials|kt-cache|t4|t4-metadata|db|deploy",
+        "csv (default), json, md, c (a header), shipped (a table libgemmtune reads), bench "
+        "(winners beside cuBLAS as measured last), search (how each turn of a problem went), "
+        "energy (what products cost, as tune energy measured it; JSON with --json), trials (in "
+        "short, to learn rankings from), "
+        "kt-cache or t4 (a whole space for other tuners, or to be replayed), t4-metadata (its "
+        "devices), db (a copy of the database, with a digest of its winners), deploy (one file "
+        "with "
+        "machine code, for programs that have neither compiler nor templates)"),
     GT_TEXT(options, output, "output", 'o', "FILE",
             "write there (default, and -: standard output; db needs a name that does not exist, "
             "deploy any)"),
@@ -56,8 +70,8 @@ static const struct gt_option option_table[] = {
         "only the problems of a file, in its order: JSON as in configs/problems, or one a line"),
     GT_TEXT(options, problem.dtype, "dtype", 0, "TYPE",
             "type of A and B of the problems of --shapes"),
-    GT_TEXT(options, problem.accuracy, "accuracy", 0, "CLASS",
-            "accuracy of the problems of --shapes: strict, f32, tf32, low"),
+    GT_CHOICE(options, problem.accuracy, "accuracy", 0, "CLASS", "strict|f32|tf32|low",
+              "accuracy of the problems of --shapes: strict, f32, tf32, low"),
     GT_TEXT(options, kernel, "kernel", 'k', "KERNEL", "only this kernel"),
     GT_ARCH(options, arch, "only this arch"),
     GT_OPTIONS_END,
@@ -134,7 +148,7 @@ static void report(const struct gt_cli *cli, const struct gt_export_request *req
     size_t asked = request->format == GT_EXPORT_BENCH ? request->problems : 0;
 
     fprintf(cli->log, "%lld row%s%s\n", (long long)rows, rows == 1 ? "" : "s",
-            rows || !request->filter.winners_only
+            rows || !request->filter.winners_only || !(FORMATS_OF_TRIALS >> request->format & 1)
                 ? ""
                 : "; --all has every trial, failed ones and those of older texts, too");
     if (asked > (size_t)rows)
@@ -224,17 +238,6 @@ static int run_deploy(struct gt_cli *cli, const char *path, const struct options
     return rc;
 }
 
-/* The formats, as bits: those of gt_export, and two that are written in another way. */
-enum {
-    DB = GT_EXPORT_COUNT,
-    DEPLOY,
-    FORMATS,
-};
-#define ONLY(format)  (1u << (format))
-#define FORMATS_TEXT  (ONLY(GT_EXPORT_CSV) | ONLY(GT_EXPORT_JSON) | ONLY(GT_EXPORT_MD))
-#define FORMATS_SPACE (ONLY(GT_EXPORT_KT_CACHE) | ONLY(GT_EXPORT_T4) | ONLY(GT_EXPORT_T4_METADATA))
-#define FORMATS_ALL   (ONLY(FORMATS) - 1)
-
 static const char *name_of(unsigned format)
 {
     return format == DB ? "db" : format == DEPLOY ? "deploy" : gt_export_name(format);
@@ -269,7 +272,7 @@ static int check_options(const struct options *options, unsigned format, struct 
         bool given;
         unsigned formats;
     } rules[] = {
-        {"--all", options->all, FORMATS_TEXT | FORMATS_SPACE | ONLY(GT_EXPORT_TRIALS)},
+        {"--all", options->all, FORMATS_OF_TRIALS},
         {"--measured", options->measured, measured},
         {"--current", options->current, measured},
         {"--kernel", options->kernel, kernels},

@@ -78,10 +78,10 @@ static bool ends(const char *path, const char *ending)
 
 static int read_source(struct learning *learning, const char *path, struct gt_err *err)
 {
+    if (gt_trials_found(path))
+        return gt_trials_read(path, gt_learn_take, &learning->source, err);
     if (ends(path, ".csv"))
         return read_table(learning, path, err);
-    if (gt_trials_named(path))
-        return gt_trials_read(path, gt_learn_take, &learning->source, err);
     return read_database(learning, path, err);
 }
 

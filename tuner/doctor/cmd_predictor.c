@@ -377,7 +377,7 @@ int gt_cmd_predictor(struct gt_cli *cli, const struct gt_predictor_options *opti
     for (size_t i = 0; i < options->recording.count && !rc; i++) {
         const char *path = options->recording.text[i];
 
-        rc = gt_trials_named(path) ? read_trials(&predictor, path, err)
+        rc = gt_trials_found(path) ? read_trials(&predictor, path, err)
                                    : read_recording(&predictor, path, err);
     }
     if (!rc && !predictor.printed)

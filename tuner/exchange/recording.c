@@ -99,6 +99,21 @@ out:
     return rc;
 }
 
+bool gt_recording_begins(const char *path, const char *start)
+{
+    const int length = (int)strlen(start);
+    char found[64] = "";
+    gzFile file = NULL;
+    size_t bytes;
+    bool so;
+
+    if (length >= (int)sizeof(found) || open_file(&file, &bytes, path, NULL))
+        return false;
+    so = gzread(file, found, (unsigned)length) == length && memcmp(found, start, length) == 0;
+    gzclose(file);
+    return so;
+}
+
 /* Converts the file's unit of time to microseconds (times) and milliseconds (costs). */
 static void scale(struct gt_recording *recording, double ms)
 {

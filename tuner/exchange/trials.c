@@ -19,11 +19,12 @@ struct reading {
     void *context;
 };
 
-bool gt_trials_named(const char *path)
+bool gt_trials_found(const char *path)
 {
     const size_t length = strlen(path), size = strlen(GT_TRIALS_ENDING);
 
-    return length >= size && strcmp(path + length - size, GT_TRIALS_ENDING) == 0;
+    return (length >= size && strcmp(path + length - size, GT_TRIALS_ENDING) == 0) ||
+           gt_recording_begins(path, "# gemmtune trials "); /* of any version */
 }
 
 bool gt_trials_hold(const struct gt_named_trial *named)

@@ -15,10 +15,10 @@
 #include "db/store.h"
 
 #define GT_TRIALS_MAGIC  "# gemmtune trials 1 "
-#define GT_TRIALS_ENDING "trials.gz" /* names of such files end so */
+#define GT_TRIALS_ENDING "trials.gz" /* a file named so is one, or should be */
 
-/* Whether a path is that of such a file. */
-bool gt_trials_named(const char *path);
+/* Whether a path is that of such a file, by its ending or by the file's first words. */
+bool gt_trials_found(const char *path);
 
 /* Whether such a file holds the trial. */
 bool gt_trials_hold(const struct gt_named_trial *named);

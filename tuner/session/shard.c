@@ -79,11 +79,17 @@ int gt_shard_keep(const struct gt_shard *shard, struct gt_problem *problem, doub
             named[at].place = at;
         }
         qsort(named, *count, sizeof(*named), by_text);
-        for (size_t at = 0; at < *count; at++)
+        for (size_t at = 0, first = 0; at < *count; at++) {
+            if (at && strcmp(named[at].text, named[first].text) == 0) {
+                if (weight)
+                    weight[named[first].place] += weight[named[at].place];
+                continue;
+            }
+            first = at;
             keep[named[at].place] =
-                (!at || strcmp(named[at].text, named[at - 1].text) != 0) &&
                 gt_digest_number(named[at].text, strlen(named[at].text), 0) % shard->parts ==
-                    shard->part;
+                shard->part;
+        }
         for (size_t at = 0; at < *count; at++) {
             if (!keep[at])
                 continue;

@@ -21,8 +21,9 @@ int gt_shard_read(struct gt_shard *shard, const char *text, struct gt_err *err);
  * too).  An array of a single task is not split. */
 void gt_shard_slurm(struct gt_shard *shard, const struct gt_cli *cli);
 
-/* Keeps the first of equal problems, and of those only the ones whose texts belong to the part.  A
- * text belongs to the same part in every list.  weight may be NULL. */
+/* Keeps the first of equal problems, with the sum of their weights, and of those only the ones
+ * whose texts belong to the part.  A text belongs to the same part in every list.  weight may be
+ * NULL. */
 int gt_shard_keep(const struct gt_shard *shard, struct gt_problem *problem, double *weight,
                   size_t *count, struct gt_err *err);
 

@@ -74,6 +74,8 @@ static void test_geometry_refused(void **state)
          "launches[0].shared: expression \"PAD/(TM-4)"},
         {"\"when\": \"SPLIT > 1\"", "\"when\": \"1/(SPLIT-1)\"", "",
          "launches[1].when: expression"},
+        {"\"entry\": \"gemm\"", "\"entry\": \"gemm\", \"when\": 0", "",
+         "kernel tiny: \"when\" of every launch is 0"},
     };
     struct gt_device rtx3090 = device();
     struct gt_problem problem;

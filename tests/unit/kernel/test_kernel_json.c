@@ -129,6 +129,8 @@ static void test_serves(void **state)
     static const struct change changes[] = {
         {"\"types\": [\"f32\"]", "\"types\": [\"f33\"]",
          "serves: \"types\" lists \"f33\"; it must be one of: f32 tf32 f16"},
+        {"\"types\": [\"f32\"]", "\"types\": [\"s32\"]",
+         "lists \"s32\"; it must be one of: f32 tf32 f16 bf16 e4m3 e5m2 s8"},
         {"\"types\": [\"f32\"]", "\"types\": []", "\"types\" is empty; it must list some of: f32"},
         {"\"types\": [\"f32\"]", "\"types\": [\"f32\", \"f32\"]", "lists \"f32\" twice"},
         {"\"types\": [\"f32\"]", "\"types\": [32]", "it must be one of"},

@@ -101,7 +101,7 @@ static void refused(const char *dir, const char *from, const char *to, const cha
     assert_non_null(file);
     fprintf(file, "%.*s%s%s", (int)(at - text.text), text.text, to, at + strlen(from));
     fclose(file);
-    assert_int_equal(gt_device_profile(&device, dir, 86, &err), GT_ECONFIG);
+    assert_int_equal(gt_device_profile_of(&device, dir, 86, "small", &err), GT_ECONFIG);
     if (!strstr(err.msg, words) || !strstr(err.msg, "sm_86.json"))
         fail_msg("\"%s\" lacks \"%s\"", err.msg, words);
     gt_strbuf_release(&text);
@@ -123,6 +123,8 @@ static void test_malformed_profiles(void **state)
         {"\"smem_sm\": 102400", "\"smem_sm\": 101376", "a block could never run"},
         {"\"clock_mhz\": 1695", "\"clock_mhz\": 0", "\"clock_mhz\" is 0; it must lie between"},
         {"\"clock_mhz\": 1695", "\"clock_mhz\": true", "\"clock_mhz\" must be a number"},
+        {"\"sms\": 82", "\"sms\": 82, \"devices\": [{\"device\": \"Small (profile)\", \"SMS\": 8}]",
+         "unknown key \"SMS\" (did you mean \"sms\"?)"},
     };
     char dir[] = "/tmp/gt_device_XXXXXX", path[128];
 
