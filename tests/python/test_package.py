@@ -165,10 +165,12 @@ class Products(unittest.TestCase):
 
     def test_refusals(self):
         a, b, out = WithInterface((M, K)), WithInterface((K, N)), WithInterface((M, N))
+        column = WithInterface((1, N), strides=(1, 7))  # a row of out whose elements lie apart
         for error, said, arguments in (
             (ValueError, "inner sizes differ", (b, b, out)),
             (ValueError, "out is", (a, b, WithInterface((N, M)))),
             (ValueError, "contiguous", (WithInterface((M, K), strides=(2 * K, 2)), b, out)),
+            (ValueError, "out: its rows must be contiguous", (WithInterface((1, K)), b, column)),
             (TypeError, "two types", (a, WithInterface((K, N), kind="s8"), out)),
             (TypeError, "neither __cuda_array_interface__", (a, [1.0], out)),
             (TypeError, "give out=", (a, b)),
@@ -177,6 +179,15 @@ class Products(unittest.TestCase):
                 gemmtune.matmul(*arguments)
         with self.assertRaisesRegex(ValueError, "no c"):
             gemmtune.matmul(a, b, out, beta=1)
+        with self.assertRaisesRegex(ValueError, "bias: its elements must be contiguous"):
+            gemmtune.matmul(a, b, out, bias=WithInterface((N,), strides=(7,)))
+
+    def test_small_workspace(self):
+        a, b = WithInterface((16, 16384)), WithInterface((16384, 16))  # parts of k need one
+        small = WithInterface((1,))
+        small.nbytes = 4
+        with self.assertRaisesRegex(ValueError, "workspace has 4 bytes; this product needs [0-9]{3}"):
+            gemmtune.matmul(a, b, WithInterface((16, 16)), workspace=small)
 
     def test_graph_captures_only_what_was_planned(self):
         a, b, out = WithInterface((5, 7)), WithInterface((7, 3)), WithInterface((5, 3))
