@@ -210,6 +210,32 @@ class Products(unittest.TestCase):
         self.assertEqual(wrong, [])
 
 
+    def test_threads_share_a_plan(self):
+        """Of two that are made at the same moment one is kept, and the other one never launched: freed with
+        its code, it could be what a captured graph launches."""
+        both, found = threading.Barrier(2), []
+
+        class Slow(gemmtune.Plan):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                both.wait(60)
+
+        def work():
+            found.append(_matmul.plan_for("31x17x11:f32:nn", 0))
+
+        _matmul.Plan = Slow
+        try:
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            _matmul.Plan = gemmtune.Plan
+        self.assertIs(found[0], found[1])
+        self.assertIs(found[0], _matmul.plan_for("31x17x11:f32:nn", 0))
+
+
 class Deployed(unittest.TestCase):
     def test_file(self):
         path = os.environ.get("GEMMTUNE_DEPLOYED")

@@ -128,7 +128,7 @@ def plan_for(
     if plan is None and not may_plan:
         raise Error(NOT_FOUND, f"{problem} was not planned before the capture of a CUDA graph")
     if plan is None:
-        plan = _plans[key] = Plan(tables, problem, device)
+        plan = _plans.setdefault(key, Plan(tables, problem, device))  # of two threads' the first one stays
     return plan
 
 
