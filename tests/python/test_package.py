@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
 
 import gemmtune
@@ -89,6 +90,14 @@ class Interface(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "several devices"):
             gemmtune.matmul(a, b, d)
         gemmtune.matmul(WithInterface((8, 8), [1] * 64), a, d)  # the first does not say where it is
+
+    def test_device_of_a_cluster(self):
+        """JAX numbers the devices of all processes in one row; CUDA's number is DLPack's."""
+        both = type("Both", (WithInterface, WithDLPack), {"device": types.SimpleNamespace(id=9)})
+        both.__dlpack_device__ = lambda self: (2, 0)
+        a, b, d = (both((8, 8), [1] * 64) for _ in range(3))
+        gemmtune.matmul(a, b, d)
+        self.assertEqual(d.values(), [8] * 64)
 
     def test_closed_tables(self):
         with gemmtune.Tables("") as tables:
