@@ -188,6 +188,12 @@ class Products(unittest.TestCase):
                 gemmtune.matmul(*arguments)
         with self.assertRaisesRegex(ValueError, "no c"):
             gemmtune.matmul(a, b, out, beta=1)
+        for activation in "bias", "relu:batch=3", "tanh":
+            with self.assertRaisesRegex(ValueError, f"activation is '{activation}'; there are relu and gelu"):
+                gemmtune.matmul(a, b, out, activation=activation)
+        for accuracy in "low", "f32:batch=3":
+            with self.assertRaisesRegex(ValueError, f"accuracy is '{accuracy}'; there are strict, f32 and tf32"):
+                gemmtune.matmul(a, b, out, accuracy=accuracy)
         with self.assertRaisesRegex(ValueError, "bias: its elements must be contiguous"):
             gemmtune.matmul(a, b, out, bias=WithInterface((N,), strides=(7,)))
 

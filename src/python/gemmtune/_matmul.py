@@ -88,6 +88,10 @@ def problem_of(
     """The problem's text (tuner/README.md, "Problems")."""
     m, n, k, batch = _sizes(a, b)
     la, lb, ld = _layout(a, "a"), _layout(b, "b"), _layout(d, "out")
+    if activation not in (None, "relu", "gelu"):
+        raise ValueError(f"activation is {activation!r}; there are relu and gelu")
+    if accuracy and accuracy not in ("strict", "f32", "tf32"):
+        raise ValueError(f"accuracy is {accuracy!r}; there are strict, f32 and tf32")
     if a.type != b.type:
         raise TypeError(f"operands of two types: {a.type} and {b.type}")
     if ld.transposed:  # also where there is one row: its elements lie apart
