@@ -263,7 +263,8 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan);
 /* Device pointers (CUdeviceptr values or runtime-API pointers). */
 struct gt_operands {
     size_t size;           /* GT_OPERANDS_INIT; 0: the members of version 0.1 */
-    const void *a, *b, *c; /* c may be NULL when beta == 0; c == d is allowed */
+    const void *a, *b, *c; /* c may be NULL when beta == 0; c == d is allowed.  Any operand may be
+                              NULL that has no element, because a size is 0 */
     void *d;
     const void *bias; /* n elements of the out type; NULL unless the epilogue has BIAS */
     void *workspace;  /* gt_answer.workspace_bytes; NULL if 0; at a multiple of 16 bytes, and of 128

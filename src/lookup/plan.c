@@ -30,6 +30,7 @@ static void fill_args(struct gt_plan *plan)
 {
     const struct gt_problem *p = &plan->resolved.problem;
 
+    plan->empty = !p->m || !p->n || !p->k;
     gt_module_args(&plan->args, p);
     memcpy(plan->args.launch, plan->resolved.geometry.launch_param, sizeof(plan->args.launch));
     plan->misaligned_in = alignment_of(plan, p->type) - 1;

@@ -13,6 +13,7 @@
 
 struct gt_plan {
     bool shared; /* gpu and module belong to a deployed file */
+    bool empty;  /* m, n or k is 0 */
     struct gt_gpu *gpu;
     struct gt_module *module;
     struct gt_cublaslt *vendor; /* NULL: the kernel runs */

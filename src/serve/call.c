@@ -45,6 +45,11 @@ static int alignment(const struct gt_gemm *gemm, float beta)
     return (int)(all & -all);
 }
 
+static bool is_op(int op)
+{
+    return op >= GT_OP_N && op <= GT_OP_C;
+}
+
 /* Whether the sums have a type whose scalars can be read. */
 static bool computes(int compute)
 {
@@ -70,12 +75,14 @@ enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,
 
     if (gemm->m <= 0 || gemm->n <= 0 || gemm->k <= 0 || gemm->batch <= 0)
         return GT_PASS_EMPTY;
-    if (!computes(gemm->compute))
+    if (!computes(gemm->compute) || !is_op(gemm->ta) || !is_op(gemm->tb))
         return GT_PASS_TYPES;
     if (!gemm->alpha || !gemm->beta)
         return GT_PASS_POINTERS;
     if (!read_scalars(alpha, beta, gemm) || *alpha == 0)
         return GT_PASS_ALPHA;
+    if (!gemm->a || !gemm->b || !gemm->d || (*beta != 0 && !gemm->c))
+        return GT_PASS_POINTERS;
     if (!context)
         return GT_PASS_CONTEXT;
     key->size[0] = gemm->m;

@@ -61,3 +61,9 @@ for page in "${pages[@]}"; do
     )
 done
 wc -l <"$SCRATCH/ran" | awk '{ print ($1 > 8 ? "more than 8" : $1) " blocks ran" }'
+# The page on serving has every reason that a report can give.
+sed -n '/define GT_REASON_MAP/,/^$/s/.*X([A-Z_]*, "\(.*\)").*/\1/p' "$ROOT/src/serve/call.h" >"$SCRATCH/reasons"
+(($(wc -l <"$SCRATCH/reasons") > 20)) && echo "more than 20 reasons"
+while read -r reason; do
+    grep -qE "^\|.*$reason.*\|.*\|$" "$ROOT/tuner/SERVE.md" || echo "tuner/SERVE.md: nothing on \"$reason\""
+done <"$SCRATCH/reasons"

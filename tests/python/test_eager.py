@@ -1,5 +1,6 @@
 # test_eager.py - gemmtune.torch's way of small products on the stub driver, with a stand-in for PyTorch: what
 # was run once is launched without a look at its problem, and everything that changes the problem is seen.
+import dataclasses
 import sys
 import unittest
 
@@ -20,7 +21,10 @@ def filled(*shape, salt=1):
 class Eager(unittest.TestCase):
     def setUp(self):
         gt.use_tables(None)
-        torch._state.update(precision="highest", grad=True, modes=0, capturing=False, traced=None)
+        torch._state.update(
+            precision="highest", grad=True, modes=0, capturing=False, traced=None, autocast=None,
+            deterministic=False,
+        )
 
     def same(self, found, a, b, bias=None):
         expected = torch.matmul(a, b)
@@ -153,20 +157,64 @@ class Eager(unittest.TestCase):
         self.same(da, filled(4, 12), b.t())
         self.same(db, a.t(), filled(4, 12))
 
+    def test_bias_with_gaps(self):
+        """A column of a matrix, or one number that was expanded: read as they lie, by PyTorch."""
+        x, weight = filled(16, 24), filled(32, 24, salt=3)
+        plain = torch.matmul(x, weight.t())  # kept: its cells are no more than an address
+        for bias in filled(32, 5).view((32,), (5,)), filled(1).view((32,), (0,)):
+            before = gt.counts["pytorch"]
+            for look in 0, 1:
+                torch._state["modes"] = look
+                y = gt.linear(x, weight, bias)
+                self.assertEqual(y.cells()[5], plain.cells()[5] + bias.at(5))
+            y = gt._linear_op(x, weight, bias)
+            self.assertEqual(y.cells()[5], plain.cells()[5] + bias.at(5))
+            self.assertEqual(gt.counts["pytorch"], before + 3)
+            with self.assertRaisesRegex(ValueError, "bias: its elements must be contiguous"):
+                gemmtune.matmul(x, weight.t(), bias=bias)
+
+    def test_autocast_is_for_floats_on_a_gpu(self):
+        a, b, bias = filled(4, 8), filled(8, 12, salt=3), filled(12)
+        torch._state["autocast"] = torch.bfloat16
+        self.assertIs(gt.matmul(a, b).dtype, torch.bfloat16)
+        self.assertIs(gt.linear(a, b.t(), bias).dtype, torch.bfloat16)
+        self.assertIs(gt._autocast(torch.Tensor((2, 2), torch.int8))[0].dtype, torch.int8)
+        for tensor in a, b, bias:
+            tensor.is_cuda = False
+        before = gt.counts["pytorch"]
+        self.same(gt.matmul(a, b), a, b)
+        bt = b.t()
+        bt.is_cuda = False
+        self.assertIs(gt.linear(a, bt, bias).dtype, torch.float32)
+        self.assertEqual(gt.counts["pytorch"], before + 2)
+
+    def test_deterministic_algorithms(self):
+        """They have no sums by atomics, whether the product was run before or not."""
+        a, b = filled(15, 24), filled(24, 32, salt=3)
+        _, plan = gt._compute(a, b, None, "")
+        plan.answer = dataclasses.replace(plan.answer, varies=True)
+        self.product(a, b)
+        for deterministic in True, False:
+            torch._state["deterministic"] = deterministic
+            before = gt.counts["pytorch"]
+            self.product(a, b)
+            self.assertEqual(gt.counts["pytorch"], before + 2 * deterministic)
+
     def test_odd_bias(self):
         """PyTorch spreads a bias that is one number; its gradient is PyTorch's, too."""
         x, weight, bias = filled(16, 24), filled(32, 24, salt=3), filled(salt=4)
         bias.requires_grad = True
+        plain = torch.matmul(x, weight.t())  # kept: its cells are no more than an address
         for look in 0, 1:
             torch._state["modes"] = look
             before = gt.counts["pytorch"]
             for _ in range(2):
                 y = gt.linear(x, weight, bias)
                 self.assertFalse(hasattr(y, "made_by"))
-                self.assertEqual(y.cells()[5], torch.matmul(x, weight.t()).cells()[5] + bias.cells()[0])
+                self.assertEqual(y.cells()[5], plain.cells()[5] + bias.cells()[0])
             self.assertEqual(gt.counts["pytorch"], before + 2)
         y = gt._linear_op(x, weight, bias)  # the operator itself
-        self.assertEqual(y.cells()[5], torch.matmul(x, weight.t()).cells()[5] + bias.cells()[0])
+        self.assertEqual(y.cells()[5], plain.cells()[5] + bias.cells()[0])
         with self.assertRaisesRegex(ValueError, "bias must be 32 elements"):
             gemmtune.matmul(x, weight.t(), bias=bias)
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import types
 import unittest
 
 import gemmtune
@@ -90,6 +91,14 @@ class Interface(unittest.TestCase):
             gemmtune.matmul(a, b, d)
         gemmtune.matmul(WithInterface((8, 8), [1] * 64), a, d)  # the first does not say where it is
 
+    def test_device_of_a_cluster(self):
+        """JAX numbers the devices of all processes in one row; CUDA's number is DLPack's."""
+        both = type("Both", (WithInterface, WithDLPack), {"device": types.SimpleNamespace(id=9)})
+        both.__dlpack_device__ = lambda self: (2, 0)
+        a, b, d = (both((8, 8), [1] * 64) for _ in range(3))
+        gemmtune.matmul(a, b, d)
+        self.assertEqual(d.values(), [8] * 64)
+
     def test_closed_tables(self):
         with gemmtune.Tables("") as tables:
             plan = tables.plan("64x64x64")
@@ -165,10 +174,12 @@ class Products(unittest.TestCase):
 
     def test_refusals(self):
         a, b, out = WithInterface((M, K)), WithInterface((K, N)), WithInterface((M, N))
+        column = WithInterface((1, N), strides=(1, 7))  # a row of out whose elements lie apart
         for error, said, arguments in (
             (ValueError, "inner sizes differ", (b, b, out)),
             (ValueError, "out is", (a, b, WithInterface((N, M)))),
             (ValueError, "contiguous", (WithInterface((M, K), strides=(2 * K, 2)), b, out)),
+            (ValueError, "out: its rows must be contiguous", (WithInterface((1, K)), b, column)),
             (TypeError, "two types", (a, WithInterface((K, N), kind="s8"), out)),
             (TypeError, "neither __cuda_array_interface__", (a, [1.0], out)),
             (TypeError, "give out=", (a, b)),
@@ -177,6 +188,21 @@ class Products(unittest.TestCase):
                 gemmtune.matmul(*arguments)
         with self.assertRaisesRegex(ValueError, "no c"):
             gemmtune.matmul(a, b, out, beta=1)
+        for activation in "bias", "relu:batch=3", "tanh":
+            with self.assertRaisesRegex(ValueError, f"activation is '{activation}'; there are relu and gelu"):
+                gemmtune.matmul(a, b, out, activation=activation)
+        for accuracy in "low", "f32:batch=3":
+            with self.assertRaisesRegex(ValueError, f"accuracy is '{accuracy}'; there are strict, f32 and tf32"):
+                gemmtune.matmul(a, b, out, accuracy=accuracy)
+        with self.assertRaisesRegex(ValueError, "bias: its elements must be contiguous"):
+            gemmtune.matmul(a, b, out, bias=WithInterface((N,), strides=(7,)))
+
+    def test_small_workspace(self):
+        a, b = WithInterface((16, 16384)), WithInterface((16384, 16))  # parts of k need one
+        small = WithInterface((1,))
+        small.nbytes = 4
+        with self.assertRaisesRegex(ValueError, "workspace has 4 bytes; this product needs [0-9]{3}"):
+            gemmtune.matmul(a, b, WithInterface((16, 16)), workspace=small)
 
     def test_graph_captures_only_what_was_planned(self):
         a, b, out = WithInterface((5, 7)), WithInterface((7, 3)), WithInterface((5, 3))
@@ -197,6 +223,32 @@ class Products(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+
+    def test_threads_share_a_plan(self):
+        """Of two that are made at the same moment one is kept, and the other one never launched: freed with
+        its code, it could be what a captured graph launches."""
+        both, found = threading.Barrier(2), []
+
+        class Slow(gemmtune.Plan):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                both.wait(60)
+
+        def work():
+            found.append(_matmul.plan_for("31x17x11:f32:nn", 0))
+
+        _matmul.Plan = Slow
+        try:
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            _matmul.Plan = gemmtune.Plan
+        self.assertIs(found[0], found[1])
+        self.assertIs(found[0], _matmul.plan_for("31x17x11:f32:nn", 0))
 
 
 class Deployed(unittest.TestCase):

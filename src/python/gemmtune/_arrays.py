@@ -79,6 +79,16 @@ def _from_torch(array: Any) -> View:
     return View(array.data_ptr(), tuple(array.shape), tuple(array.stride()), kind, index or 0, array)
 
 
+def _ordinal(array: Any) -> int:
+    """CUDA's number of the device; -1: the array does not say.  JAX's ids count the devices of all processes."""
+    if _package(array) == "cupy":
+        return int(array.device.id)
+    if hasattr(array, "__dlpack_device__"):
+        where, device = array.__dlpack_device__()
+        return int(device) if where in (KDL_CUDA, KDL_CUDA_MANAGED) else -1
+    return -1
+
+
 def _from_interface(array: Any) -> View:
     interface = array.__cuda_array_interface__
     kind = _TYPESTR.get(interface["typestr"])
@@ -92,8 +102,7 @@ def _from_interface(array: Any) -> View:
         if any(stride % SIZES[kind] for stride in strides):
             raise ValueError("the strides are no whole numbers of elements")
         strides = tuple(stride // SIZES[kind] for stride in strides)
-    device = getattr(getattr(array, "device", None), "id", -1)  # CuPy's; others do not say
-    return View(interface["data"][0], shape, strides, kind, int(device), array)
+    return View(interface["data"][0], shape, strides, kind, _ordinal(array), array)
 
 
 def _from_dlpack(array: Any, stream: int) -> View:

@@ -88,9 +88,13 @@ def problem_of(
     """The problem's text (tuner/README.md, "Problems")."""
     m, n, k, batch = _sizes(a, b)
     la, lb, ld = _layout(a, "a"), _layout(b, "b"), _layout(d, "out")
+    if activation not in (None, "relu", "gelu"):
+        raise ValueError(f"activation is {activation!r}; there are relu and gelu")
+    if accuracy and accuracy not in ("strict", "f32", "tf32"):
+        raise ValueError(f"accuracy is {accuracy!r}; there are strict, f32 and tf32")
     if a.type != b.type:
         raise TypeError(f"operands of two types: {a.type} and {b.type}")
-    if ld.transposed and m > 1 and n > 1:
+    if ld.transposed:  # also where there is one row: its elements lie apart
         raise Unfit("out: its rows must be contiguous")
     if d.shape != (a.shape[:-2] + (m, n)):
         raise Unfit(f"out is {d.shape}, expected {a.shape[:-2] + (m, n)}")
@@ -128,7 +132,7 @@ def plan_for(
     if plan is None and not may_plan:
         raise Error(NOT_FOUND, f"{problem} was not planned before the capture of a CUDA graph")
     if plan is None:
-        plan = _plans[key] = Plan(tables, problem, device)
+        plan = _plans.setdefault(key, Plan(tables, problem, device))  # of two threads' the first one stays
     return plan
 
 
@@ -153,30 +157,32 @@ def matmul(
     product that was not run before raises Error.
     """
     return multiply(
-        a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, stream, tables, may_plan
+        a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, stream, tables, may_plan, False
     )[0]
 
 
 def multiply(
     a: Any, b: Any, out: Any, c: Any, bias: Any, activation: Optional[str],
     accuracy: Optional[str], alpha: float, beta: float, workspace: Any, stream: Optional[int],
-    tables: Optional[Tables], may_plan: bool,
+    tables: Optional[Tables], may_plan: bool, same_bits: bool,
 ) -> Tuple[Any, Plan]:
-    """As matmul; the result and the plan that made it."""
+    """As matmul; the result and the plan that made it.  same_bits: no kernel whose last bits may vary."""
     if stream is not None:
         with working_on(a, stream):
             return _multiply(
-                a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, stream, tables, may_plan
+                a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, stream, tables, may_plan,
+                same_bits,
             )
     return _multiply(
-        a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, current_stream(a), tables, may_plan
+        a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, current_stream(a), tables, may_plan,
+        same_bits,
     )
 
 
 def _multiply(
     a: Any, b: Any, out: Any, c: Any, bias: Any, activation: Optional[str],
     accuracy: Optional[str], alpha: float, beta: float, workspace: Any, stream: int,
-    tables: Optional[Tables], may_plan: bool,
+    tables: Optional[Tables], may_plan: bool, same_bits: bool,
 ) -> Tuple[Any, Plan]:
     """The same on the stream that the arrays' library works on."""
     va, vb = view(a, stream), view(b, stream)
@@ -190,6 +196,8 @@ def _multiply(
     vbias = view(bias, stream) if bias is not None else None
     if vbias is not None and (vbias.shape != (n,) or vbias.type != vd.type):
         raise Unfit(f"bias must be {n} elements of out's type, one for each column")
+    if vbias is not None and n > 1 and vbias.strides != (1,):
+        raise Unfit("bias: its elements must be contiguous")
     if beta and vc is None:
         raise ValueError("beta is not 0, and there is no c")
     tables = tables or default_tables()
@@ -204,11 +212,15 @@ def _multiply(
             va, vb, vd, c=vc, bias=vbias, activation=activation, accuracy=accuracy, beta=beta
         )
         plan = _known[key] = plan_for(problem, _device(va, vb, vd, vc, vbias), tables, may_plan)
+    if same_bits and plan.answer.varies:
+        raise Unfit("the kernel's last bits may differ between launches")
     needed = plan.answer.workspace_bytes
     if needed and workspace is None:
         if not can_make(a):
             raise ValueError(f"this product needs {needed} bytes: give workspace=")
         workspace = make(a, (needed,), "bytes")
+    if getattr(workspace, "nbytes", needed) < needed:  # where an array does not say, it is believed
+        raise ValueError(f"workspace has {workspace.nbytes} bytes; this product needs {needed}")
     address = 0 if not needed else workspace if isinstance(workspace, int) else view_bytes(workspace, stream)
     plan.run(
         va.address, vb.address, vd.address, c_=vc.address if vc else 0,

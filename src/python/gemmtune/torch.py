@@ -74,14 +74,14 @@ def _compute(
         try:
             result, plan = multiply(
                 fit_a, fit_b, out, None, bias, None, _accuracy(a, accuracy), 1.0, 0.0, None, None,
-                _tables, not capturing,
+                _tables, not capturing, torch.are_deterministic_algorithms_enabled(),
             )
             counts["gemmtune"] += 1
             return result, plan if fit_a is a and fit_b is b and result.dtype is a.dtype else None
         except Error as error:
             if not capturing:
                 _warn_once(error)
-        except (TypeError, Unfit):  # a type that gemmtune does not compute with, or another form of bias
+        except (TypeError, Unfit):  # a type that gemmtune does not compute with, another bias, sums that vary
             pass
     counts["pytorch"] += 1
     if bias is None:
@@ -206,6 +206,7 @@ def _launcher(plan: Optional[Plan], out: Tensor) -> Optional[_Run]:
     if plan is None:
         return None
     shape, needed, device = tuple(out.shape), plan.answer.workspace_bytes, out.get_device()
+    varies = plan.answer.varies
     pack, launch, size, stream = (
         c.pack_operands, c.launch, c.OPERANDS_SIZE, torch._C._cuda_getCurrentRawStream,
     )
@@ -217,6 +218,8 @@ def _launcher(plan: Optional[Plan], out: Tensor) -> Optional[_Run]:
         at_d = d.data_ptr()
         if (at_a | at_b | at_bias | at_d) & 15 or not handle:
             return None  # another problem; the tables were closed
+        if varies and torch.are_deterministic_algorithms_enabled():
+            return None
         workspace = a.new_empty(needed, dtype=torch.uint8) if needed else None
         operands = pack(
             size, at_a, at_b, 0, at_d, at_bias, 0 if workspace is None else workspace.data_ptr(), 1.0, 0.0
@@ -315,8 +318,12 @@ def _gradients(
 
 
 def _is_odd(weight: Tensor, bias: Optional[Tensor]) -> bool:
-    """Whether the bias is not one element of the weight's type for each column; PyTorch may spread it."""
-    return bias is not None and (tuple(bias.shape) != (weight.shape[0],) or bias.dtype is not weight.dtype)
+    """Whether the bias is not one element of the weight's type for each column, side by side in memory;
+    PyTorch may spread it."""
+    return bias is not None and (
+        tuple(bias.shape) != (weight.shape[0],) or bias.dtype is not weight.dtype
+        or bias.shape[0] > 1 and bias.stride(0) != 1
+    )
 
 
 def _product(a: Tensor, b: Tensor, bias: Optional[Tensor], accuracy: str, transposed: bool) -> Tensor:
@@ -341,9 +348,11 @@ def _product(a: Tensor, b: Tensor, bias: Optional[Tensor], accuracy: str, transp
 
 
 def _autocast(*tensors: Optional[Tensor]) -> Any:
-    """As torch.autocast has it for products."""
+    """As torch.autocast has it for products of tensors on a GPU."""
     kind = torch.get_autocast_dtype("cuda")
-    return [t if t is None or t.dtype == torch.float64 else t.to(kind) for t in tensors]
+    return [
+        t.to(kind) if t is not None and t.is_floating_point() and t.dtype != torch.float64 else t for t in tensors
+    ]
 
 
 def matmul(a: Tensor, b: Tensor, accuracy: str = "") -> Tensor:
@@ -351,6 +360,9 @@ def matmul(a: Tensor, b: Tensor, accuracy: str = "") -> Tensor:
 
     accuracy, for FP32: "strict", "f32" or "tf32"; "": as torch.set_float32_matmul_precision says.
     """
+    if not a.is_cuda:  # other devices have autocasts and gradients of their own
+        counts["pytorch"] += 1
+        return torch.matmul(a, b)
     if torch.is_autocast_enabled("cuda"):
         a, b = _autocast(a, b)
     rank, other = a.dim(), b.dim()
@@ -368,6 +380,9 @@ def matmul(a: Tensor, b: Tensor, accuracy: str = "") -> Tensor:
 
 def linear(x: Tensor, weight: Tensor, bias: Optional[Tensor] = None, accuracy: str = "") -> Tensor:
     """x @ weight^T + bias, as torch.nn.functional.linear, in one kernel."""
+    if not x.is_cuda:
+        counts["pytorch"] += 1
+        return torch.nn.functional.linear(x, weight, bias)
     if torch.is_autocast_enabled("cuda"):
         x, weight, bias = _autocast(x, weight, bias)
     if (

@@ -12,7 +12,7 @@ float32, float16, float64, bfloat16, int8, int32, uint8 = (
 )
 _SIZES = {float32: 4, float64: 8, uint8: 1, int8: 1, int32: 4, float16: 2, bfloat16: 2}
 _state = {"precision": "highest", "grad": True, "modes": 0, "capturing": False, "traced": None,
-          "stream": 0, "made": []}
+          "stream": 0, "made": [], "autocast": None, "deterministic": False}
 
 
 def _strides(shape):
@@ -34,10 +34,11 @@ class Tensor:
         self.stream = _state["stream"]  # that the allocator takes its memory for
 
     def __add__(self, other):
-        assert not other.shape and self.is_contiguous()
+        assert self.is_contiguous()
         total = Tensor(self.shape, self.dtype)
         for i in range(self.numel()):
-            total.cells()[i] = self.cells()[i] + other.cells()[0]
+            column = (i % self.shape[1],) if other.shape else ()
+            total.cells()[i] = self.cells()[i] + other.at(*column)
         return total
 
     def numel(self):
@@ -72,6 +73,12 @@ class Tensor:
 
     def data_ptr(self):
         return self.address
+
+    def is_floating_point(self):
+        return "float" in repr(self.dtype)
+
+    def to(self, dtype):
+        return Tensor(self.shape, dtype)
 
     def new_empty(self, *shape, dtype=None):
         return Tensor(shape, dtype or self.dtype)
@@ -193,9 +200,17 @@ def get_float32_matmul_precision():
     return _state["precision"]
 
 
+def are_deterministic_algorithms_enabled():
+    return _state["deterministic"]
+
+
 def is_grad_enabled():
     return _state["grad"]
 
 
 def is_autocast_enabled(device):
-    return False
+    return _state["autocast"] is not None
+
+
+def get_autocast_dtype(device):
+    return _state["autocast"]

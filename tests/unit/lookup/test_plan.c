@@ -282,6 +282,49 @@ static void test_factors_of_s32(void **state)
     free(o.workspace);
 }
 
+/* cudaMalloc gives NULL for no bytes. */
+static void test_empty_products(void **state)
+{
+    static const struct {
+        const char *text;
+        bool has_d;
+    } empty[] = {{"0x20x48", false},         {"33x0x48", false},
+                 {"0x0x0", false},           {"33x20x0", true},
+                 {"33x20x0:epi=bias", true}, {"0x20x48:bf16", false},
+                 {"33x24x0:bf16", true},     {"33x24x0:bf16:nt:beta=1", true}};
+    struct world *w = *state;
+    struct data *data = new_data();
+
+    for (size_t i = 0; i < sizeof(empty) / sizeof(*empty); i++) {
+        struct gt_operands o = {.d = empty[i].has_d ? data->d : NULL, .alpha = 1};
+        struct gt_problem problem;
+        struct gt_plan *plan;
+        struct gt_err err;
+
+        assert_int_equal(gt_problem_parse(&problem, empty[i].text, &err), GT_OK);
+        if (gt_plan(&plan, w->gt, 0, &problem, &err))
+            fail_msg("%s", err.msg);
+        o.beta = (float)problem.beta;
+        o.bias = problem.epilogue ? data->a : NULL;
+        o.c = problem.beta != 0 ? data->c : NULL;
+        if (empty[i].has_d && gt_plan_answer(plan)->workspace_bytes)
+            assert_int_equal(
+                posix_memalign(&o.workspace, 256, gt_plan_answer(plan)->workspace_bytes), 0);
+        fill(data->d, M * N, 4);
+        if (gt_run(plan, NULL, &o, &err))
+            fail_msg("%s: %s", empty[i].text, err.msg);
+        if (problem.type == GT_F32 && empty[i].has_d)
+            for (int j = 0; j < M * N; j++)
+                assert_true(data->d[j] == (o.bias ? data->a[j % N] : 0));
+        o.d = NULL;
+        if (empty[i].has_d)
+            assert_int_equal(gt_run(plan, NULL, &o, &err), GT_ERANGE);
+        gt_plan_free(plan);
+        free(o.workspace);
+    }
+    free(data);
+}
+
 static void test_refusals(void **state)
 {
     struct world *w = *state;
@@ -327,6 +370,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_err_is_untouched_on_success, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_operands_of_other_versions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_factors_of_s32, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_empty_products, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
     };
 

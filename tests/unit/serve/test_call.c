@@ -70,6 +70,14 @@ static void test_sides(void **state)
     g.tb = GT_OP_C;
     g.ldb = 5;
     expect(&g, 0, STRICT, "5x3x7:f32:tt", GT_SERVED);
+    for (int op = -1; op <= 3; op += 4) { /* for which cuBLAS has an error */
+        g.ta = op;
+        expect(&g, 0, STRICT, NULL, GT_PASS_TYPES);
+        g.ta = GT_OP_T;
+        g.tb = op;
+        expect(&g, 0, STRICT, NULL, GT_PASS_TYPES);
+        g.tb = GT_OP_C;
+    }
     g.lda = 8;
     g.ldb = 9;
     g.ldc = 10;
@@ -162,6 +170,27 @@ static void test_accuracy(void **state)
     expect(&g, GT_MATH_DEFAULT, STRICT, NULL, GT_PASS_TYPES);
 }
 
+/* A call without a matrix is cuBLAS's to refuse, and takes nothing from the calls after it. */
+static void test_null(void **state)
+{
+    struct gt_gemm g = plain();
+
+    (void)state;
+    g.c = NULL;
+    expect(&g, 0, STRICT, "5x3x7:f32:nn", GT_SERVED);
+    g.beta = &one;
+    expect(&g, 0, STRICT, NULL, GT_PASS_POINTERS);
+    g = plain();
+    g.a = NULL;
+    expect(&g, 0, STRICT, NULL, GT_PASS_POINTERS);
+    g = plain();
+    g.b = NULL;
+    expect(&g, 0, STRICT, NULL, GT_PASS_POINTERS);
+    g = plain();
+    g.d = NULL;
+    expect(&g, 0, STRICT, NULL, GT_PASS_POINTERS);
+}
+
 static void test_scalars(void **state)
 {
     static const float infinite = INFINITY, not_a_number = NAN;
@@ -217,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_sides),   cmocka_unit_test(test_batches),
         cmocka_unit_test(test_types),   cmocka_unit_test(test_accuracy),
         cmocka_unit_test(test_scalars), cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_null),
     };
 
     return cmocka_run_group_tests_name("call", tests, NULL, NULL);
