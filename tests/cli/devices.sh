@@ -69,3 +69,8 @@ rm log
 process 0 $pid > /dev/null; kill -INT $pid; wait $pid; echo "[exit $?]"
 echo "== more GPUs than a run takes"
 for count in 65 256; do STUB_DEVICES=$count t --devices all --shape 33x64x32 "${sweep[@]:2}" --db most.db; done
+echo "== the database is moved away"
+rm log
+STUB_WAIT_US=1000 "$TUNE" --devices 0-1 "${sweep[@]}" --db away.db > table 2> log & pid=$!
+until_true grep -qs '^GPU [01]: [0-9]*x' log; mv away.db else.db; wait $pid; echo "[exit $?]"
+tail -n 1 log; ls away.db* 2> /dev/null; held away.db.saved > /dev/null && echo "it holds trials"
