@@ -103,6 +103,7 @@ struct gt_store {
     bool shared;     /* one of several writers: GT_STORE_SHARED */
     char *saved;     /* where its contents were saved then; NULL: they could not be */
     unsigned mode;   /* of the writer's file: who may read and write it */
+    int claim;       /* the log, locked by the one of several writers that saves it; -1: no */
     uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
     void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
     sqlite3_stmt *statement[GT_STORE_STATEMENTS];
@@ -223,6 +224,9 @@ int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err);
 /* Whether the file is still where it was opened: GT_EDB with a sentence if it was moved, removed or
  * replaced.  What was measured is then saved beside it, once. */
 int gt_store_check_moved(struct gt_store *store, struct gt_err *err);
+/* SQLite leaves the log of a database that is not at its path any more.  It must not be there for
+ * the database that took the place: that one would be overwritten by it. */
+void gt_store_drop_log(const struct gt_store *store);
 
 /* The digest of the winners, exactly as a reader receives them. */
 int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], struct gt_err *err);

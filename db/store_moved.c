@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define GT_SAVED_TRIES 100 /* names that may be taken: x.db.saved, x.db.saved.2... */
@@ -69,18 +71,39 @@ static char *save(const struct gt_store *store)
     return name;
 }
 
+/* Whether this writer saves what is held.  Of several one does, and the others wait here until it
+ * has closed or they are ended: it has taken the log away, which was the mark of what is to be
+ * saved. */
+static bool is_saver(struct gt_store *store)
+{
+    char *log = sqlite3_mprintf("%s-wal", store->path);
+    struct stat status;
+    bool saver = true;
+
+    if (store->shared && log)
+        store->claim = open(log, O_RDONLY | O_CLOEXEC);
+    if (store->claim >= 0 && fstat(store->claim, &status) == 0 &&
+        (uint64_t)status.st_ino == store->log_inode)
+        saver = flock(store->claim, LOCK_EX) == 0 && access(log, F_OK) == 0;
+    sqlite3_free(log);
+    return saver;
+}
+
 int gt_store_check_moved(struct gt_store *store, struct gt_err *err)
 {
     int moved = 0;
 
-    if (store->lock < 0) /* a reader */
+    if (store->lock < 0 && !store->shared) /* a reader */
         return GT_OK;
     if (!store->moved) {
         if (sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK ||
             !moved)
             return GT_OK;
         store->moved = true;
-        store->saved = save(store);
+        if (is_saver(store))
+            store->saved = save(store);
+        if (store->shared) /* its process may be killed before it closes */
+            gt_store_drop_log(store);
     }
     if (store->saved)
         return gt_err_set(err, GT_EDB,

@@ -179,7 +179,8 @@ static int reader_flags(const char *path)
 
 int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err)
 {
-    int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : reader_flags(store->path);
+    const int create = store->shared ? 0 : SQLITE_OPEN_CREATE; /* the lock's holder made it */
+    int flags = write ? SQLITE_OPEN_READWRITE | create : reader_flags(store->path);
     sqlite3_stmt *probe;
     char *name;
     int code, result;
@@ -261,7 +262,7 @@ int gt_store_new(struct gt_store **store, const char *path, struct gt_err *err)
     *store = NULL;
     if (!made)
         return gt_err_nomem(err);
-    made->lock = -1;
+    made->lock = made->claim = -1;
     made->path = strdup(path);
     code = made->path ? check_kind(path, err) : gt_err_nomem(err);
     if (code)
@@ -295,9 +296,7 @@ int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err 
     return code;
 }
 
-/* SQLite leaves the log of a database that is not at its path any more.  It must not be there for
- * the database that took the place: that one would be overwritten by it. */
-static void drop_log(const struct gt_store *store)
+void gt_store_drop_log(const struct gt_store *store)
 {
     char *log = sqlite3_mprintf("%s-wal", store->path);
     char *index = sqlite3_mprintf("%s-shm", store->path);
@@ -347,7 +346,7 @@ static int close_file(struct gt_store *store, struct gt_err *err)
     sqlite3_close_v2(store->db);
     store->db = NULL;
     if (store->moved)
-        drop_log(store);
+        gt_store_drop_log(store);
     return code;
 }
 
@@ -377,6 +376,8 @@ void gt_store_close(struct gt_store *store)
             unlink(store->lock_path);
         close(store->lock);
     }
+    if (store->claim >= 0)
+        close(store->claim);
     free(store->lock_path);
     free(store->saved);
     free(store->path);

@@ -113,14 +113,18 @@ static int open_write(struct gt_store *store, struct gt_err *err)
 /* Beside the holder of the lock, who has brought the schema forward and checked the file. */
 static int open_shared(struct gt_store *store, struct gt_err *err)
 {
-    int code = gt_store_open_file(store, true, err);
+    int code;
 
+    store->shared = true;
+    code = gt_store_open_file(store, true, err);
     GT_STEP(code, gt_store_set_up(store, true, err));
     if (code)
         return code;
     sqlite3_busy_timeout(store->db, SHARED_WAIT_MS);
-    store->shared = true;
-    return gt_store_check_schema(store->db, store->path, err);
+    code = gt_store_check_schema(store->db, store->path, err);
+    if (!code)
+        note_file(store);
+    return code;
 }
 
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,

@@ -26,13 +26,15 @@ static void count_signal(int number)
     signals_seen++;
 }
 
+/* Under nohup the end of the terminal is no reason to end. */
 static void catch_signals(void)
 {
-    struct sigaction action = {.sa_handler = count_signal};
+    struct sigaction action = {.sa_handler = count_signal}, before;
 
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 /* Gives a standard stream that was closed at the start a file that refuses to be used.  Else what

@@ -61,6 +61,16 @@ for i in {1..60}; do echo "$((32 + i))x64x32"; done > many.txt
 STUB_WAIT_US=200 "$TUNE" --devices 0-1 --shapes many.txt "${sweep[@]:2:2}" --budget 1s --baseline none --db late.db > table 2> log; echo "[exit $?]"
 sed -nE 's/^[0-9]+ (of 60 problems had no turn)/N \1/p' log
 grep -c 'a turn takes' log
+echo "== --missing leaves out what has a winner, but not one of an older text of its kernel"
+missing() { "$TUNE" --devices 0-2 "${sweep[@]}" --db all.db --missing 2>&1 > /dev/null | grep -oE 'nothing is missing|new trials' | sort -u; }
+missing
+python3 - <<'PY'
+import sqlite3
+with sqlite3.connect("all.db") as db:
+    db.execute("DELETE FROM meta")
+    db.execute("UPDATE kernel SET signature = '0000' || substr(signature, 5)")
+PY
+missing
 echo "== as JSON"
 "$TUNE" --devices 0-1 --shape 33x64x32 --shape 34x64x32 "${sweep[@]:2}" --db all.db -q --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["format"], len(d["sweeps"]))'
 echo "== interrupted"
@@ -69,3 +79,8 @@ rm log
 process 0 $pid > /dev/null; kill -INT $pid; wait $pid; echo "[exit $?]"
 echo "== more GPUs than a run takes"
 for count in 65 256; do STUB_DEVICES=$count t --devices all --shape 33x64x32 "${sweep[@]:2}" --db most.db; done
+echo "== the database is moved away"
+rm log
+STUB_WAIT_US=1000 "$TUNE" --devices 0-1 "${sweep[@]}" --db away.db > table 2> log & pid=$!
+until_true grep -qs '^GPU [01]: [0-9]*x' log; mv away.db else.db; wait $pid; echo "[exit $?]"
+tail -n 1 log; ls away.db* 2> /dev/null; held away.db.saved > /dev/null && echo "it holds trials"

@@ -30,3 +30,9 @@ kill -INT $pid
 wait $pid
 echo "[exit $?]"
 grep -oE 'interrupted; .*|no valid candidate|had no turn' early.err
+# Under nohup the end of the terminal ends nothing.
+nohup "$TUNE" --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 6 --jobs 1 > nohup.out 2> nohup.err & pid=$!
+until_true grep -qs '^64x' nohup.err
+kill -HUP $pid
+wait $pid
+echo "[exit $?]"

@@ -7,3 +7,8 @@ t merge one.db --db both.db
 t export --db both.db --all -q | wc -l
 t merge none.db --db both.db
 t merge both.db --db both.db
+# A source that is refused leaves no target behind, and none that was to be taken before it.
+: > empty.db
+t merge empty.db --db refused.db
+t merge one.db empty.db --db refused.db
+ls refused.db* 2> /dev/null

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,11 +219,29 @@ static int run_all(struct gt_devices *devices, struct gt_err *err)
     return rc;
 }
 
+/* Opened and closed by its one writer, the database gets its digest again; what took its place is
+ * left alone. */
+static int seal(const char *path, const struct stat *file, struct gt_err *err)
+{
+    struct gt_store *store;
+    struct stat now;
+    int rc;
+
+    if (stat(path, &now) != 0 || now.st_dev != file->st_dev || now.st_ino != file->st_ino)
+        return gt_err_set(err, GT_EDB, "%s was moved, removed or replaced while it was in use",
+                          path);
+    rc = gt_session_store(&store, path, GT_STORE_WRITE, err);
+    if (!rc)
+        gt_store_close(store);
+    return rc;
+}
+
 int gt_devices_run(struct gt_cli *cli, const struct gt_devices_options *options, struct gt_err *err)
 {
     struct gt_devices *devices = calloc(1, sizeof(*devices));
     struct gt_store *store = NULL;
     const char *path = NULL;
+    struct stat file = {0};
     bool handed_over;
     int rc;
 
@@ -236,15 +255,14 @@ int gt_devices_run(struct gt_cli *cli, const struct gt_devices_options *options,
     GT_STEP(rc, gt_devices_find_homes(devices, store, err));
     handed_over = !rc;
     if (handed_over) {
+        stat(path, &file);
         rc = gt_store_hand_over(store, err);
         GT_STEP(rc, run_all(devices, err));
     }
     gt_store_close(store);
-    if (handed_over) { /* opened and closed by its one writer, it gets its digest again */
-        const int sealed = gt_session_store(&store, path, GT_STORE_WRITE, rc ? NULL : err);
+    if (handed_over) {
+        const int sealed = seal(path, &file, rc ? NULL : err);
 
-        if (!sealed)
-            gt_store_close(store);
         rc = rc ? rc : sealed;
     }
     free(devices->home);

@@ -1,8 +1,10 @@
 /* devices_homes.c - which GPUs tuned the problems of `tune --devices` in earlier runs: times belong
- * to a GPU, so a problem goes where its trials are (devices_plan.c). */
+ * to a GPU, so a problem goes where its trials are (devices_plan.c).  Those of an older text of
+ * their kernel are of no use to this run. */
 #include "cluster/devices_parts.h"
 
 #include "base/array.h"
+#include "base/err.h"
 #include "problem/problem.h"
 
 #include <string.h>
@@ -35,9 +37,16 @@ static int take_home(void *context, const struct gt_row *row, struct gt_err *err
 
 int gt_devices_find_homes(struct gt_devices *devices, struct gt_store *store, struct gt_err *err)
 {
-    const struct gt_row_filter filter = {.winners_only = true, .provenance = 1u << GT_MEASURED};
+    const struct gt_session_options *session = &devices->options.session;
+    struct gt_kernels kernels = {0};
+    const struct gt_row_filter filter = {
+        .winners_only = true, .provenance = 1u << GT_MEASURED, .kernels = &kernels};
+    int rc = gt_kernels_load(&kernels, devices->cli->data_dir, session->kernels_dir,
+                             session->include_dirs, err);
 
-    return gt_store_rows(store, &filter, take_home, devices, err);
+    GT_STEP(rc, gt_store_rows(store, &filter, take_home, devices, err));
+    gt_kernels_release(&kernels);
+    return rc;
 }
 
 const struct gt_device_process *gt_devices_home_of(const struct gt_devices *devices, int class_of,

@@ -94,6 +94,8 @@ void gt_devices_close_report(struct gt_devices *devices)
             snprintf(sentence, sizeof(sentence), "no part: %.350s", gpu->why.msg);
         gt_devices_note(devices, gpu->ordinal, sentence);
     }
+    if (!devices->tasks && !devices->cli->quiet)
+        fputs("nothing is missing: every problem has a winner\n", devices->cli->log);
     if (late && !devices->cli->quiet)
         fprintf(
             devices->cli->log,

@@ -23,7 +23,21 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* Opens all sources first, so that one that cannot be read leaves no empty target behind. */
+/* Before a target is made: a source that is refused leaves no empty one behind. */
+static int check_sources(const struct gt_queue_copy *from, int count, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (int i = 0; i < count && !rc; i++) {
+        struct gt_store *store = NULL;
+
+        rc = gt_store_open(&store, from[i].path, GT_STORE_READ, err);
+        gt_store_close(store);
+    }
+    return rc;
+}
+
+/* Opens all sources first; one that cannot be read is told of before any is taken. */
 static int open_sources(struct gt_queue_copy *from, struct gt_cli *cli, struct gt_err *err)
 {
     int rc = GT_OK;
@@ -57,6 +71,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     int rc = from ? open_sources(from, cli, err) : gt_err_nomem(err);
 
     GT_STEP(rc, gt_session_database(&into, cli, options->db, true, err));
+    if (!rc && access(into, F_OK) != 0)
+        rc = check_sources(from, cli->arguments, err);
     GT_STEP(rc, gt_session_store(&store, into, GT_STORE_WRITE, err));
     for (int i = 0; i < cli->arguments && !rc; i++) {
         int64_t rows = 0;

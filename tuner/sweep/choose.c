@@ -15,20 +15,30 @@ bool gt_sweep_clock_ends(const struct gt_race *race)
     return time_is_up(race) && race->best_us > 0 && !race->incumbent_due;
 }
 
+/* Candidates whose status may change when they are tried again. */
+static int64_t retries(const struct gt_race *race)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < race->arms; i++)
+        sum += (int64_t)race->arm[i].retries;
+    return sum;
+}
+
 bool gt_sweep_is_late(const struct gt_race *race)
 {
-    return time_is_up(race) && (race->best_us > 0 || race->flights >= LATE_FLIGHTS ||
-                                race->result->fresh + (int64_t)race->flights >= LATE_TRIALS);
+    return time_is_up(race) &&
+           (race->best_us > 0 || race->flights >= LATE_FLIGHTS ||
+            race->result->fresh + (int64_t)race->flights + retries(race) >= LATE_TRIALS);
 }
 
 bool gt_sweep_trials_spent(const struct gt_race *race)
 {
     const struct gt_budget *budget = &race->options->budget;
     const struct gt_arm *last = race->arms ? &race->arm[race->arms - 1] : NULL;
-    int64_t tried = race->tried + (int64_t)(race->flights + race->draws - race->drawn);
+    int64_t tried =
+        race->tried + (int64_t)(race->flights + race->draws - race->drawn) + retries(race);
 
-    for (size_t i = 0; i < race->arms; i++)
-        tried += (int64_t)race->arm[i].retries;
     if (last && last->guest)
         tried -= last->tried + last->flying + (int64_t)last->retries;
     return (budget->trials && tried >= budget->trials) ||

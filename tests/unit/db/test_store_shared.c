@@ -69,6 +69,41 @@ static void test_several_writers_lose_nothing(void **state)
     assert_int_equal(count_rows(f, NULL), WRITERS * EACH);
 }
 
+static int count_at(const char *path)
+{
+    int count = 0;
+
+    return gt_store_winners(path, count_row, &count, NULL) ? -1 : count;
+}
+
+/* One of several writers notices that the database was moved as its only writer does, and leaves no
+ * log behind for what comes to the place. */
+static void test_moved_while_shared(void **state)
+{
+    struct fixture *f = *state, first = {.key = f->key}, second = {.key = f->key};
+    const struct gt_trial trial = fixture_trial(20, 3);
+    char moved[160], saved[160], log[160];
+
+    snprintf(moved, sizeof(moved), "%s/moved.db", f->folder);
+    snprintf(saved, sizeof(saved), "%s.saved", f->path);
+    snprintf(log, sizeof(log), "%s-wal", f->path);
+    OK(f, gt_store_hand_over(f->store, &f->err));
+    OK(&first, gt_store_open(&first.store, f->path, GT_STORE_SHARED, &first.err));
+    OK(&second, gt_store_open(&second.store, f->path, GT_STORE_SHARED, &second.err));
+    fixture_put(&first, "BM=1", &trial);
+    assert_int_equal(rename(f->path, moved), 0);
+    second.key.point = "BM=2";
+    assert_int_equal(gt_store_trial(second.store, &second.key, &trial, &second.err), GT_EDB);
+    assert_non_null(strstr(second.err.msg, saved));
+    assert_int_not_equal(access(log, F_OK), 0);
+    gt_store_close(second.store);
+    gt_store_close(first.store);
+    assert_true(count_at(saved) > 0);
+    /* Nobody makes an empty database in its place. */
+    assert_int_equal(gt_store_open(&first.store, f->path, GT_STORE_SHARED, &first.err), GT_EDB);
+    assert_int_not_equal(access(f->path, F_OK), 0);
+}
+
 static void test_one_problem_is_taken_out(void **state)
 {
     struct fixture *f = *state, taken = {0};
@@ -101,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_several_writers_lose_nothing, fixture_setup,
                                         fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_moved_while_shared, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_one_problem_is_taken_out, fixture_setup,
                                         fixture_teardown),
     };

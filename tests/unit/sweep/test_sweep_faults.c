@@ -223,6 +223,31 @@ static void test_nothing_works(void **state)
     close_bench(&bench);
 }
 
+static int all_hang(const struct gt_candidate *candidate)
+{
+    (void)candidate;
+    return GT_STATUS_TIMEOUT;
+}
+
+/* Candidates that are to be tried again count when the time is over: a GPU that answers nothing
+ * does not keep the sweep from ending. */
+static void test_hangs_and_the_clock(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    fake.status_of = all_hang;
+    fake.ops.now = trial_clock;
+    bench.options.budget = (struct gt_budget){.seconds = 0.01};
+    OK(&s->err, run(&bench, &fake));
+    assert_in_range(fake.trials, 10, 20);
+    bench.options.budget = (struct gt_budget){.seconds = 0.03};
+    OK(&s->err, run(&bench, &fake));
+    assert_in_range(fake.trials, 30, 60);
+    close_bench(&bench);
+}
+
 static double absurd_or_bowl(const struct gt_candidate *candidate)
 {
     return candidate->point.value[1] % 4 == 3 ? 1e13 : bowl(candidate);
@@ -286,6 +311,7 @@ int main(void)
         WITH_FOLDER(test_tried_again_in_the_same_run),
         WITH_FOLDER(test_statuses),
         WITH_FOLDER(test_nothing_works),
+        WITH_FOLDER(test_hangs_and_the_clock),
         WITH_FOLDER(test_absurd_times),
         WITH_FOLDER(test_a_disproved_best_is_forgotten),
     };
