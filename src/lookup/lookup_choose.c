@@ -21,7 +21,7 @@
 #define FAR          1.5  /* or this many times ABANDONED the best */
 #define CHANGED      1.03 /* the measured one of two that are expected to take as long is taken */
 #define SAME         0.85 /* preferred: a point that won this problem on another device of the arch, */
-#define OWN          0.7 /* and more so on this one, by an older text of its kernel */
+#define OWN          0.7 /* and more so on this one, by an older text of its kernel: see db/measured */
 #define TILE_WIDE    128 /* rows or columns: a tile that is wider than this, and than this many */
 #define TILE_OUTSIDE 4   /* times D, is no untuned answer */
 
@@ -104,6 +104,8 @@ static bool is_mostly_outside(const struct gt_prediction *shape, const struct gt
            (shape->tile_n > TILE_WIDE && shape->tile_n > TILE_OUTSIDE * (double)problem->n);
 }
 
+/* Whether the row's time is of the device asked for, and of the kind that plans run in: neither
+ * warm nor in a chain. */
 static bool won_here(const struct gt_choosing *choosing, const struct gt_table_row *row)
 {
     return choosing->device && !row->timing && strcmp(row->device, choosing->device) == 0;

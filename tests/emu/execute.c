@@ -88,8 +88,7 @@ static int fit_case(const struct gt_emu_build *build, const struct gt_emu_case *
 }
 
 /* Runs a problem that the candidate is valid for, under both schedules (job->once: one of them).
- * With
- * build->every_warp, each warp of a block is late once besides. */
+ * With build->every_warp, it is run once more for each warp of a block, which is late then. */
 static int run_problem(struct gt_emu_build *build, const struct gt_candidate *candidate,
                        const struct gt_emu_case *cases, struct gt_emu_tally *tally,
                        struct gt_err *err)

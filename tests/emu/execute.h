@@ -44,10 +44,9 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
  * the problem's types, layout and epilogue that the point is valid for.  It makes one build.  The
  * job's `types` must be those of the problem; its layouts, epilogues and parts are not used. Output
  * and errors are those of gt_emu_execute.  GT_ETOOBIG: the point is valid for no problem that is
- * small enough.  Each problem is also run with each warp of
- * a block late once, of another block of the clusters each time.  Whether it is a bet on the
- * device that was asked for is for the caller to judge: here bets only choose among the smaller
- * problems. */
+ * small enough.  Each problem is also run once for each warp of a block, which is late then; the
+ * next problem has another block of its clusters late.  Whether it is a bet on the device that was
+ * asked for is for the caller to judge: here bets only choose among the smaller problems. */
 int gt_emu_try(const struct gt_emu_job *job, const struct gt_problem *asked,
                struct gt_emu_tally *tally, struct gt_err *err);
 

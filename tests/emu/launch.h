@@ -16,7 +16,7 @@ struct gt_emu_build {
     void *object;      /* of dlopen; NULL before the first case */
     bool without_beta; /* it was launched with a beta of 0 for a point that reads C */
     bool every_warp;   /* besides the two schedules, each warp of a block is late once */
-    unsigned turn;     /* problems so far: that block of a cluster */
+    unsigned turn;     /* problems so far: it says which block of a cluster has the late warp */
 };
 
 /* Renders for the candidate; compiles if it is the build's first, and else insists on the same
