@@ -398,6 +398,7 @@ TESTS := \
 	tests/unit/timing/test_bench_move.c \
 	tests/unit/db/test_store.c \
 	tests/unit/db/test_store_open.c \
+	tests/unit/db/test_store_large.c \
 	tests/unit/db/test_store_migrate.c \
 	tests/unit/db/test_store_lost.c \
 	tests/unit/db/test_store_flips.c \

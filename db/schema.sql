@@ -1,4 +1,4 @@
--- schema.sql - the tuning database, schema version 9; embedded into the program by tools/embed.
+-- schema.sql - the tuning database, schema version 10; embedded into the program by tools/embed.
 --
 -- A trial is keyed by everything it depends on: device (with its driver), toolchain, kernel (by
 -- signature), problem, point and timing (0 cold, 1 warm, 2 graph: enum gt_timing in
@@ -117,7 +117,8 @@ CREATE TABLE trial (
     CHECK (status <> 'ok' OR (us > 0 AND lo_us <= us AND (hi_us >= us OR hi_us = 0)))
 ) STRICT;
 
-CREATE INDEX trial_of_problem ON trial (problem);
+-- What a look-up needs of a trial to know whether it may be a winner, without its row.
+CREATE INDEX trial_of_problem ON trial (problem, device, timing, provenance, status, stage, us, kernel);
 
 -- The vendor library's best answer, timed in the same run as the finalists.
 CREATE TABLE baseline (
@@ -240,7 +241,7 @@ CREATE TABLE meta (
 
 -- A trial with all it refers to.  current: its kernel's template was not replaced by a later one.
 CREATE VIEW line AS
-SELECT d.name AS device, d.uuid AS uuid, d.cc AS cc, d.driver AS driver, c.nvrtc AS nvrtc,
+SELECT t.id AS id, d.name AS device, d.uuid AS uuid, d.cc AS cc, d.driver AS driver, c.nvrtc AS nvrtc,
     p.text AS problem, p.dtype AS dtype, p.accuracy AS accuracy, p.layout AS layout,
     p.m AS m, p.n AS n, p.k AS k, p.batch AS batch,
     k.name AS kernel, k.signature AS signature, t.point AS point,

@@ -11,6 +11,7 @@
 #ifndef GT_STORE_H
 #define GT_STORE_H
 
+#include <signal.h>
 #include <string.h>
 
 #include "problem/device.h"
@@ -33,6 +34,12 @@ enum gt_store_mode {
  * (GT_EDB), held by another writer (GT_EBUSY); each a sentence with the path and what to do. */
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
                   struct gt_err *err);
+
+/* The same for writing, which ends with GT_EINTERRUPTED where *signals is above 0: a database of a
+ * million trials takes seconds to check.  NULL: nothing interrupts it.  What comes later is not
+ * interrupted. */
+int gt_store_open_watched(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                          const volatile sig_atomic_t *signals, struct gt_err *err);
 /* NULL is accepted.  What is pending is written; who wants to know whether it is calls
  * gt_store_settle before. */
 void gt_store_close(struct gt_store *store);
@@ -245,6 +252,10 @@ struct gt_row_filter {
 typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err *err);
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err);
+
+/* As gt_store_rows with winners_only and no other condition. */
+int gt_store_all_winners(struct gt_store *store, gt_row_visit *visit, void *context,
+                         struct gt_err *err);
 
 /* Stores a row's trial once more under the kernel, point and sweep of the key: those of another
  * text that gives the same candidate.  Of the row it uses what it is stored under.  A trial that is

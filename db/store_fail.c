@@ -28,6 +28,8 @@ int gt_store_fail(sqlite3 *db, const char *path, const char *doing, struct gt_er
     switch (sqlite3_errcode(db)) {
     case SQLITE_NOMEM:
         return gt_err_nomem(err);
+    case SQLITE_INTERRUPT:
+        return gt_err_set(err, GT_EINTERRUPTED, "interrupted while %s was read", path);
     case SQLITE_FULL:
         return gt_err_set(err, GT_EDB,
                           "%s: cannot %s: the disk is full; free some space and run the same "

@@ -6,10 +6,11 @@
 
 #include "base/digest.h"
 
+#include <signal.h>
 #include <sqlite3.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     9          /* of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     10         /* of schema.sql, at offset 60 of the file */
 
 #define GT_STORE_MAX_US 1e12 /* a time, as the schema has it */
 
@@ -94,6 +95,7 @@ extern const struct gt_field gt_store_trial_fields[GT_STORE_TRIAL_FIELD_COUNT];
 
 struct gt_store {
     sqlite3 *db;
+    const volatile sig_atomic_t *signals; /* while it is opened: see gt_store_open_watched; or NULL */
     char *path;
     char *lock_path; /* of the writer's lock; NULL: reading */
     int lock;        /* its descriptor, or -1 */
@@ -201,12 +203,14 @@ char *gt_store_uri(const char *path, const char *query);
 
 /* Steps of opening, for store_open.c (readers) and store_write.c (the writer).  gt_store_new
  * allocates a handle without a database and refuses what is no file; gt_store_check finds out whose
- * file it is (*fresh: it is empty and may become ours; *version: of its schema) and whether it is
- * sound. */
+ * file it is (*fresh: it is empty and may become ours; *version: of its schema); gt_store_check_pages
+ * whether it is sound, which reads all of it.  gt_store_open_unchecked leaves that to its caller. */
 int gt_store_new(struct gt_store **store, const char *path, struct gt_err *err);
 int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err);
 int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err);
 int gt_store_check(struct gt_store *store, bool *fresh, int64_t *version, struct gt_err *err);
+int gt_store_check_pages(struct gt_store *store, struct gt_err *err);
+int gt_store_open_unchecked(struct gt_store **store, const char *path, struct gt_err *err);
 int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err *err);
 
 /* Whether the schema is this program's, letter by letter; before a migration, when it cannot be,

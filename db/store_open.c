@@ -27,9 +27,19 @@ int gt_store_integer(sqlite3 *db, const char *path, const char *sql, int64_t *va
     return code;
 }
 
+static int was_told_to_stop(void *context)
+{
+    const struct gt_store *store = context;
+
+    return store->signals && *store->signals;
+}
+
 int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err)
 {
+    enum { STEPS = 100000 }; /* of SQLite's machine: about a millisecond */
     sqlite3 *db = store->db;
+
+    sqlite3_progress_handler(db, store->signals ? STEPS : 0, was_told_to_stop, store);
 
     sqlite3_extended_result_codes(db, 0);
     sqlite3_busy_timeout(db, 10000);
@@ -117,7 +127,7 @@ static int check_pages(struct gt_store *store, bool *sound, struct gt_err *err)
 
 /* A page that could not be read once, for want of memory, looks like damage: what is damaged fails
  * a second check, too. */
-static int check_soundness(struct gt_store *store, struct gt_err *err)
+int gt_store_check_pages(struct gt_store *store, struct gt_err *err)
 {
     bool sound;
     int code = check_pages(store, &sound, NULL);
@@ -240,7 +250,7 @@ int gt_store_check(struct gt_store *store, bool *fresh, int64_t *version, struct
     if (code || *fresh)
         return code;
     code = gt_store_check_triggers(store, err);
-    return code ? code : check_soundness(store, err);
+    return code;
 }
 
 /* SQLite would wait for ever on a pipe, and blame the disk for a folder. */
@@ -272,7 +282,7 @@ int gt_store_new(struct gt_store **store, const char *path, struct gt_err *err)
     return code;
 }
 
-int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err *err)
+int gt_store_open_unchecked(struct gt_store **store, const char *path, struct gt_err *err)
 {
     struct gt_store *opened;
     int64_t version = 0;
@@ -286,13 +296,28 @@ int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err 
     GT_STEP(code, gt_store_check(opened, &fresh, &version, err));
     if (!code && fresh)
         code = gt_err_set(err, GT_ESTALE, "%s is empty: nothing was tuned into it yet", path);
-    if (!code && version < GT_STORE_VERSION)
-        code = read_forwarded(opened, err);
+    if (!code && version < GT_STORE_VERSION) {
+        code = gt_store_check_pages(opened, err);
+        GT_STEP(code, read_forwarded(opened, err));
+    }
     GT_STEP(code, gt_store_check_schema(opened->db, path, err));
     if (code)
         gt_store_close(opened);
     else
         *store = opened;
+    return code;
+}
+
+int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err *err)
+{
+    int code = gt_store_open_unchecked(store, path, err);
+
+    if (!code && !(*store)->forwarded)
+        code = gt_store_check_pages(*store, err);
+    if (code) {
+        gt_store_close(*store);
+        *store = NULL;
+    }
     return code;
 }
 

@@ -148,43 +148,88 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
     "(SELECT max(d." column ") FROM device AS d WHERE (d.name, d.uuid, d.cc, " \
     "d.driver) = (ranked.device, ranked.uuid, ranked.cc, ranked.driver))"
 
-/* The filter narrows before rows are ranked, so that "winners of kernel K" are the best of K.
- * The order within a problem is that of the view `winner`, failures last. */
+/* The order within a problem: that of the view `winner`, failures last. */
+#define RANKED(first)                                                                      \
+    "row_number() OVER (PARTITION BY device, cc, problem, timing, provenance = 'replayed'" \
+    " ORDER BY " first "ok DESC, provenance, stage DESC,"                                  \
+    " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point,"       \
+    " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE true"
+
+#define ORDERED \
+    " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, timing, place"
+
+#define RANKED_COLUMNS GT_STORE_ROW_COLUMNS ", " DEVICE_FACT("sms") ", " DEVICE_FACT("l2_bytes")
+
+/* Trials that may be the winners of their problems are found in the index alone, since reading a
+ * million rows takes ten seconds: those within 2 % of the best of their device and timing stage (a
+ * choice among ties counts for 1 %).  The texts: which kernels (kernel, signature, current) and
+ * which rows of them count; the last column is how many times a winner was chosen from. */
+static const char winners_sql[] =
+    "WITH eligible AS MATERIALIZED (SELECT id FROM (SELECT id, name AS kernel, signature, 1 AS ok,"
+    " NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
+    " AND (later.seen, later.id) > (k.seen, k.id)) AS current FROM kernel AS k) WHERE true%s)"
+    ", top AS (SELECT problem, device, timing, provenance, status, stage, min(us) AS least"
+    " FROM trial WHERE status = 'ok' AND kernel IN eligible GROUP BY 1, 2, 3, 4, 5, 6)"
+    ", near AS MATERIALIZED (SELECT t.id FROM top CROSS JOIN trial AS t USING (problem, device,"
+    " timing, provenance, status, stage) WHERE us <= 1.02 * least AND kernel IN eligible)"
+    " SELECT " RANKED_COLUMNS ", (SELECT count(*) FROM trial AS w JOIN trial AS o"
+    " USING (problem, timing, provenance, status) WHERE w.id = ranked.id AND o.kernel IN eligible"
+    " AND o.device IN (SELECT id FROM device AS d WHERE (d.name, d.cc) = (ranked.device,"
+    " ranked.cc))) FROM (SELECT *, " RANKED(
+        "") " AND id IN near%s) AS ranked WHERE place = 1" ORDERED;
+
+static struct gt_query query_winners(struct gt_store *store, const char *kernels, const char *rows,
+                                     struct gt_err *err)
+{
+    struct gt_strbuf sql = GT_STRBUF_INIT;
+
+    gt_strbuf_addf(&sql, winners_sql, kernels, rows);
+    return gt_query_built(store, "read rows", &sql, err);
+}
+
+/* The filter narrows before rows are ranked, so that "winners of kernel K" are the best of K. */
+static void add_conditions(struct gt_strbuf *sql, const struct gt_row_filter *filter)
+{
+    gt_store_add_filter(sql, filter);
+    for (int i = 0; filter->provenance && i < GT_PROVENANCE_COUNT; i++)
+        if (!(filter->provenance >> i & 1))
+            gt_strbuf_addf(sql, " AND provenance <> '%s'",
+                           gt_provenance_name((enum gt_provenance)i));
+}
+
+static struct gt_query query_filtered_winners(struct gt_store *store,
+                                              const struct gt_row_filter *filter,
+                                              struct gt_err *err)
+{
+    struct gt_strbuf kernels = GT_STRBUF_INIT, rows = GT_STRBUF_INIT;
+    struct gt_query q = {.code = GT_ENOMEM};
+
+    gt_strbuf_add(&kernels, filter->kernel ? " AND kernel = ?2" : "");
+    gt_store_add_current(&kernels, filter);
+    add_conditions(&rows, filter);
+    if (gt_strbuf_check(&kernels, err) || gt_strbuf_check(&rows, err))
+        q.err = err;
+    else
+        q = query_winners(store, kernels.text ? kernels.text : "", rows.text ? rows.text : "", err);
+    gt_strbuf_release(&kernels);
+    gt_strbuf_release(&rows);
+    return q;
+}
+
 static struct gt_query query_rows(struct gt_store *store, const struct gt_row_filter *filter,
                                   struct gt_err *err)
 {
     struct gt_strbuf sql = GT_STRBUF_INIT;
-    struct gt_query q;
 
-    gt_strbuf_addf(
-        &sql,
-        "SELECT " GT_STORE_ROW_COLUMNS ", " DEVICE_FACT("sms") ", " DEVICE_FACT(
-            "l2_bytes") ", trials FROM (SELECT *, sum(ok) OVER (PARTITION BY device, cc, problem,"
-                        " timing, provenance) AS trials, row_number() OVER ("
-                        "PARTITION BY device, cc, problem, timing, provenance = 'replayed'"
-                        " ORDER BY %s ok DESC, provenance, stage DESC,"
-                        " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, "
-                        "point,"
-                        " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE true",
-        filter->older ? "" : "ok AND current DESC,");
-    gt_store_add_filter(&sql, filter);
-    for (int i = 0; filter->provenance && i < GT_PROVENANCE_COUNT; i++)
-        if (!(filter->provenance >> i & 1))
-            gt_strbuf_addf(&sql, " AND provenance <> '%s'",
-                           gt_provenance_name((enum gt_provenance)i));
+    gt_strbuf_add(&sql, "SELECT " RANKED_COLUMNS ", trials FROM (SELECT *, sum(ok) OVER (PARTITION"
+                        " BY device, cc, problem, timing, provenance) AS trials, ");
+    gt_strbuf_add(&sql, filter->older ? RANKED("") : RANKED("ok AND current DESC, "));
+    add_conditions(&sql, filter);
     gt_strbuf_add(&sql, filter->winners_only ? " AND ok" : "");
     if (filter->winners_only || filter->kernels)
         gt_store_add_current(&sql, filter);
-    gt_strbuf_add(
-        &sql, ") AS ranked WHERE place <= ?4 ORDER BY device, cc, dtype, accuracy, layout, m, n, k,"
-              " batch, problem, timing, place");
-    q = gt_query_built(store, "read rows", &sql, err);
-    gt_store_bind_filter(q.s, filter);
-    sqlite3_bind_int(q.s, 4,
-                     filter->winners_only ? 1
-                     : filter->limit > 0  ? filter->limit
-                                          : INT_MAX);
-    return q;
+    gt_strbuf_add(&sql, ") AS ranked WHERE place <= ?4" ORDERED);
+    return gt_query_built(store, "read rows", &sql, err);
 }
 
 int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *row,
@@ -203,18 +248,40 @@ int gt_store_read_row(struct gt_store *store, sqlite3_stmt *s, struct gt_row *ro
     return GT_OK;
 }
 
+static int visit_rows(struct gt_store *store, struct gt_query *q, gt_row_visit *visit,
+                      void *context, struct gt_err *err)
+{
+    struct gt_row row;
+
+    while (gt_query_row(q)) {
+        q->code = gt_store_read_row(store, q->s, &row, err);
+        row.sms = sqlite3_column_int(q->s, GT_STORE_ROW_COLUMN_COUNT);
+        row.l2_bytes = sqlite3_column_int64(q->s, GT_STORE_ROW_COLUMN_COUNT + 1);
+        row.trials = sqlite3_column_int64(q->s, GT_STORE_ROW_COLUMN_COUNT + 2);
+        GT_STEP(q->code, visit(context, &row, err));
+    }
+    return gt_query_end(q);
+}
+
+int gt_store_all_winners(struct gt_store *store, gt_row_visit *visit, void *context,
+                         struct gt_err *err)
+{
+    struct gt_query q = query_winners(store, " AND current", "", err);
+
+    return visit_rows(store, &q, visit, context, err);
+}
+
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err)
 {
-    struct gt_query q = query_rows(store, filter, err);
-    struct gt_row row;
+    const bool near = filter->winners_only && !filter->older;
+    struct gt_query q =
+        near ? query_filtered_winners(store, filter, err) : query_rows(store, filter, err);
 
-    while (gt_query_row(&q)) {
-        q.code = gt_store_read_row(store, q.s, &row, err);
-        row.sms = sqlite3_column_int(q.s, GT_STORE_ROW_COLUMN_COUNT);
-        row.l2_bytes = sqlite3_column_int64(q.s, GT_STORE_ROW_COLUMN_COUNT + 1);
-        row.trials = sqlite3_column_int64(q.s, GT_STORE_ROW_COLUMN_COUNT + 2);
-        GT_STEP(q.code, visit(context, &row, err));
-    }
-    return gt_query_end(&q);
+    gt_store_bind_filter(q.s, filter);
+    sqlite3_bind_int(q.s, 4,
+                     filter->winners_only ? 1
+                     : filter->limit > 0  ? filter->limit
+                                          : INT_MAX);
+    return visit_rows(store, &q, visit, context, err);
 }

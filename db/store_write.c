@@ -97,6 +97,8 @@ static int open_write(struct gt_store *store, struct gt_err *err)
     GT_STEP(code, gt_store_lock(store, err));
     GT_STEP(code, gt_store_open_file(store, true, err));
     GT_STEP(code, gt_store_check(store, &fresh, &version, err));
+    if (!code && !fresh)
+        code = gt_store_check_pages(store, err);
     GT_STEP(code, gt_store_set_up(store, true, err));
     GT_STEP(code, gt_store_migrate(store->db, store->path, err));
     GT_STEP(code, gt_store_check_schema(store->db, store->path, err));
@@ -130,6 +132,12 @@ static int open_shared(struct gt_store *store, struct gt_err *err)
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
                   struct gt_err *err)
 {
+    return gt_store_open_watched(store, path, mode, NULL, err);
+}
+
+int gt_store_open_watched(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                          const volatile sig_atomic_t *signals, struct gt_err *err)
+{
     struct gt_store *opened;
     int code;
 
@@ -138,12 +146,16 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
                                  : gt_store_new(&opened, path, err);
     if (code)
         return code;
+    opened->signals = signals;
     code = mode == GT_STORE_READ     ? gt_store_check_digest(opened, err)
            : mode == GT_STORE_SHARED ? open_shared(opened, err)
                                      : open_write(opened, err);
-    if (code)
+    opened->signals = NULL;
+    if (code) {
         gt_store_close(opened);
-    else
-        *store = opened;
-    return code;
+        return code;
+    }
+    sqlite3_progress_handler(opened->db, 0, NULL, NULL);
+    *store = opened;
+    return GT_OK;
 }

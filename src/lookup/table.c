@@ -189,10 +189,9 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
 
 int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct gt_err *err)
 {
-    const struct gt_row_filter winners = {.winners_only = true};
     struct loading loading = {table, "the database", 0};
     const struct mark mark = mark_of(table);
-    int code = gt_store_rows(store, &winners, add_store_row, &loading, err);
+    int code = gt_store_all_winners(store, add_store_row, &loading, err);
 
     if (code)
         roll_back(table, &mark);

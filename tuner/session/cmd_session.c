@@ -18,14 +18,20 @@ static bool is_replay(const struct gt_session_options *options)
     return options->device && strncmp(options->device, REPLAY, strlen(REPLAY)) == 0;
 }
 
-int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
-                     struct gt_err *err)
+static int open_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                      const volatile sig_atomic_t *signals, struct gt_err *err)
 {
-    int rc = gt_store_open(store, path, mode, err);
+    int rc = gt_store_open_watched(store, path, mode, signals, err);
 
     if (rc == GT_EBUSY && err)
         err->code = GT_EDB;
     return rc == GT_EBUSY ? GT_EDB : rc;
+}
+
+int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                     struct gt_err *err)
+{
+    return open_store(store, path, mode, NULL, err);
 }
 
 int gt_session_database(const char **path, struct gt_cli *cli, const char *named, bool create,
@@ -175,8 +181,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     GT_STEP(rc, gt_session_database(&database, cli, options->db, !options->stored, err));
     if (!rc && options->stored && access(database, F_OK) != 0)
         rc = gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", database, strerror(errno));
-    GT_STEP(rc, gt_session_store(&session->store, database,
-                                 options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, err));
+    GT_STEP(rc, open_store(&session->store, database,
+                           options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, cli->signals, err));
     if (!rc && !session->replays)
         rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
     if (rc) {
