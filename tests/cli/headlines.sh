@@ -11,6 +11,16 @@ for what in results grid llm 'results h100'; do
 done
 tools/pictures --check
 (($(wc -c <README.md) <= 6144)) || echo "README.md has more than 6144 bytes"
+# So are those of the row about the GPUs whose winners are shipped, which rounds them.
+tools/headlines | awk -F, -v row="$(grep '^| H100 or H200' README.md)" '
+    { value[$1] = sprintf("%.2f", $2) }
+    END {
+        wanted = "aligned BF16 " value["squares"] " to " value["llm"] " times as fast as cuBLASLt, FP32 " value["bench_f32"] ", unaligned BF16 " value["unaligned"]
+        if (!index(row, wanted)) print "README.md: the row of H100 and H200 should say: " wanted
+    }'
+for table in h100 h200; do
+    (($(grep -c ',measured,' db/shipped/$table.csv) >= 1200)) || echo "$table.csv has fewer winners than README.md says"
+done
 # A figure of the page that no table has any more is seen.
 mkdir -p "$SCRATCH/work/tree/db/measured" && cd "$SCRATCH/work/tree" && cp -r "$ROOT/tools" .
 printf 'm,n,k,batch,layout,point,ratio\n4096,4096,4096,1,nn,"A=1,B=2",2.0\n4092,4092,4092,1,nn,"A=1",8.0\n64,64,64,1,nn,"A=1",\n' >db/measured/own-bf16.csv

@@ -77,9 +77,20 @@ function says(box, text) {
   const paragraph = put(box, "p");
   text.split("`").forEach((piece, i) => i % 2 ? put(paragraph, "code", {}, piece) : paragraph.appendChild(document.createTextNode(piece)));
 }
+/* Where sections are put: the page, or what `fold` has begun. */
+let home = document.getElementById("page");
+/* A part of the page that is closed at first: what follows is put into it.  Links to its sections and paper open it. */
+function fold(title) {
+  const details = put(document.getElementById("page"), "details", { class: "fold" });
+  put(details, "summary", {}, title);
+  home = put(details, "div");
+  const open = () => { details.open = true; };
+  addEventListener("beforeprint", open);
+  addEventListener("hashchange", () => { if (details.querySelector(":target")) { open(); details.querySelector(":target").scrollIntoView(); } });
+}
 function section(title, about) {
   const name = title.toLowerCase().replace(/[^a-z]+/g, "-");
-  const box = put(document.getElementById("page"), "section", { id: name });
+  const box = put(home, "section", { id: name });
   put(box, "h2", {}, title);
   if (about) says(box, about);
   put(document.getElementById("contents"), "a", { href: "#" + name }, title);
@@ -93,8 +104,8 @@ function key(box, entries) {
     item.appendChild(document.createTextNode(text));
   }
 }
-function table(box, title, heads, rows) {
-  const details = put(box, "details");
+function table(box, title, heads, rows, open) {
+  const details = put(box, "details", open ? { open: "" } : {});
   put(details, "summary", {}, `${title} (${rows.length} row${rows.length === 1 ? "" : "s"})`);
   const grid = put(put(details, "div", { class: "wide", tabindex: "0", role: "region", "aria-label": title }), "table");
   const head = put(put(grid, "thead"), "tr");
@@ -168,6 +179,11 @@ function dot(view, x, y, kind, text, size) {
 function line(view, points, kind) {
   put(view.svg, "polyline", { class: kind + " path", points: points.map(p => view.px(p[0]) + "," + view.py(p[1])).join(" ") });
 }
+/* A text on a ground of its own, so that no line of the picture runs through its letters. */
+function label_above(svg, y, text) {
+  put(svg, "rect", { class: "ground", x: 2, y: y - 12, width: pixel(breadth(text) + 6), height: 15 });
+  put(svg, "text", { x: 4, y }, text);
+}
 /* Horizontal bars: rows of {name, value, lo, hi, kind, text}.  They begin at 0, or with `mark` (a ratio that says nothing)
  * at the mark on a logarithmic axis, to the left of it where the value is less. */
 function bars(box, title, rows, mark, unit) {
@@ -191,7 +207,8 @@ function bars(box, title, rows, mark, unit) {
       while (breadth(label) > room - 8) label = label.slice(0, -1);
       label += "…";
     }
-    put(svg, "text", narrow ? { x: 4, y: y - 4 } : { x: from - 8, y: y + 12, "text-anchor": "end" }, label);
+    if (narrow) label_above(svg, y - 4, label);
+    else put(svg, "text", { x: from - 8, y: y + 12, "text-anchor": "end" }, label);
     tells(put(svg, "rect", { class: row.kind, x: Math.min(x, zero), y, width: pixel(Math.max(1, Math.abs(x - zero))), height: 14 }), row.text);
     if (row.hi) put(svg, "line", { class: "whisker", x1: px(row.lo), x2: px(row.hi), y1: y + 7, y2: y + 7 });
     put(svg, "text", { x: Math.max(zero, px(row.hi || row.value), x) + 5, y: y + 12 }, (mark ? row.value.toFixed(3) : Number.isInteger(row.value) ? row.value : short(row.value)) + (unit || ""));
@@ -209,8 +226,13 @@ function strips(box, title, groups, axis_title, width = wide()) {
   groups.forEach((group, row) => {
     const mean = geometric(group.points.map(point => point.value)), y = top + row * step + (narrow ? 44 : 25);
     const count = `${group.points.length} problem${group.points.length === 1 ? "" : "s"}`;
-    put(svg, "text", narrow ? { x: 4, y: y - 26 } : { x: 4, y: y - 1 }, narrow ? `${group.name}: ${count}` : group.name);
-    if (!narrow) put(svg, "text", { class: "soft", x: 4, y: y + 15 }, count);
+    if (narrow) {
+      label_above(svg, y - 26, `${group.name}: ${count}`);
+      put(svg, "rect", { class: "ground", x: width - 44, y: y - 38, width: 42, height: 15 });
+    } else {
+      put(svg, "text", { x: 4, y: y - 1 }, group.name);
+      put(svg, "text", { class: "soft", x: 4, y: y + 15 }, count);
+    }
     put(svg, "text", { class: "strong", x: narrow ? width - 4 : from - 12, y: narrow ? y - 26 : y + 5, "text-anchor": "end" }, mean.toFixed(3));
     put(svg, "line", { class: "base mean", x1: px(mean), x2: px(mean), y1: y - 18, y2: y + 18 });
     group.points.forEach((point, i) => tells(put(svg, "circle", { class: "ours half", cx: px(point.value), cy: y + (i * 2 % 5 - 2) * 6, r: 4 }), point.text));

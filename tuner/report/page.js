@@ -10,23 +10,58 @@ const rivals = data.compared.filter(row => row.base > 0);
 const against = row => row.base ? `, cuBLASLt ${short(tflops(row, row.base))}` : "";
 const speed = row => `${named(row)}: ${short(tflops(row, row.us))} TFLOP/s${against(row)}`;
 
+/* Devices, dates, drivers and compilers of the rows: what the heading and the first line say. */
+const devices = unique(data.compared.concat(data.spaces).map(row => row.device));
+function heading() {
+  const made = new Date(data.made).toISOString(), problems = unique(data.compared.concat(data.spaces).map(row => row.problem)).length;
+  const drivers = unique(data.compared.map(row => row.driver).filter(x => x)).sort().map(x => `${Math.floor(x / 1000)}.${x % 1000 / 10}`);
+  const title = `gemmtune on ${devices.length > 2 ? devices.length + " devices" : devices.join(" and ")}`;
+  document.title = `${title}, ${made.slice(0, 10)}`;
+  document.querySelector("h1").textContent = title;
+  return `${problems} problem${problems === 1 ? "" : "s"}; ${devices.join(", ")}; made ${made.slice(0, 16).replace("T", " ")} UTC by gemmtune ${[16, 8, 0].map(shift => data.version >> shift & 255).join(".")}`
+    + (drivers.length ? `; CUDA of the driver ${drivers.join(", ")}` : "") + ".";
+}
 function facts() {
-  const box = section("Summary");
+  const line_of_title = heading(), box = section("Summary");
   const grid = put(box, "div", { class: "facts" });
   const fact = (value, text) => { const d = put(grid, "div"); put(d, "b", {}, value); put(d, "span", {}, text); };
   const sum = (list, of) => list.reduce((total, x) => total + of(x), 0), race = sum(data.turns, t => t.race);
+  if (rivals.length) {
+    fact(short(geometric(rivals.map(r => r.base / r.us))) + " ×", "as fast as cuBLASLt, geometric mean of " + rivals.length);
+    fact(`${rivals.filter(r => r.base < r.us).length} of ${rivals.length}`, "below 1: cuBLASLt is faster");
+  }
   fact(String(data.compared.length), data.compared.length === 1 ? "problem with a measured time" : "problems with a measured time");
   fact(String(sum(data.spaces, s => s.trials.length)), "trials");
-  if (rivals.length) fact(short(geometric(rivals.map(r => r.base / r.us))) + " ×", "as fast as cuBLASLt, geometric mean of " + rivals.length);
   const seconds = sum(data.turns, t => t.seconds);
   if (data.turns.length) fact(seconds < 60 ? short(seconds) + " s" : short(seconds / 60) + " min", "of tuning");
   if (race) fact(short(100 * sum(data.turns, t => t.busy) / race) + " %", "of the searches' time the GPU was at work");
-  put(box, "p", {}, unique(data.spaces.map(s => s.device)).join(", ") + "; made " + new Date(data.made).toISOString().slice(0, 16).replace("T", " ") + " UTC");
+  put(box, "p", {}, line_of_title);
   for (const kind of ["predicted", "replayed"]) {
     const count = sum(data.spaces.filter(s => s.provenance === kind), s => s.trials.length);
     if (count) put(box, "p", {}, `${count} of the trials were ${kind}, not measured: they are compared with nothing.`);
   }
   if (rivals.length) by_type(box);
+}
+/* The best trial of each problem and device whose times were predicted or replayed, as rows like those that were measured. */
+function guessed() {
+  const best = new Map();
+  for (const s of data.spaces.filter(space => ["predicted", "replayed"].includes(space.provenance)))
+    for (const t of s.trials.filter(trial => trial[0] === OK && trial[1] > 0)) {
+      const name = [s.problem, s.device, s.provenance].join("\n");
+      if (!best.has(name) || t[1] < best.get(name).us) best.set(name, { ...s, us: t[1], point: s.names.map((n, i) => `${n}=${t[i + 2]}`).join(",") });
+    }
+  return [...best.values()];
+}
+/* What a reader came for: the fastest kernel of each problem, those that were only predicted or replayed marked. */
+function winners() {
+  const rows = data.compared.map(r => ({ ...r, provenance: "measured" })).concat(guessed());
+  if (!rows.length) return;
+  const box = section("Winners", "The fastest kernel of each problem. `tune lookup` gives the same answer to a program."
+    + (rows.some(r => r.provenance === "predicted") ? " A predicted time is the estimate of a model: it may be a quarter off." : ""));
+  const about = r => r.provenance === "measured" ? short(r.us) : `${short(r.us)} (${r.provenance})`;
+  table(box, "Problems", ["problem", "us", "TFLOP/s", "times cuBLASLt", "kernel"].concat(devices.length > 1 ? ["device"] : [], ["point"]),
+    rows.map(r => [named(r), about(r), r.flops ? tflops(r, r.us) : "-", r.base ? (r.base / r.us).toFixed(3) : "-", r.kernel]
+      .concat(devices.length > 1 ? [r.device] : [], [r.point])), rows.length <= 60);
 }
 function by_type(box) {
   const groups = unique(rivals.map(type)).map(name => ({ name, points: rivals.filter(r => type(r) === name)
@@ -49,23 +84,24 @@ function ratios() {
   const box = section("Ratios to cuBLASLt", "cuBLASLt's time over ours, or the time that a call saves; the line across a bar is the 95 % interval of our time. "
     + `${weighted ? "By the weights of the problems" : "If each is called as often"}, cuBLASLt's time becomes ${Math.abs(share).toFixed(1)} % ${share < 0 ? "longer" : "shorter"}.`);
   const choices = put(box, "div", { class: "choices" });
+  const ends = 10, by_ratio = [...rivals].sort((a, b) => b.base / b.us - a.base / a.us);
   const sorted = by => [...rivals].sort((a, b) => by(b) - by(a)).slice(0, most);
   const told = r => `${named(r)}: ${short(r.us)} us [${short(r.lo)}, ${short(r.hi)}] against ${short(r.base)}, ${short(tflops(r, r.us))} TFLOP/s, ${r.kernel} ${r.point}`;
   const ratio = r => ({ name: named(r), value: r.base / r.us, lo: r.hi ? r.base / r.hi : 0, hi: r.lo ? r.base / r.lo : 0, kind: kind(r), text: told(r) });
   const time = weight => r => ({ name: named(r), value: Math.abs(saved(r)) * weight(r), kind: kind(r),
     text: `${told(r)}: ${saved(r) < 0 ? "loses" : "saves"} ${short(Math.abs(saved(r)))} us a call, weight ${r.weight}` });
-  const shows = [["ratio", () => sorted(r => r.base / r.us).map(ratio), 1, ""],
+  const shows = [["ratio", () => by_ratio.slice(0, most).map(ratio), 1, ""],
     ["ratio, by name", () => [...rivals].sort((a, b) => a.problem.localeCompare(b.problem)).slice(0, most).map(ratio), 1, ""],
     ["time saved by a call", () => sorted(saved).map(time(() => 1)), 0, " us"],
     ["time saved, weighted", () => sorted(r => saved(r) * r.weight).map(time(r => r.weight)), 0, " us"]].slice(0, weighted ? 4 : 3);
+  if (rivals.length > 2 * ends) shows.unshift([`ratio: best and worst ${ends}`, () => by_ratio.slice(0, ends).concat(by_ratio.slice(-ends)).map(ratio), 1, ""]);
   let now = shows[0];
   const again = picture(box, place => bars(place, now[0], now[1](), now[2], now[3]));
   choice(choices, "show", shows.map(s => s[0]), i => { now = shows[i]; again(); });
   key(box, [["ours", "faster"], ["base", "slower"], ["third", "not told apart"]]);
   if (rivals.length > most) put(box, "p", {}, `The first ${most} of ${rivals.length}; the table has all.`);
-  table(box, "The same as a table", ["problem", "us", "low", "high", "cuBLASLt us", "ratio", "saved us", "weight", "weighted us", "untuned us", "error u", "its error u", "kernel", "point"],
-    sorted(r => r.base / r.us).concat(rivals.length > most ? [...rivals].sort((a, b) => b.base / b.us - a.base / a.us).slice(most) : [])
-      .map(r => [named(r), r.us, r.lo, r.hi, r.base, r.base / r.us, saved(r), String(r.weight), saved(r) * r.weight, r.untuned || "-", r.err, r.base_err || "-", r.kernel, r.point]));
+  table(box, "The same as a table", ["problem", "us", "TFLOP/s", "ratio", "kernel", "low", "high", "cuBLASLt us", "saved us", "weight", "weighted us", "untuned us", "error u", "its error u", "point"],
+    by_ratio.map(r => [named(r), r.us, tflops(r, r.us), r.base / r.us, r.kernel, r.lo, r.hi, r.base, saved(r), String(r.weight), saved(r) * r.weight, r.untuned || "-", r.err, r.base_err || "-", r.point]));
 }
 
 /* What a calibration says that products of these types reach at most, in TFLOP/s: mma or wgmma, whichever is faster. */

@@ -49,36 +49,45 @@ function importance(rows, at) {
   for (const list of by.values()) between += list.length * (list.reduce((s, x) => s + x, 0) / list.length - mean) ** 2;
   return total > 0 ? between / total : 0;
 }
+/* Numbers by their size, words by their letters. */
+const ascending = (x, y) => typeof x === "number" && typeof y === "number" ? x - y : String(x).localeCompare(String(y));
+const percent = x => x < 0.1 ? "< 0.1" : short(x);
 /* The best time at each pair of values of two parameters {name, p}, p their place among the names. */
 function heat(place, rows, a, b) {
-  const values = w => unique(rows.map(r => r[w.p + 2])).sort((x, y) => x - y), xs = values(a), ys = values(b);
-  const width = wide(), left = 52, step = Math.min(76, (width - left - 4) / xs.length), high = 28, least = Math.min(...rows.map(r => r[1])), cells = [];
-  put(place, "p", {}, `The best time, in us, with ${a.name} to the right and ${b.name} downwards: the darker, the closer to the best. What is empty was not tried, or never came to a time.`);
-  const svg = put(place, "svg", { viewBox: `0 0 ${width} ${ys.length * high + 24}`, role: "group", "aria-label": "Heat map" });
+  const values = w => unique(rows.map(r => r[w.p + 2])).sort(ascending), xs = values(a), ys = values(b);
+  const left = Math.max(52, 12 + Math.max(...ys.concat(b.name).map(y => breadth(String(y))))), width = wide();
+  const step = Math.min(76, (width - left - 4) / xs.length), high = 28, top = 22, cells = [];
+  const bests = ys.map(y => xs.map(x => Math.min(...rows.filter(r => r[a.p + 2] === x && r[b.p + 2] === y).map(r => r[1]))));
+  const known = bests.flat().filter(isFinite), least = Math.min(...known), most = Math.max(...known);
+  const shade = us => (0.6 - 0.52 * (most > least ? Math.log(us / least) / Math.log(most / least) : 0)).toFixed(2);
+  put(place, "p", {}, `The best time, in us, with ${a.name} to the right and ${b.name} downwards: the darkest is the best of these, the lightest the worst. What is empty was not tried, or never came to a time.`);
+  const svg = put(place, "svg", { viewBox: `0 0 ${width} ${top + ys.length * high + 40}`, role: "group", "aria-label": "Heat map" });
+  put(svg, "text", { class: "soft", x: left - 8, y: 14, "text-anchor": "end" }, b.name);
   ys.forEach((y, j) => {
-    put(svg, "text", { x: left - 8, y: j * high + 18, "text-anchor": "end" }, String(y));
+    put(svg, "text", { x: left - 8, y: top + j * high + 18, "text-anchor": "end" }, String(y));
     xs.forEach((x, i) => {
-      const of = rows.filter(r => r[a.p + 2] === x && r[b.p + 2] === y).map(r => r[1]), best = Math.min(...of), at = pixel(left + i * step);
+      const best = bests[j][i], at = pixel(left + i * step), of = rows.filter(r => r[a.p + 2] === x && r[b.p + 2] === y);
       if (!of.length) return;
       cells.push([String(x), String(y), best, String(of.length)]);
-      tells(put(svg, "rect", { class: "ours cell", x: at, y: j * high, width: pixel(step - 2), height: high - 2, "fill-opacity": Math.max(0.08, Math.min(0.6, 0.6 * (2 - best / least))).toFixed(2) }),
+      tells(put(svg, "rect", { class: "ours cell", x: at, y: top + j * high, width: pixel(step - 2), height: high - 2, "fill-opacity": shade(best) }),
         `${a.name} ${x}, ${b.name} ${y}: best ${short(best)} us of ${of.length} trial${of.length === 1 ? "" : "s"}`);
-      if (step >= 44) put(svg, "text", { class: "under", x: pixel(at + step / 2 - 1), y: j * high + 18, "text-anchor": "middle" }, short(best));
+      if (step >= 44) put(svg, "text", { class: "under", x: pixel(at + step / 2 - 1), y: top + j * high + 18, "text-anchor": "middle" }, short(best));
     });
   });
   const every = Math.ceil(Math.max(...xs.map(x => 7 * String(x).length + 8)) / step);
-  xs.forEach((x, i) => i % every || put(svg, "text", { x: pixel(left + i * step + step / 2 - 1), y: ys.length * high + 14, "text-anchor": "middle" }, String(x)));
+  xs.forEach((x, i) => i % every || put(svg, "text", { x: pixel(left + i * step + step / 2 - 1), y: top + ys.length * high + 14, "text-anchor": "middle" }, String(x)));
+  put(svg, "text", { class: "soft", x: pixel(left + xs.length * step / 2), y: top + ys.length * high + 32, "text-anchor": "middle" }, a.name);
   table(place, "The heat map as a table", [a.name, b.name, "best us", "trials"], cells);
 }
 function draw_slice(place, rows, a) {
-  const values = [...a.values].sort((x, y) => x - y).map(v => {
+  const values = [...a.values].sort(ascending).map(v => {
     const of = rows.filter(t => t[a.p + 2] === v).map(t => t[1]);
     return { v, best: Math.min(...of), trials: of.length };
   });
   bars(place, "Slice", values.map(s => ({ name: `${a.name} = ${s.v}`, value: s.best, kind: "ours", text: `${a.name} = ${s.v}: best ${short(s.best)} us of ${s.trials} trials` })), 0, " us");
   table(place, "The best times as a table", [a.name, "best us", "trials"], values.map(s => [String(s.v), s.best, String(s.trials)]));
 }
-const space_name = s => `${named(s)}, ${s.kernel}` + (s.provenance && s.provenance !== "measured" ? ` (${s.provenance})` : "");
+const space_name = s => `${named(s)}, ${s.kernel}` + (devices.length > 1 ? `, ${s.device}` : "") + (s.provenance && s.provenance !== "measured" ? ` (${s.provenance})` : "");
 function parameters() {
   const spaces = data.spaces.map(s => ({ ...s, ok: s.trials.filter(t => t[0] === OK && t[1] > 0) })).filter(s => s.ok.length > 5);
   for (const s of spaces)
@@ -90,8 +99,8 @@ function parameters() {
   const choices = put(box, "div", { class: "choices" });
   let s = varied[0], a = 0, b = 1;
   const first = picture(box, place => {
-    bars(place, "Importance", s.weights.map(w => ({ name: w.name, value: 100 * w.value, kind: "third", text: `${w.name}: ${short(100 * w.value)} % of the spread, ${w.values.length} values tried` })), 0, " %");
-    table(place, "The importance as a table", ["parameter", "% of the spread", "values tried"], s.weights.map(w => [w.name, 100 * w.value, String(w.values.length)]));
+    bars(place, "Importance", s.weights.map(w => ({ name: w.name, value: 100 * w.value, kind: "third", text: `${w.name}: ${percent(100 * w.value)} % of the spread, ${w.values.length} values tried` })), 0, " %");
+    table(place, "The importance as a table", ["parameter", "% of the spread", "values tried"], s.weights.map(w => [w.name, percent(100 * w.value), String(w.values.length)]));
   });
   const picks = put(box, "div");
   const second = picture(box, place => {
@@ -136,7 +145,7 @@ function failures() {
   };
   const ways = [count((s, t) => data.statuses[t[0]]), count((s, t) => s.kernel + ": " + data.statuses[t[0]])];
   if (!ways[0].length) return;
-  const box = section("What did not become a time", "Trials by status: a failure is a result, too, and its cause stands in the database (`tune export --all --format json`).");
+  const box = section("Failed trials", "Trials by status: a failure is a result, too, and its cause stands in the database (`tune export --all --format json`).");
   const choices = put(box, "div", { class: "choices" });
   let rows = ways[0];
   const again = picture(box, place => {
@@ -183,6 +192,6 @@ function rechecks() {
 }
 
 if (data.compared.length || data.spaces.length)
-  for (const draw of [facts, ratios, roofline, rows_of_m, fronts, speed_and_power, course, parameters, distribution, failures, margins, rechecks]) draw();
+  for (const draw of [facts, winners, ratios, rows_of_m, fronts, speed_and_power, rechecks, () => fold("How it was found"), roofline, course, parameters, distribution, failures, margins]) draw();
 else put(document.getElementById("page"), "p", {}, "The database has no trial yet.");
 document.body.dataset.ready = String(document.querySelectorAll("section").length);

@@ -112,6 +112,7 @@ static int take_compared(void *context, const struct gt_row *row, const struct g
     add_number(g, item, "base", row->baseline_us);
     add_number(g, item, "base_err", with->baseline_err_u);
     add_number(g, item, "untuned", with->untuned_us);
+    add_number(g, item, "driver", row->driver);
     add_number(g, item, "weight", request->weight ? request->weight[place] : 1);
     add_size(g, item, row->problem);
     return g->failed ? gt_err_nomem(err) : GT_OK;
@@ -163,6 +164,18 @@ static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *e
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }
 
+/* The value at the beginning of "128,BN=64": a number, or the word that a recording has. */
+static cJSON *value_of(const char *text)
+{
+    char word[128], *end;
+    double number = strtod(text, &end);
+
+    if (end != text && (*end == ',' || !*end))
+        return cJSON_CreateNumber(number);
+    snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, ","), text);
+    return cJSON_CreateString(word);
+}
+
 /* "BM=128,BN=64" as lists: the names once for a space, the values with each trial. */
 static void add_point(struct gathering *g, cJSON *names, cJSON *values, const char *point)
 {
@@ -170,7 +183,7 @@ static void add_point(struct gathering *g, cJSON *names, cJSON *values, const ch
 
     while (*point) {
         size_t length = strcspn(point, "=");
-        cJSON *value = cJSON_CreateNumber(point[length] ? strtod(point + length + 1, NULL) : 0);
+        cJSON *value = value_of(point + length + (point[length] == '='));
 
         snprintf(name, sizeof(name), "%.*s", (int)length, point);
         g->failed |= !value || !cJSON_AddItemToArray(values, value);
@@ -206,6 +219,7 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
         add_text(g, g->space, "device", named->device);
         add_text(g, g->space, "provenance", gt_provenance_name(named->trial.provenance));
         add_text(g, g->space, "timing", gt_timing_name(named->timing));
+        add_size(g, g->space, named->problem);
         names = cJSON_AddArrayToObject(g->space, "names");
         g->failed |= !cJSON_AddArrayToObject(g->space, "trials");
     }
