@@ -77,3 +77,20 @@ grep -o '"provenance":"[a-z]*"' p.html | sort | uniq -c
 "$TUNE" report --db t.db --html some.html --shapes nosuch; echo "exit $?"
 GEMMTUNE_DATA=$PWD "$TUNE" report --db t.db --html some.html --shapes nosuch; echo "exit $?"
 GEMMTUNE_DATA=$PWD "$TUNE" report --db t.db --html some.html --shapes two.txt 2>&1
+echo "# a page has room for 5000 problems, and says what is left out"
+cp t.db many.db
+python3 - << 'END'
+import sqlite3
+base = sqlite3.connect("many.db")
+names = ",".join(row[1] for row in base.execute("pragma table_info(trial)") if row[1] != "id")
+base.execute("delete from meta")
+base.execute("insert into problem with recursive c(n) as (values(1) union all select n + 1 from c where n < 5100)"
+             " select 100 + n, (8 + n) || 'x8x8:f32:nn', 'f32', 'strict', 'nn', 8 + n, 8, 8, 1 from c")
+base.execute(f"insert into trial ({names}) select {names.replace('problem', 'p')} from trial join (select id as p from problem where id > 100)"
+             " where trial.id = (select min(id) from trial where status = 'ok')")
+base.commit()
+END
+"$TUNE" report --db many.db --html many.html 2> said; echo "exit $?"
+grep -oE '[0-9]+ problems with a measured time|[0-9]+ problems, turns and trials are left out' said
+grep -oE '"left":[0-9]+' many.html
+(($(wc -c < many.html) < 30000000)) && echo "a page that a browser opens"

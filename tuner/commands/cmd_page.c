@@ -92,6 +92,11 @@ static void say_counts(struct gt_cli *cli, const char *path, const struct gt_rep
     if (counts->guessed)
         fprintf(cli->log, "; %zu trial%s PREDICTED or replayed, not measured", counts->guessed,
                 counts->guessed == 1 ? " was" : "s were");
+    if (counts->left)
+        fprintf(cli->log,
+                "; %zu problems, turns and trials are left out, for a page that a browser opens: "
+                "-p and --shapes choose others",
+                counts->left);
     fputc('\n', cli->log);
 }
 

@@ -40,6 +40,7 @@ function facts() {
     const count = sum(data.spaces.filter(s => s.provenance === kind), s => s.trials.length);
     if (count) put(box, "p", {}, `${count} of the trials were ${kind}, not measured: they are compared with nothing.`);
   }
+  if (data.left) says(box, `${data.left} problems, turns and trials are left out, for a page that a browser opens: \`tune report -p\` and \`--shapes\` choose others.`);
   if (rivals.length) by_type(box);
 }
 /* The best trial of each problem and device whose times were predicted or replayed, as rows like those that were measured. */

@@ -15,10 +15,15 @@
 #include "problem/problem.h"
 #include "problem/trial.h"
 
+/* What a browser draws without a long wait: 25 MB of page. */
+enum { MOST_ROWS = 5000, MOST_TRIALS = 500000 };
+
 struct gathering {
     const struct gt_report_request *request;
     cJSON *list;
     size_t rows, guesses; /* of `compared`; trials that were not measured */
+    size_t items, trials; /* in the list so far; trials of all its spaces */
+    size_t left;          /* problems, turns and trials that the page has no room for */
     cJSON *space; /* the list's last space, of whose kernel and problem the next trial may be */
     bool failed;  /* an item could not be made */
 };
@@ -53,11 +58,21 @@ static void add_number(struct gathering *g, cJSON *item, const char *key, double
     g->failed |= !cJSON_AddNumberToObject(item, key, rounded(value));
 }
 
+/* Whether the list has no room for another item, which is counted. */
+static bool is_full(struct gathering *g)
+{
+    const bool full = g->items >= MOST_ROWS || g->trials >= MOST_TRIALS;
+
+    g->left += full;
+    return full;
+}
+
 /* A new member of the list; after a failure one that is not in it, or NULL. */
 static cJSON *new_item(struct gathering *g)
 {
     cJSON *item = cJSON_CreateObject();
 
+    g->items++;
     if (!item || !cJSON_AddItemToArray(g->list, item))
         g->failed = true;
     return item;
@@ -89,8 +104,10 @@ static int take_compared(void *context, const struct gt_row *row, const struct g
 
     if (place == SIZE_MAX || !(row->us > 0))
         return GT_OK;
-    item = new_item(g);
     g->rows++;
+    if (is_full(g))
+        return GT_OK;
+    item = new_item(g);
     add_text(g, item, "problem", row->problem);
     add_text(g, item, "dtype", row->dtype);
     add_text(g, item, "accuracy", row->accuracy);
@@ -136,7 +153,7 @@ static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *e
     struct gathering *g = context;
     cJSON *item, *steps;
 
-    if (place_of(g->request, turn->problem) == SIZE_MAX)
+    if (place_of(g->request, turn->problem) == SIZE_MAX || is_full(g))
         return GT_OK;
     item = new_item(g);
     add_text(g, item, "problem", turn->problem);
@@ -213,6 +230,8 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
         !same_text(g->space, "device", named->device) ||
         !same_text(g->space, "provenance", gt_provenance_name(named->trial.provenance)) ||
         !same_text(g->space, "timing", gt_timing_name(named->timing))) {
+        if (is_full(g))
+            return GT_OK;
         g->space = new_item(g);
         add_text(g, g->space, "problem", named->problem);
         add_text(g, g->space, "kernel", named->kernel);
@@ -228,6 +247,7 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
         cJSON_Delete(values);
         return gt_err_nomem(err);
     }
+    g->trials++;
     trials = cJSON_GetObjectItemCaseSensitive(g->space, "trials");
     g->failed |= !cJSON_AddItemToArray(trials, values) ||
                  !cJSON_AddItemToArray(values, cJSON_CreateNumber(named->trial.status)) ||
@@ -306,6 +326,7 @@ static int take_recheck(struct gathering *g, const char *path, struct gt_err *er
 static void begin_list(struct gathering *g, cJSON *data, const char *key)
 {
     g->list = cJSON_AddArrayToObject(data, key);
+    g->items = g->trials = 0;
     g->failed |= !g->list;
 }
 
@@ -331,7 +352,8 @@ int gt_report_data(cJSON **data, const struct gt_report_request *request, struct
     GT_STEP(rc, gt_store_turns(store, &all, take_turn, &g, err));
     begin_list(&g, *data, "spaces");
     GT_STEP(rc, gt_store_trials(store, request->filter, take_trial, &g, err));
-    *counts = (struct gt_report_counts){g.rows, g.guesses};
+    *counts = (struct gt_report_counts){g.rows, g.guesses, g.left};
+    add_number(&g, *data, "left", (double)g.left);
     begin_list(&g, *data, "energies");
     GT_STEP(rc, gt_store_energies(store, NULL, NULL, take_energy, &g, err));
     begin_list(&g, *data, "devices");
