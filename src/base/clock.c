@@ -3,12 +3,22 @@
 
 #include <time.h>
 
-double gt_clock_s(void)
+static double seconds(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+double gt_clock_s(void)
+{
+    return seconds(CLOCK_MONOTONIC);
+}
+
+double gt_clock_thread_s(void)
+{
+    return seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int64_t milliseconds(clockid_t clock)

@@ -112,17 +112,21 @@ int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
                   const struct gt_problem *problem, const struct gt_device *device, size_t limit,
                   struct gt_err *err)
 {
-    return gt_space_init_until(space, kernel, problem, device, limit, NULL, err);
+    return gt_space_init_until(space, kernel, problem, device, limit, 0, NULL, err);
 }
 
 int gt_space_init_until(struct gt_space *space, const struct gt_kernel *kernel,
                         const struct gt_problem *problem, const struct gt_device *device,
-                        size_t limit, const volatile sig_atomic_t *signals, struct gt_err *err)
+                        size_t limit, double seconds, const volatile sig_atomic_t *signals,
+                        struct gt_err *err)
 {
     int rc;
 
-    *space = (struct gt_space){
-        .kernel = kernel, .problem = problem, .device = device, .signals = signals};
+    *space = (struct gt_space){.kernel = kernel,
+                               .problem = problem,
+                               .device = device,
+                               .signals = signals,
+                               .seconds = seconds};
     for (size_t i = 0; i < kernel->params; i++)
         if (kernel->param[i].count > UINT8_MAX + 1)
             return gt_err_set(err, GT_ERANGE, "%s: parameter %s has %zu values; at most 256",

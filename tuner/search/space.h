@@ -21,7 +21,8 @@ struct gt_space {
     uint32_t *lookup; /* hash table over the points, for gt_space_find */
     size_t lookup_size;
     const volatile sig_atomic_t
-        *signals; /* count of those that end the listing; NULL: nothing does */
+        *signals;   /* count of those that end the listing; NULL: nothing does */
+    double seconds; /* of processor time that the listing may take; 0: any */
 };
 
 /* Enumerates with prefix pruning.  A constraint that no point satisfies is an error (GT_ERANGE)
@@ -34,10 +35,12 @@ int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
                   const struct gt_problem *problem, const struct gt_device *device, size_t limit,
                   struct gt_err *err);
 
-/* The same, but GT_EINTERRUPTED soon after *signals is no longer 0. */
+/* The same, but GT_EINTERRUPTED soon after *signals is no longer 0.  seconds: of processor time of
+ * a thread, after which those points that were found are the sample; 0: there is no such end. */
 int gt_space_init_until(struct gt_space *space, const struct gt_kernel *kernel,
                         const struct gt_problem *problem, const struct gt_device *device,
-                        size_t limit, const volatile sig_atomic_t *signals, struct gt_err *err);
+                        size_t limit, double seconds, const volatile sig_atomic_t *signals,
+                        struct gt_err *err);
 
 /* The space of exactly the points of a list (a recording's): index is count x kernel->params, which
  * value of each parameter, and is copied.  GT_ECONFIG if two of them are the same, GT_ERANGE if

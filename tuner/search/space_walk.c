@@ -16,6 +16,7 @@
  * that enter the sample and are replaced cost more than visits (space_sample.c). */
 #include "search/space_walk.h"
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/stats.h"
@@ -37,7 +38,8 @@
 #define WIDENED_MOST 4         /* so many times */
 #define SEEN_AIM     4         /* for each point that is kept, so many of a part should be seen */
 #define SHARED_FROM  2         /* shares are of the prefixes of depth / this many parameters */
-#define GIVEN_UP     1         /* what a walk of too many visits returns */
+#define GIVEN_UP     1         /* what a walk of too many visits returns, */
+#define SPENT        2         /* and one after which the walks together took too long: */
 #define LOOK_EVERY   8192      /* visits between two looks at the signals: 1 ms */
 
 #define PREFIX_SEED 0x7072656669786573ull /* of the values that are followed */
@@ -51,6 +53,7 @@ struct walk {
     uint8_t index[GT_MAX_PARAMS];
     uint64_t visits; /* prefixes so far, */
     uint64_t visits_most, seen_most;
+    double ends_s; /* when the thread has taken so much processor time */
     /* the part of a large space that is walked */
     double chance;       /* of each prefix of all parameters: 1 if all are walked */
     double value_chance; /* of each value from level `thinned` on */
@@ -134,7 +137,7 @@ static int check_visits(struct walk *walk)
         return GIVEN_UP;
     if (walk->visits % LOOK_EVERY == 0 && signals && *signals)
         return gt_err_set(walk->err, GT_EINTERRUPTED, "interrupted; the same command resumes");
-    return GT_OK;
+    return walk->visits % LOOK_EVERY == 0 && gt_clock_thread_s() > walk->ends_s ? SPENT : GT_OK;
 }
 
 /* Extends a prefix by every value of the next parameter.  doubt: an expression failed for it, which
@@ -304,6 +307,8 @@ static int begin(struct walk *walk, struct gt_space *space, size_t limit,
     *walk = (struct walk){.space = space,
                           .sample = {.space = space, .limit = limit, .chance = 1},
                           .seen_most = UINT64_MAX,
+                          .ends_s =
+                              space->seconds > 0 ? gt_clock_thread_s() + space->seconds : INFINITY,
                           .chance = 1,
                           .share = *share,
                           .err = err};
@@ -332,6 +337,10 @@ int gt_space_walk(struct gt_space *space, size_t limit, double covered, struct g
     if (!rc && covered < 1)
         thin(&walk, covered);
     GT_STEP(rc, walk_all(&walk));
+    if (rc == SPENT) { /* the points that were found are searched; there may be others */
+        walk.chance *= fmax(progress(&walk), CHANCE_LEAST);
+        rc = GT_OK;
+    }
     if (!rc && !space->count)
         rc = explain_empty(&walk);
     space->estimated = walk.chance < 1;
@@ -354,5 +363,5 @@ int gt_space_walk_share(struct gt_space *space, size_t limit, struct gt_walk_sha
     share->visited = walk.visits;
     space->valid = (double)walk.sample.seen;
     release(&walk);
-    return rc == GIVEN_UP ? GT_OK : rc;
+    return rc == GIVEN_UP || rc == SPENT ? GT_OK : rc;
 }

@@ -4,18 +4,22 @@
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define SPACE_BYTES 3e8 /* for the points of all kernels; a larger space is sampled */
-#define POINT_BYTES 14  /* of a point beside its parameters: look-up table, time */
+#define SPACE_BYTES     3e8 /* for the points of all kernels; a larger space is sampled */
+#define LISTING_S       27  /* a hostile description has no end: 2^50 points of one constraint */
+#define LISTING_LEAST_S 10  /* of a short budget: listing simt's points has taken 5 */
+#define POINT_BYTES     14  /* of a point beside its parameters: look-up table, time */
 
 /* Threads that find the points of all kernels of a sweep. */
 struct gt_scouts {
     struct gt_evaluator *evaluator;
     const volatile sig_atomic_t *signals;
+    double seconds;                        /* of processor time for the listing of a kernel */
     const struct gt_kernel *const *kernel; /* as in the options */
     const struct gt_problem *problem;
     const struct gt_ranking *ranking; /* as in the options */
@@ -51,11 +55,11 @@ static int explore(struct gt_scout *scout)
     const struct gt_scouts *scouts = scout->scouts;
     const struct gt_evaluator *evaluator = scouts->evaluator;
     struct gt_scouted *found = &scout->found;
-    int rc =
-        evaluator->ops->space
-            ? evaluator->ops->space(evaluator, &found->space, scouts->problem, &scout->why)
-            : gt_space_init_until(&found->space, scout->kernel, scouts->problem, &evaluator->device,
-                                  limit_of(scouts, scout->kernel), scouts->signals, &scout->why);
+    int rc = evaluator->ops->space
+                 ? evaluator->ops->space(evaluator, &found->space, scouts->problem, &scout->why)
+                 : gt_space_init_until(&found->space, scout->kernel, scouts->problem,
+                                       &evaluator->device, limit_of(scouts, scout->kernel),
+                                       scouts->seconds, scouts->signals, &scout->why);
 
     found->random = (struct gt_random){scouts->seed};
     found->learned = scouts->ranking && scouts->ranking->cc == evaluator->device.cc &&
@@ -103,6 +107,12 @@ void gt_scouted_release(struct gt_scouted *found)
     *found = (struct gt_scouted){.list = NULL};
 }
 
+/* How long a space is listed in a run of so many seconds; 0: it has no budget of time. */
+static double listing_s(double seconds)
+{
+    return seconds > 0 ? fmin(LISTING_S, fmax(LISTING_LEAST_S, seconds)) : LISTING_S;
+}
+
 int gt_scouts_new(struct gt_scouts **made, const struct gt_sweep_options *options,
                   const struct gt_problem *problem, uint64_t seed, struct gt_err *err)
 {
@@ -113,6 +123,7 @@ int gt_scouts_new(struct gt_scouts **made, const struct gt_sweep_options *option
         return gt_err_nomem(err);
     *scouts = (struct gt_scouts){.evaluator = options->evaluator,
                                  .signals = options->signals,
+                                 .seconds = listing_s(options->budget.seconds),
                                  .kernel = options->kernel,
                                  .problem = problem,
                                  .ranking = options->ranking,

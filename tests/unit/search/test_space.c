@@ -1,6 +1,8 @@
 /* test_space.c - enumeration against brute force, look-up, neighbours, lists, errors. */
 #include "search_fixture.h"
 
+#include "base/clock.h"
+
 #include "search/space.h"
 #include "base/stats.h"
 
@@ -280,14 +282,37 @@ static void test_a_signal(void **state)
     volatile sig_atomic_t signals = 0;
     struct gt_space space;
 
-    OK(&s->err, gt_space_init_until(&space, kernel, &s->problem, &s->device, 0, &signals, &s->err));
+    OK(&s->err,
+       gt_space_init_until(&space, kernel, &s->problem, &s->device, 0, 0, &signals, &s->err));
     assert_int_equal(space.count, 64 * 64 * 64);
     gt_space_release(&space);
     signals = 1;
     assert_int_equal(
-        gt_space_init_until(&space, kernel, &s->problem, &s->device, 0, &signals, &s->err),
+        gt_space_init_until(&space, kernel, &s->problem, &s->device, 0, 0, &signals, &s->err),
         GT_EINTERRUPTED);
     assert_null(space.index);
+    gt_kernel_free(kernel);
+}
+
+#define WIDE(name) PARAM(name, 1, ONE_TO_64)
+
+/* A space of 2^36 points that one constraint ties together ends after its seconds, with points. */
+static void test_a_limit_of_time(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = search_kernel(
+        s, "tied", "+ A + B + C + D + E + F",
+        "\"params\": [" WIDE("A") "," WIDE("B") "," WIDE("C") "," WIDE("D") "," WIDE("E") "," WIDE(
+            "F") "], \"constraints\": [{\"if\": \"(A + 3 * B + 5 * C + 7 * D + 11 * E + 13 * F)"
+                 " % 97 == 5\", \"why\": \"tied\"}], " LAUNCH);
+    struct gt_space space;
+    const double begin = gt_clock_thread_s();
+
+    OK(&s->err,
+       gt_space_init_until(&space, kernel, &s->problem, &s->device, 0, 0.2, NULL, &s->err));
+    assert_true(gt_clock_thread_s() - begin < 2);
+    assert_true(space.count > 0 && space.estimated && space.valid > (double)space.count);
+    gt_space_release(&space);
     gt_kernel_free(kernel);
 }
 
@@ -300,7 +325,7 @@ int main(void)
         WITH_FOLDER(test_neighbours),           WITH_FOLDER(test_nothing_is_valid),
         WITH_FOLDER(test_a_failing_expression), WITH_FOLDER(test_a_list),
         WITH_FOLDER(test_no_parameters),        WITH_FOLDER(test_a_signal),
-        WITH_FOLDER(test_shipped_kernels),
+        WITH_FOLDER(test_shipped_kernels),      WITH_FOLDER(test_a_limit_of_time),
     };
 
     return cmocka_run_group_tests_name("space", tests, NULL, NULL);
