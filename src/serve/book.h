@@ -27,7 +27,8 @@ struct gt_entry {
     struct gt_call_key key;
     _Atomic int state;
     _Atomic int reason;         /* enum gt_reason, in state PASS */
-    const struct gt_plan *plan; /* written before state is SERVE; so are the four below */
+    const struct gt_plan *plan; /* written before state is SERVE; so are the five below */
+    struct gt_checker *checker; /* NULL: nothing is to be checked, or it cannot be */
     size_t workspace_bytes;
     bool vendor;               /* the plan runs an algorithm of cuBLASLt */
     struct gt_problem problem; /* written before the state is PASS or SERVE; m = 0: there is none */

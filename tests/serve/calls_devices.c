@@ -68,19 +68,6 @@ void test_untuned_device(void)
     EXPECT(run(handle, &p));
 }
 
-/* A check allocates memory, which spoils captures of other threads unless it says that it may. */
-void test_check_beside_capture(void)
-{
-    const struct product p = plain(EX, 64, 48, 32);
-    struct memory memory = fill(&p);
-    void *handle = new_handle();
-    const int before = stub_blas_products;
-
-    stub_other_capture = 1;
-    EXPECT(call(handle, &p, &memory) == 0 && right(&p, &memory));
-    EXPECT(stub_blas_products == before + 1 && !stub_spoilt);
-}
-
 /* Sizes that need 64 bits are cuBLAS's.  With one step of k, columns may be any distance apart. */
 void test_wide(void)
 {
@@ -135,7 +122,7 @@ void test_many_threads(void)
     for (int i = 0; i < THREADS; i++) {
         many[i].number = i;
         many[i].memory = memory;
-        many[i].memory.c = device_bytes(memory.c_bytes, 0);
+        many[i].memory.c = many[i].memory.d = device_bytes(memory.c_bytes, 0);
         EXPECT(pthread_create(&many[i].thread, NULL, multiply_among_many, &many[i]) == 0);
     }
     for (int i = 0; i < THREADS; i++)
