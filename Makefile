@@ -424,6 +424,7 @@ TESTS := \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
 	tests/unit/lookup/test_lookup_contest.c \
+	tests/unit/lookup/test_lookup_f32.c \
 	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \

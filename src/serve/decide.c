@@ -267,6 +267,7 @@ static enum gt_reason load(struct decider *decider, struct gt_entry *entry, stru
     }
     entry->workspace_bytes = gt_plan_answer(plan)->workspace_bytes;
     entry->vendor = gt_plan_answer(plan)->cublaslt != NULL;
+    entry->in_f32 = gt_plan_answer(plan)->in_f32;
     entry->plan = plan;
     entry->checker = find_checker(decider, device);
     return GT_SERVED;

@@ -129,6 +129,8 @@ static void add_line(struct gt_strbuf *text, const struct line *line, double us)
     }
     if (reason)
         gt_strbuf_addf(text, "; %s", gt_reason_text(reason));
+    if (line->served && entry->in_f32)
+        gt_strbuf_add(text, "; computed in FP32");
     if (line->served && entry->doubt)
         gt_strbuf_addf(text, "; served by serve=any alone: %s", gt_reason_text(entry->doubt));
     gt_strbuf_add_char(text, '\n');

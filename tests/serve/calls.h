@@ -114,6 +114,7 @@ void begin_context(void);
 void test_random(void);
 void test_thin_path(void);
 void test_math(void);
+void test_small_tf32(void);
 void test_half(void);
 void test_nested(void);
 void test_capture(void);

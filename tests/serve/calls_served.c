@@ -90,6 +90,20 @@ void test_math(void)
     EXPECT(run(handle, &p));
 }
 
+/* The program allows TF32, and gets FP32: this A has bits that TF32 lacks. */
+void test_small_tf32(void)
+{
+    const struct product p = plain(SGEMM, 3, 3, 3);
+    struct memory memory = fill(&p);
+    void *handle = new_handle();
+
+    for (int i = 0; i < 9; i++)
+        ((float *)memory.a)[i] = 1 + 0x1p-20f * (float)i;
+    cublasSetMathMode(handle, GT_MATH_TF32);
+    EXPECT(call(handle, &p, &memory) == 0 && right(&p, &memory));
+    release(&memory);
+}
+
 void test_half(void)
 {
     void *handle = new_handle();
