@@ -135,6 +135,7 @@ void test_dlsym(void);
 /* calls_devices.c: several devices, and what a call must not disturb. */
 void test_devices(void);
 void test_device_threads(void);
+void test_device_threads_checked(void);
 void test_many_threads(void);
 void test_shared_stream(void);
 void test_untuned_device(void);

@@ -38,7 +38,7 @@ static void *change_devices(void *argument)
     return NULL;
 }
 
-void test_device_threads(void)
+static void multiply_on_both(int products)
 {
     const struct product p = plain(EX, 64, 48, 32);
     struct memory memory[4];
@@ -52,7 +52,18 @@ void test_device_threads(void)
         EXPECT(pthread_join(thread[i], NULL) == 0 && right(&p, &memory[i]));
         release(&memory[i]);
     }
-    EXPECT(stub_blas_products == 0);
+    EXPECT(stub_blas_products == products);
+}
+
+void test_device_threads(void)
+{
+    multiply_on_both(0);
+}
+
+/* Checks of several threads at once share what is kept for them. */
+void test_device_threads_checked(void)
+{
+    multiply_on_both(80);
 }
 
 /* The other device has another name. */
