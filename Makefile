@@ -85,6 +85,7 @@ LIB_SRC := \
 	src/cuda/libraries.c \
 	src/cuda/module.c \
 	src/cuda/module_maps.c \
+	src/cuda/sources.c \
 	db/store_fail.c \
 	db/store_migrate.c \
 	db/store_open.c \
@@ -126,6 +127,8 @@ SERVE_SRC := \
 	src/serve/book.c \
 	src/serve/call.c \
 	src/serve/check.c \
+	src/serve/check_device.c \
+	src/serve/check_host.c \
 	src/serve/decide.c \
 	src/serve/driver.c \
 	src/serve/handle.c \
@@ -159,7 +162,6 @@ TUNE_SRC := \
 	tuner/proof/proof.c \
 	tuner/proof/resident.c \
 	tuner/proof/resident_fill.c \
-	tuner/proof/sources.c \
 	tuner/proof/verify.c \
 	tuner/proof/verify_bound.c \
 	tuner/timing/baseline.c \
@@ -423,6 +425,7 @@ TESTS := \
 	tests/unit/lookup/test_table.c \
 	tests/unit/lookup/test_lookup.c \
 	tests/unit/lookup/test_lookup_contest.c \
+	tests/unit/lookup/test_lookup_f32.c \
 	tests/unit/lookup/test_lookup_answers.c \
 	tests/unit/lookup/test_lookup_trust.c \
 	tests/unit/lookup/test_lookup_contract.c \
@@ -496,7 +499,7 @@ CHECKS := \
 	tests/replay/score_search \
 	tests/serve/preloaded \
 	$(FUZZ:%.c=$(BUILD)/%) \
-	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,exactness proof_kernels proof_types conversions)) \
+	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,exactness proof_kernels proof_types proof_served conversions)) \
 
 # They wait more than they compute, and run beside the emulator's test, which has two processes.
 WAITING := $(addprefix tests/cli/,joules.sh recheck.sh report.sh devices.sh setup.sh first-words.sh)
@@ -725,7 +728,7 @@ $(SERVE_TEST) $(SERVE_TEST)-12: $(EXTENSIONS) $(BUILD)/tests/serve/copies $(PREL
 $(SERVE_TEST): MAJOR = 13
 $(SERVE_TEST)-12: MAJOR = 12
 $(SERVE_TEST): | $(SERVE_TEST)-12
-$(SERVE_TEST) $(SERVE_TEST)-12: $(addprefix tests/serve/,calls.c calls_served.c calls_left.c calls_program.c calls_around.c calls_devices.c product.c) \
+$(SERVE_TEST) $(SERVE_TEST)-12: $(addprefix tests/serve/,calls.c calls_served.c calls_left.c calls_program.c calls_around.c calls_check.c calls_devices.c product.c) \
 		tests/serve/calls.h tests/faults/stub_launched.h $(STUBS_BLAS) $(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 \
 		$(BUILD)/libgemmtune_cublas.so
 	@mkdir -p $(@D)
@@ -812,7 +815,7 @@ EMU_OBJ  := $(EMU_SRC:%.c=$(BUILD)/%.o)
 $(EMU_OBJ): GT_CFLAGS += $(EMU_SAN) -Wno-psabi
 LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_OBJ) \
             $(BUILD)/libtuner.a -o $@ $(LDLIBS)
-EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate exactness proof_kernels proof_types conversions)
+EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate exactness proof_kernels proof_types proof_served conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_OBJ) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)

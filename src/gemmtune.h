@@ -230,13 +230,16 @@ struct gt_answer {
                      this is the fastest, in expected_us microseconds; 0: none */
     const char *ranking; /* tier NEAR, where a ranking chose: the device that it was learned on, ""
                             if it does not say; NULL: no ranking chose */
+    int in_f32; /* 1: the problem allows TF32's accuracy or less, and this kernel computes it in
+                   FP32, which costs at most 1 % more.  0 out of a deployed file */
 };
 
 /* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured
  * row comes before a predicted one, and of the measured rows of a problem on a device the fastest
  * that won a final is taken, whichever table it is in.  One that won none, or is predicted,
- * must be faster than the model expects of the answer without it.  Tier NONE is an answer, not an
- * error.  It needs no GPU, and allocates nothing for a problem that was asked for before. */
+ * must be faster than the model expects of the answer without it.  Where the problem allows TF32, a
+ * kernel that computes in FP32 is taken if that costs at most 1 % more.  Tier NONE is an answer,
+ * not an error.  It needs no GPU, and allocates nothing for a problem that was asked for before. */
 int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_problem *problem,
               const struct gt_answer **answer, struct gt_err *err);
 

@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Runs once for each problem, and is compiled for size. */
+#define ONCE __attribute__((cold))
+
 void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
 {
     const bool batched = p->batch > 1;
@@ -35,7 +38,7 @@ void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
 
 /* Logs the problem with a single write, so that lines of several programs do not mix.  A log that
  * cannot be written does not cost the answer. */
-static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
+ONCE static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
 {
     char line[GT_PROBLEM_TEXT_MAX + 1];
     size_t length;
@@ -49,8 +52,8 @@ static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
 }
 
 /* Looks in the deployed file or, if there is none, in the tables. */
-static int resolve(struct gt *gt, int arch, const struct gt_device *device, const char *device_name,
-                   struct gt_resolved *resolved, struct gt_err *err)
+ONCE static int resolve(struct gt *gt, int arch, const struct gt_device *device,
+                        const char *device_name, struct gt_resolved *resolved, struct gt_err *err)
 {
     int code = GT_OK;
 
@@ -63,15 +66,15 @@ static int resolve(struct gt *gt, int arch, const struct gt_device *device, cons
     if (code)
         return code;
     return gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)
-                        : gt_lookup_resolve(&gt->sources, device_name, resolved, err);
+                        : gt_lookup_resolve_exactly(&gt->sources, device_name, resolved, err);
 }
 
 /* Finds the answer for a new key.  No lock is held: threads that ask for the same problem at the
  * same moment each find the answer, and the first one's is kept. */
-static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
-                      const struct gt_device *device, const char *device_name,
-                      const struct gt_problem *problem, struct gt_lookup_entry **answered,
-                      struct gt_err *err)
+ONCE static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
+                           const struct gt_device *device, const char *device_name,
+                           const struct gt_problem *problem, struct gt_lookup_entry **answered,
+                           struct gt_err *err)
 {
     struct gt_resolved resolved = {.problem = *problem};
     struct gt_lookup_entry *entry = calloc(1, sizeof(*entry));
@@ -141,7 +144,7 @@ static char *copy_text(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err)
+ONCE int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err)
 {
     struct gt_answer *answer = &resolved->answer;
     const char *point = answer->point, *passed_over = answer->passed_over;
@@ -154,7 +157,7 @@ int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err)
     return gt_err_nomem(err);
 }
 
-void gt_resolved_release(struct gt_resolved *resolved)
+ONCE void gt_resolved_release(struct gt_resolved *resolved)
 {
     free((char *)resolved->answer.point);
     free((char *)resolved->answer.passed_over);
@@ -162,7 +165,7 @@ void gt_resolved_release(struct gt_resolved *resolved)
 }
 
 /* Computes the parts of an answer that are not remembered. */
-static int complete(struct gt_resolved *resolved, struct gt_err *err)
+ONCE static int complete(struct gt_resolved *resolved, struct gt_err *err)
 {
     struct gt_candidate candidate = {
         resolved->kernel, &resolved->problem, &resolved->device, {{0}}};
@@ -170,6 +173,8 @@ static int complete(struct gt_resolved *resolved, struct gt_err *err)
 
     if (!resolved->kernel)
         return GT_OK;
+    if (resolved->answer.in_f32)
+        gt_lookup_in_f32(&resolved->problem);
     code = gt_point_parse(&candidate.point, resolved->kernel, resolved->answer.point, err);
     resolved->point = candidate.point;
     return code ? code : gt_candidate_geometry(&candidate, &resolved->geometry, err);

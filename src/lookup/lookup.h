@@ -17,7 +17,7 @@ struct gt_resolved {
     const struct gt_deployed_item *item; /* of a deployed file (deployed.h); else NULL */
     struct gt_point point;
     struct gt_geometry geometry; /* for the problem asked for, on this device */
-    struct gt_problem problem;   /* as asked for */
+    struct gt_problem problem;   /* as asked for; in FP32, if answer.in_f32 is set */
     struct gt_device device;     /* the GPU given, or the profile of the arch */
 };
 void gt_resolved_release(struct gt_resolved *resolved); /* a zeroed one is accepted */

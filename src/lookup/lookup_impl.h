@@ -118,6 +118,17 @@ int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err);
 int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
                       struct gt_resolved *resolved, struct gt_err *err);
 
+/* The same for programs, which are handed a kernel in FP32 where the problem allows TF32's accuracy
+ * or less, and FP32 costs at most 1 % more: resolved->problem is then the one in FP32. */
+int gt_lookup_resolve_exactly(const struct gt_sources *sources, const char *device_name,
+                              struct gt_resolved *resolved, struct gt_err *err);
+
+static inline void gt_lookup_in_f32(struct gt_problem *problem)
+{
+    problem->type = GT_F32;
+    problem->accuracy = GT_ACCURACY_STRICT;
+}
+
 /* Whether the row was tuned for the problem (see gt_problem_key). */
 bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_table_row *row);
 

@@ -33,6 +33,9 @@
  * of the answer without it the registers are a guess: that one has to look clearly faster. */
 #define GT_TRUST_PREDICTED 0.75
 
+/* FP32 is taken in place of TF32 if it takes at most this times as long. */
+#define GT_EXACT_COST 1.01
+
 const struct gt_kernel *gt_lookup_kernel(const struct gt_kernels *kernels, const char *name)
 {
     for (size_t i = 0; i < kernels->count; i++)
@@ -330,4 +333,37 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
     if (!code && search.found)
         code = describe(&search, tier, err);
     return code ? code : gt_lookup_explain(sources, device_name, search.row, resolved, err);
+}
+
+/* Both times are this problem's, or both are estimates, which are off by more than a percent, but
+ * by about the same. */
+static bool is_as_fast(const struct gt_answer *exact, const struct gt_answer *fast)
+{
+    return exact->tier != GT_TIER_NONE &&
+           (fast->tier == GT_TIER_NONE ||
+            (!fast->cublaslt && !(exact->us > 0) == !(fast->us > 0) &&
+             exact->predicted == fast->predicted && exact->contested >= fast->contested &&
+             exact->expected_us > 0 && exact->expected_us <= GT_EXACT_COST * fast->expected_us));
+}
+
+int gt_lookup_resolve_exactly(const struct gt_sources *sources, const char *device_name,
+                              struct gt_resolved *resolved, struct gt_err *err)
+{
+    struct gt_resolved exact = {.problem = resolved->problem, .device = resolved->device};
+    int code = gt_lookup_resolve(sources, device_name, resolved, err);
+
+    if (code || exact.problem.type > GT_TF32 || exact.problem.accuracy < GT_ACCURACY_TF32)
+        return code;
+    gt_lookup_in_f32(&exact.problem);
+    code = gt_lookup_resolve(sources, device_name, &exact, err);
+    if (code || !is_as_fast(&exact.answer, &resolved->answer)) {
+        gt_resolved_release(&exact);
+        return code;
+    }
+    exact.answer.in_f32 = 1;
+    exact.answer.baseline_us = resolved->answer.baseline_us; /* cuBLASLt may take TF32 */
+    exact.answer.cublaslt = NULL;
+    gt_resolved_release(resolved);
+    *resolved = exact;
+    return GT_OK;
 }

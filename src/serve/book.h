@@ -27,9 +27,11 @@ struct gt_entry {
     struct gt_call_key key;
     _Atomic int state;
     _Atomic int reason;         /* enum gt_reason, in state PASS */
-    const struct gt_plan *plan; /* written before state is SERVE; so are the four below */
+    const struct gt_plan *plan; /* written before state is SERVE; so are the six below */
+    struct gt_checker *checker; /* NULL: nothing is to be checked, or it cannot be */
     size_t workspace_bytes;
     bool vendor;               /* the plan runs an algorithm of cuBLASLt */
+    bool in_f32;               /* the plan computes in FP32 where TF32 is allowed */
     struct gt_problem problem; /* written before the state is PASS or SERVE; m = 0: there is none */
     enum gt_reason doubt;      /* for which only serve=any serves it; GT_SERVED: none */
     double ratio;              /* of cuBLASLt's time to the winner's; 0: not known */

@@ -1,270 +1,189 @@
-/* check.c - compares served products with cuBLAS's; see check.h.
+/* check.c - runs a served product and cuBLAS's, and has them compared; see check.h.
  *
- * Both results are compared element by element.  For the elements that differ most, the exact value
- * is computed here in float64.  The winner is wrong if it is off by more than its accuracy allows
- * while cuBLAS is not.
- *
- * The bound is twice as wide as that of the proof (tuner/proof/verify_bound.c), which the kernel
- * has already passed.  So this check looks for what a proof cannot find, such as a driver that
+ * The winner is wrong if an element of it is off by more than its accuracy allows while cuBLAS's is
+ * not. The bound is twice as wide as that of the proof (tuner/proof/verify_bound.c), which the
+ * kernel has already passed.  So a check looks for what a proof cannot find, such as a driver that
  * computes something else. */
 #include "serve/check.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "problem/problem.h"
 
-#define WORST 16 /* elements that are checked against the exact value */
+#define FINDINGS 4096               /* bytes before cuBLAS's result, in the same piece of memory */
+#define KEPT     ((size_t)64 << 20) /* bytes that are kept for the next check */
 
-/* The copies on the host; all malloc'ed. */
-struct host {
-    void *a, *b, *before, *ours, *theirs;
-};
-
-struct worst {
-    double difference;
-    int64_t matrix, row, column;
-};
-
-/* ---- numbers ---- */
-
-static double half(uint16_t bits)
+void gt_check_bound(const struct gt_problem *p, struct gt_check_bound *bound)
 {
-    const int exponent = bits >> 10 & 31, sign = bits >> 15;
-    const double fraction = bits & 1023;
-    double value;
-
-    if (exponent == 31)
-        value = fraction != 0 ? (double)NAN : (double)INFINITY;
-    else
-        value = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-    return sign ? -value : value;
-}
-
-static bool readable(enum gt_dtype type)
-{
-    return type != GT_E4M3 && type != GT_E5M2;
-}
-
-static double number(const void *from, int64_t at, enum gt_dtype type)
-{
-    uint32_t word;
-    uint16_t bits;
-    int32_t whole;
-    float value;
-
-    switch (type) {
-    case GT_F16:
-        memcpy(&bits, (const char *)from + 2 * at, 2);
-        return half(bits);
-    case GT_BF16:
-        memcpy(&bits, (const char *)from + 2 * at, 2);
-        word = (uint32_t)bits << 16;
-        memcpy(&value, &word, 4);
-        return value;
-    case GT_S8:
-        return ((const signed char *)from)[at];
-    case GT_S32:
-        memcpy(&whole, (const char *)from + 4 * at, 4);
-        return whole;
-    default:
-        memcpy(&value, (const char *)from + 4 * at, 4);
-        return value;
-    }
-}
-
-/* ---- the bound ---- */
-
-/* The allowed error, relative to |A||B| and to the result. */
-static void bound(const struct gt_problem *p, double *sums, double *result)
-{
+    static const struct gt_check_bound rounding[] = {
+        [GT_F16] = {0, 0x1p-10, 0x1p-24}, [GT_BF16] = {0, 0x1p-7, 0x1p-24},
+        [GT_E4M3] = {0, 0x1p-3, 0x1p-9},  [GT_E5M2] = {0, 0x1p-2, 0x1p-16},
+        [GT_F32] = {0, 0x1p-22, 0x1p-24}, [GT_S32] = {0, 0, 0},
+    };
     const double root = sqrt(p->k > 1 ? (double)p->k : 1);
 
-    *sums = 4 * (root + 8) * 0x1p-24;
-    if (p->accuracy >= GT_ACCURACY_TF32 && p->type != GT_S8)
-        *sums *= 4;
-    if (p->type == GT_TF32)
-        *sums += 2 * 0x1p-10;
-    *result = p->out == GT_F16 ? 0x1p-10 : p->out == GT_BF16 ? 0x1p-7 : 0x1p-22;
-}
-
-/* Computes the exact element and the sum of |a||b|. */
-static double exact(const struct gt_checking *c, const struct host *host, const struct worst *at,
-                    double *sums)
-{
-    const struct gt_problem *p = &c->entry->problem;
-    const double alpha = (double)c->operands->alpha, beta = (double)c->operands->beta;
-    double sum = 0, result;
-
-    *sums = 0;
-    for (int64_t k = 0; k < p->k; k++) {
-        const int64_t ia = p->trans_a ? k * p->lda + at->row : at->row * p->lda + k;
-        const int64_t ib = p->trans_b ? at->column * p->ldb + k : k * p->ldb + at->column;
-        const double a =
-            number(host->a, at->matrix * gt_problem_stride(p, GT_OPERAND_A) + ia, p->type);
-        const double b =
-            number(host->b, at->matrix * gt_problem_stride(p, GT_OPERAND_B) + ib, p->type);
-
-        sum += a * b;
-        *sums += fabs(a * b);
-    }
-    *sums *= fabs(alpha);
-    result = alpha * sum;
-    if (beta != 0)
-        result += beta * number(host->before,
-                                at->matrix * gt_problem_stride(p, GT_OPERAND_C) + at->row * p->ldc +
-                                    at->column,
-                                p->out);
-    return result;
-}
-
-/* ---- the comparison ---- */
-
-static void keep_worst(struct worst worst[WORST], const struct worst *found)
-{
-    int at = WORST;
-
-    while (at > 0 && worst[at - 1].difference < found->difference)
-        at--;
-    if (at == WORST)
+    *bound = rounding[p->out];
+    if (p->type == GT_S8) /* sums of integers are exact */
         return;
-    memmove(&worst[at + 1], &worst[at], (size_t)(WORST - 1 - at) * sizeof(*worst));
-    worst[at] = *found;
+    bound->sums = 4 * (root + 8) * 0x1p-24;
+    if (p->accuracy >= GT_ACCURACY_TF32)
+        bound->sums *= 4;
+    if (p->type == GT_TF32)
+        bound->sums += 2 * 0x1p-10;
+    if (p->type == GT_E4M3 || p->type == GT_E5M2)
+        bound->sums += (16 + root / 8) * 0x1p-12;
 }
 
-static void find_worst(const struct gt_problem *p, const struct host *host,
-                       struct worst worst[WORST])
-{
-    for (int64_t matrix = 0; matrix < p->batch; matrix++)
-        for (int64_t row = 0; row < p->m; row++)
-            for (int64_t column = 0; column < p->n; column++) {
-                const int64_t at =
-                    matrix * gt_problem_stride(p, GT_OPERAND_C) + row * p->ldc + column;
-                const double ours = number(host->ours, at, p->out);
-                const double theirs = number(host->theirs, at, p->out);
-                const struct worst found = {
-                    isfinite(theirs) && !isfinite(ours) ? (double)INFINITY : fabs(ours - theirs),
-                    matrix, row, column};
+/* ---- memory ---- */
 
-                if (found.difference > worst[WORST - 1].difference)
-                    keep_worst(worst, &found);
-            }
+/* Takes the memory that was kept, or allocates some; *bytes becomes its size.  0: there is none. */
+static uint64_t take(const struct gt_serve_driver *driver, struct gt_checker *checker,
+                     size_t *bytes)
+{
+    uint64_t taken = 0;
+
+    pthread_mutex_lock(&checker->lock);
+    if (checker->kept_bytes >= *bytes) {
+        taken = checker->kept;
+        *bytes = checker->kept_bytes;
+        checker->kept = checker->kept_bytes = 0;
+    }
+    pthread_mutex_unlock(&checker->lock);
+    return taken || driver->MemAlloc(&taken, *bytes) == 0 ? taken : 0;
 }
 
-/* Whether our result is wrong and cuBLAS's is right.  With an epilogue only the two results are
- * compared, because the value before it is not known. */
-static bool wrong(const struct gt_checking *c, const struct host *host, const struct worst *at)
+/* Keeps the memory, or frees it. */
+static void put(const struct gt_serve_driver *driver, struct gt_checker *checker, uint64_t memory,
+                size_t bytes)
 {
-    const struct gt_problem *p = &c->entry->problem;
-    const int64_t place =
-        at->matrix * gt_problem_stride(p, GT_OPERAND_C) + at->row * p->ldc + at->column;
-    const double ours = number(host->ours, place, p->out);
-    const double theirs = number(host->theirs, place, p->out);
-    double sums, of_sums, of_result, value, allowed;
+    uint64_t unused = memory;
 
-    bound(p, &of_sums, &of_result);
-    value = exact(c, host, at, &sums);
-    if (!isfinite(value) || !isfinite(sums))
-        return false;
-    allowed = of_sums * sums + of_result * fabs(value) + 0x1p-24;
-    if (p->epilogue)
-        return !(fabs(ours - theirs) <= 2 * allowed + of_result * fabs(theirs));
-    return !(fabs(ours - value) <= allowed) && fabs(theirs - value) <= allowed;
-}
-
-static bool agrees(const struct gt_checking *c, const struct host *host)
-{
-    struct worst worst[WORST] = {{0, 0, 0, 0}};
-
-    find_worst(&c->entry->problem, host, worst);
-    for (int i = 0; i < WORST && worst[i].difference > 0; i++)
-        if (wrong(c, host, &worst[i]))
-            return false;
-    return true;
+    pthread_mutex_lock(&checker->lock);
+    if (bytes <= KEPT && bytes > checker->kept_bytes) {
+        unused = checker->kept;
+        checker->kept = memory;
+        checker->kept_bytes = bytes;
+    }
+    pthread_mutex_unlock(&checker->lock);
+    if (unused)
+        driver->MemFree(unused);
 }
 
 /* ---- both products ---- */
 
-static bool download(const struct gt_checking *c, void **to, const void *from, int64_t bytes)
+static enum gt_reason run_ours(const struct gt_checking *c)
 {
-    *to = malloc((size_t)(bytes ? bytes : 1));
-    return *to && !c->session->driver.MemcpyDtoHAsync(*to, (uint64_t)(uintptr_t)from, (size_t)bytes,
-                                                      c->stream);
+    return gt_serve_run(c->session, c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED
+                                                                            : GT_SERVED;
 }
 
-/* Runs both products; cuBLAS's result goes to scratch, which holds a copy of D. */
-static enum gt_reason run_both(const struct gt_checking *c, void *scratch, bool *comparable)
+static int64_t bytes_of(const struct gt_checking *c)
 {
-    const void *old = c->gemm->c == c->gemm->d ? scratch : c->gemm->c;
-    struct gt_err err;
-
-    *comparable = c->reference->run(c->reference, old, scratch) == GT_BLAS_OK;
-    if (gt_serve_run(c->session, c->entry, c->stream, c->operands, &err))
-        return GT_PASS_REFUSED;
-    return GT_SERVED;
+    return gt_problem_bytes(&c->entry->problem, GT_OPERAND_C);
 }
 
-static enum gt_reason compare(const struct gt_checking *c, void *scratch, struct host *host)
+static bool in_place(const struct gt_checking *c)
+{
+    return c->operands->beta != 0 && c->gemm->c == c->gemm->d;
+}
+
+static bool copy(const struct gt_checking *c, uint64_t to, const void *from)
+{
+    return c->session->driver.MemcpyDtoDAsync(to, (uint64_t)(uintptr_t)from, (size_t)bytes_of(c),
+                                              c->stream) == 0;
+}
+
+/* Copies what the products overwrite: C where it is D, and what lies between the rows of D, which
+ * cuBLAS's result brings back. */
+static bool save(const struct gt_checking *c, struct gt_both *both)
 {
     const struct gt_problem *p = &c->entry->problem;
-    const struct gt_serve_driver *driver = &c->session->driver;
-    const int64_t bytes = gt_problem_bytes(p, GT_OPERAND_C);
-    const uint64_t d = (uint64_t)(uintptr_t)c->operands->d;
-    const uint64_t copy = (uint64_t)(uintptr_t)scratch;
-    bool comparable = false;
-    enum gt_reason reason;
+    const bool dense = bytes_of(c) == p->m * p->n * p->batch * gt_dtype_size(p->out);
+
+    if (in_place(c))
+        return copy(c, both->before, c->operands->d) && copy(c, both->theirs, c->operands->d);
+    if (c->operands->beta != 0)
+        both->before = (uint64_t)(uintptr_t)c->operands->c;
+    return dense || copy(c, both->theirs, c->operands->d);
+}
+
+/* Runs cuBLAS's product beside D, and ours in D; *comparable: cuBLAS's is there. */
+static enum gt_reason run_both(const struct gt_checking *c, struct gt_both *both, bool *comparable)
+{
+    void *const theirs = (void *)(uintptr_t)both->theirs;
+
+    *comparable =
+        save(c, both) &&
+        c->reference->run(c->reference, in_place(c) ? theirs : c->gemm->c, theirs) == GT_BLAS_OK;
+    return run_ours(c);
+}
+
+/* ---- the comparison ---- */
+
+static void count(const struct gt_checking *c, enum gt_compared compared)
+{
+    atomic_fetch_add_explicit(&c->session->compared[compared], 1, memory_order_relaxed);
+}
+
+static enum gt_verdict judge(const struct gt_checking *c, const struct gt_both *both)
+{
+    enum gt_compared compared = GT_COMPARED_ON_DEVICE;
+    enum gt_verdict verdict = gt_check_on_device(c, both);
+
+    if (verdict == GT_NOT_COMPARED) {
+        compared = GT_COMPARED_ON_HOST;
+        verdict = gt_check_on_host(c, both);
+    }
+    count(c, verdict == GT_NOT_COMPARED ? GT_COMPARED_NOT : compared);
+    return verdict;
+}
+
+/* Gives D back to cuBLAS, and the problem. */
+static void give_back(const struct gt_checking *c, const struct gt_both *both)
+{
     char text[GT_PROBLEM_TEXT_MAX];
 
-    if (driver->MemcpyDtoDAsync(copy, d, (size_t)bytes, c->stream) ||
-        !download(c, &host->before, c->gemm->c ? c->gemm->c : c->gemm->d, bytes))
-        return gt_serve_run(c->session, c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED
-                                                                                : GT_SERVED;
-    reason = run_both(c, scratch, &comparable);
-    if (reason || !comparable || !download(c, &host->ours, c->operands->d, bytes) ||
-        !download(c, &host->theirs, scratch, bytes) ||
-        !download(c, &host->a, c->operands->a, gt_problem_bytes(p, GT_OPERAND_A)) ||
-        !download(c, &host->b, c->operands->b, gt_problem_bytes(p, GT_OPERAND_B)) ||
-        driver->StreamSynchronize(c->stream) || agrees(c, host))
-        return reason;
-    driver->MemcpyDtoDAsync(d, copy, (size_t)bytes, c->stream);
-    driver->StreamSynchronize(c->stream);
-    gt_problem_format(p, text);
+    c->session->driver.MemcpyDtoDAsync((uint64_t)(uintptr_t)c->operands->d, both->theirs,
+                                       (size_t)bytes_of(c), c->stream);
+    gt_problem_format(&c->entry->problem, text);
     gt_say_once(GT_SAID_DIFFERED, "the result of %s differed from cuBLAS's; cuBLAS has it again",
                 text);
     atomic_store(&c->entry->reason, GT_PASS_DIFFERED);
     atomic_store_explicit(&c->entry->state, GT_ENTRY_PASS, memory_order_release);
-    return GT_SERVED;
-}
-
-bool gt_check_due(const struct gt_session *session, struct gt_entry *entry)
-{
-    const uint64_t served = atomic_load_explicit(&entry->count[GT_SERVED], memory_order_relaxed);
-
-    return served % (uint64_t)session->policy.check == 0 && readable(entry->problem.type) &&
-           readable(entry->problem.out);
 }
 
 static enum gt_reason check(const struct gt_checking *c)
 {
-    const size_t bytes = (size_t)gt_problem_bytes(&c->entry->problem, GT_OPERAND_C);
     const struct gt_serve_driver *driver = &c->session->driver;
-    struct host host = {NULL, NULL, NULL, NULL, NULL};
+    struct gt_checker *checker = c->entry->checker;
+    const size_t one = ((size_t)bytes_of(c) + 255) / 256 * 256;
+    size_t bytes = FINDINGS + (in_place(c) ? 2 * one : one);
+    const uint64_t memory = checker ? take(driver, checker, &bytes) : 0;
+    struct gt_both both = {memory, memory + FINDINGS, 0};
     enum gt_reason reason;
-    uint64_t scratch;
+    bool comparable;
 
-    if (driver->MemAlloc(&scratch, bytes))
-        return gt_serve_run(c->session, c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED
-                                                                                : GT_SERVED;
-    reason = compare(c, (void *)(uintptr_t)scratch, &host);
-    driver->StreamSynchronize(c->stream); /* before the memory is freed */
-    driver->MemFree(scratch);
-    free(host.a);
-    free(host.b);
-    free(host.before);
-    free(host.ours);
-    free(host.theirs);
+    if (!memory) {
+        count(c, GT_COMPARED_NOT);
+        return run_ours(c);
+    }
+    if (in_place(c))
+        both.before = both.theirs + one;
+    reason = run_both(c, &both, &comparable);
+    if (!reason && !comparable)
+        count(c, GT_COMPARED_NOT);
+    else if (!reason && judge(c, &both) == GT_WRONG)
+        give_back(c, &both);
+    driver->StreamSynchronize(c->stream); /* before the memory is used again */
+    put(driver, checker, memory, bytes);
     return reason;
+}
+
+bool gt_check_due(const struct gt_session *session, const struct gt_entry *entry)
+{
+    const uint64_t served = atomic_load_explicit(&entry->count[GT_SERVED], memory_order_relaxed);
+
+    return served % (uint64_t)session->policy.check == 0;
 }
 
 enum gt_reason gt_check(const struct gt_checking *c)

@@ -16,6 +16,7 @@
 #include "cuda/cache.h"
 #include "cuda/compile.h"
 #include "cuda/cublaslt.h"
+#include "serve/check.h"
 #include "serve/report.h"
 #include "serve/session.h"
 
@@ -26,6 +27,7 @@ struct device {
     void *context;
     int ordinal, arch; /* ordinal -1: not the primary context of any device */
     char name[256];
+    struct gt_checker *checker; /* NULL: not made yet */
 };
 
 /* The state of the deciding thread. */
@@ -75,7 +77,7 @@ static void ask_device(const struct gt_serve_driver *driver, struct device *devi
     device->arch = 10 * major + minor;
 }
 
-static const struct device *find_device(struct decider *decider, const void *context)
+static struct device *find_device(struct decider *decider, const void *context)
 {
     struct gt_context *noted = decider->session->context;
     struct device *device = decider->device;
@@ -117,18 +119,25 @@ static int open_tables(const struct gt_policy *policy, struct gt **gt, bool comp
 
 /* The compiler is opened first and the handler registered after it, so that at the end of the
  * program the handler runs before the compiler's destructors. */
+static int open_nvrtc(struct decider *decider, struct gt_err *err)
+{
+    int rc;
+
+    if (decider->nvrtc)
+        return GT_OK;
+    rc = gt_nvrtc_open(&decider->nvrtc, err);
+    if (!rc)
+        atexit(gt_session_stop);
+    return rc;
+}
+
 static int open_compiler(struct decider *decider, struct gt_err *err)
 {
-    int rc = GT_OK;
+    int rc = decider->compiling ? GT_OK : open_nvrtc(decider, err);
 
-    if (decider->compiling)
-        return GT_OK;
-    if (!decider->nvrtc) {
-        rc = gt_nvrtc_open(&decider->nvrtc, err);
-        if (!rc)
-            atexit(gt_session_stop);
-    }
-    return rc ? rc : open_tables(&decider->session->policy, &decider->compiling, true, err);
+    return rc || decider->compiling
+               ? rc
+               : open_tables(&decider->session->policy, &decider->compiling, true, err);
 }
 
 static int make_plan(struct decider *decider, struct gt_entry *entry, int ordinal,
@@ -219,8 +228,26 @@ static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answ
     return policy->serve == GT_SERVE_ANY ? GT_SERVED : entry->doubt;
 }
 
-static enum gt_reason load(struct decider *decider, struct gt_entry *entry,
-                           const struct device *device)
+/* The device's checker, made when the first product is served there; NULL: nothing is to be
+ * checked, or memory ran out. */
+static struct gt_checker *find_checker(struct decider *decider, struct device *device)
+{
+    struct gt_err err = {.code = GT_OK};
+
+    if (!decider->session->policy.check || device->checker)
+        return device->checker;
+    open_nvrtc(decider, &err);
+    device->checker = gt_checker_new(&decider->session->driver, device->context, device->ordinal,
+                                     device->arch, decider->nvrtc, &err);
+    if (err.code)
+        gt_say_once(GT_SAID_ON_HOST,
+                    "%.1000s; results are compared with cuBLAS's on the host, which takes a "
+                    "hundred times as long",
+                    err.msg);
+    return device->checker;
+}
+
+static enum gt_reason load(struct decider *decider, struct gt_entry *entry, struct device *device)
 {
     struct gt_plan *plan = NULL;
     enum gt_reason reason;
@@ -240,12 +267,14 @@ static enum gt_reason load(struct decider *decider, struct gt_entry *entry,
     }
     entry->workspace_bytes = gt_plan_answer(plan)->workspace_bytes;
     entry->vendor = gt_plan_answer(plan)->cublaslt != NULL;
+    entry->in_f32 = gt_plan_answer(plan)->in_f32;
     entry->plan = plan;
+    entry->checker = find_checker(decider, device);
     return GT_SERVED;
 }
 
 static enum gt_reason look_up(struct decider *decider, struct gt_entry *entry,
-                              const struct device *device)
+                              struct device *device)
 {
     const struct gt_policy *policy = &decider->session->policy;
     const struct gt_answer *answer;
@@ -276,7 +305,7 @@ static enum gt_reason look_up(struct decider *decider, struct gt_entry *entry,
 static enum gt_reason decide(struct decider *decider, struct gt_entry *entry)
 {
     const struct gt_policy *policy = &decider->session->policy;
-    const struct device *device;
+    struct device *device;
     enum gt_reason reason =
         gt_call_problem(&entry->problem, &entry->key, policy->accuracy, policy->no_tf32);
 

@@ -9,23 +9,29 @@
 #include <stdint.h>
 
 /* X(field, symbol, parameters); all of them are in every driver since CUDA 11. */
-#define GT_SERVE_DRIVER_MAP(X)                                                     \
-    X(CtxGetCurrent, "cuCtxGetCurrent", (void **))                                 \
-    X(CtxPushCurrent, "cuCtxPushCurrent_v2", (void *))                             \
-    X(CtxPopCurrent, "cuCtxPopCurrent_v2", (void **))                              \
-    X(CtxGetDevice, "cuCtxGetDevice", (int *))                                     \
-    X(DeviceGetName, "cuDeviceGetName", (char *, int, int))                        \
-    X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int))               \
-    X(PrimaryCtxGetState, "cuDevicePrimaryCtxGetState", (int, unsigned *, int *))  \
-    X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (void **, int))                \
-    X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int))                    \
-    X(StreamIsCapturing, "cuStreamIsCapturing", (void *, int *))                   \
-    X(StreamSynchronize, "cuStreamSynchronize", (void *))                          \
-    X(ExchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *))           \
-    X(MemAlloc, "cuMemAlloc_v2", (uint64_t *, size_t))                             \
-    X(MemFree, "cuMemFree_v2", (uint64_t))                                         \
-    X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, uint64_t, size_t, void *)) \
-    X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (uint64_t, uint64_t, size_t, void *))
+#define GT_SERVE_DRIVER_MAP(X)                                                                   \
+    X(CtxGetCurrent, "cuCtxGetCurrent", (void **))                                               \
+    X(CtxPushCurrent, "cuCtxPushCurrent_v2", (void *))                                           \
+    X(CtxPopCurrent, "cuCtxPopCurrent_v2", (void **))                                            \
+    X(CtxGetDevice, "cuCtxGetDevice", (int *))                                                   \
+    X(DeviceGetName, "cuDeviceGetName", (char *, int, int))                                      \
+    X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int))                             \
+    X(PrimaryCtxGetState, "cuDevicePrimaryCtxGetState", (int, unsigned *, int *))                \
+    X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (void **, int))                              \
+    X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int))                                  \
+    X(StreamIsCapturing, "cuStreamIsCapturing", (void *, int *))                                 \
+    X(StreamSynchronize, "cuStreamSynchronize", (void *))                                        \
+    X(ExchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *))                         \
+    X(MemAlloc, "cuMemAlloc_v2", (uint64_t *, size_t))                                           \
+    X(MemsetD32Async, "cuMemsetD32Async", (uint64_t, unsigned, size_t, void *))                  \
+    X(MemFree, "cuMemFree_v2", (uint64_t))                                                       \
+    X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, uint64_t, size_t, void *))               \
+    X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (uint64_t, uint64_t, size_t, void *))             \
+    X(ModuleLoadDataEx, "cuModuleLoadDataEx", (void **, const void *, unsigned, int *, void **)) \
+    X(ModuleGetFunction, "cuModuleGetFunction", (void **, void *, const char *))                 \
+    X(LaunchKernel, "cuLaunchKernel",                                                            \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,     \
+       void **, void **))
 
 /* CU_STREAM_CAPTURE_MODE_RELAXED: what this thread does, such as allocating, leaves the graphs
  * alone that other threads capture. */

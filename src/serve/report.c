@@ -129,6 +129,8 @@ static void add_line(struct gt_strbuf *text, const struct line *line, double us)
     }
     if (reason)
         gt_strbuf_addf(text, "; %s", gt_reason_text(reason));
+    if (line->served && entry->in_f32)
+        gt_strbuf_add(text, "; computed in FP32");
     if (line->served && entry->doubt)
         gt_strbuf_addf(text, "; served by serve=any alone: %s", gt_reason_text(entry->doubt));
     gt_strbuf_add_char(text, '\n');
@@ -146,6 +148,23 @@ static void add_doubts(struct gt_strbuf *text, const struct line *lines, size_t 
             gt_strbuf_addf(
                 text, "%9" PRIu64 " served by serve=any alone, perhaps slower than cuBLAS: %s\n",
                 doubtful[doubt], gt_reason_text((enum gt_reason)doubt));
+}
+
+/* Adds what became of the calls that were to be checked. */
+static void add_compared(struct gt_strbuf *text, const struct gt_session *session)
+{
+    static const char *const texts[] = {
+#define COMPARED_TEXT(name, text) text,
+        GT_COMPARED_MAP(COMPARED_TEXT)
+#undef COMPARED_TEXT
+    };
+
+    for (int i = 0; i < GT_COMPARED_COUNT; i++) {
+        const uint64_t calls = atomic_load_explicit(&session->compared[i], memory_order_relaxed);
+
+        if (calls)
+            gt_strbuf_addf(text, "%9" PRIu64 " %s\n", calls, texts[i]);
+    }
 }
 
 /* Sets the name of the running program. */
@@ -189,6 +208,7 @@ void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
             gt_strbuf_addf(text, "%9" PRIu64 " left: %s\n", total[reason],
                            gt_reason_text((enum gt_reason)reason));
     add_doubts(text, lines, count);
+    add_compared(text, session);
     if (lines && count)
         gt_strbuf_add(text, "  time     calls    served  ratio  problem\n");
     for (size_t i = 0; lines && i < count; i++)

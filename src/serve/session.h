@@ -26,6 +26,19 @@ struct gt_context {
     _Atomic uint64_t id; /* gt_serve_context_id */
 };
 
+/* What became of the calls that were to be compared with cuBLAS (check.h): X(name, text). */
+#define GT_COMPARED_MAP(X)                                                              \
+    X(ON_DEVICE, "compared with cuBLAS on the device")                                  \
+    X(ON_HOST, "compared with cuBLAS on the host, which takes a hundred times as long") \
+    X(NOT, "not compared with cuBLAS, though they should have been: no memory, or a call failed")
+
+enum gt_compared {
+#define GT_COMPARED_ENUM(name, text) GT_COMPARED_##name,
+    GT_COMPARED_MAP(GT_COMPARED_ENUM)
+#undef GT_COMPARED_ENUM
+        GT_COMPARED_COUNT
+};
+
 struct gt_session {
     struct gt_policy policy;
     struct gt_serve_driver driver;
@@ -33,7 +46,8 @@ struct gt_session {
     struct gt_handles handles;
     struct gt_workspaces workspaces;
     _Atomic uint64_t count[GT_REASON_COUNT]; /* calls that are in no entry of the book */
-    sem_t work;                              /* the background thread has something to do */
+    _Atomic uint64_t compared[GT_COMPARED_COUNT];
+    sem_t work; /* the background thread has something to do */
     pthread_t thread;
     struct gt_context context[GT_CONTEXTS]; /* written by the background thread */
     bool usable;                            /* policy and driver are in order */
@@ -61,6 +75,7 @@ enum gt_said {
     GT_SAID_OPEN,
     GT_SAID_PLAN,
     GT_SAID_REFUSED,
+    GT_SAID_ON_HOST,
     GT_SAID_DIFFERED,
     GT_SAID_WRITE,
     GT_SAID_COUNT

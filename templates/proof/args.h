@@ -1,5 +1,5 @@
 /* args.h - arguments and results of the project's own device kernels (templates/proof), read by the
- * host (tuner/proof/proof.c) and by the kernels.
+ * host (tuner/proof/proof.c, src/serve/check_device.c) and by the kernels.
  *
  * These kernels fill operands, compute the float64 reference and judge results, so that only a
  * struct gt_proof_result comes back to the host.  Elements are of any type: its code (enum
@@ -123,5 +123,38 @@ struct gt_canary_args {
     X(HASH, proof_hash, struct gt_hash_args)                \
     X(CLOCK, proof_clock, struct gt_clock_args)             \
     X(CANARY, proof_canary, struct gt_canary_args)
+
+/* ---- served products (served.cu, src/serve/check_device.c) ---- */
+
+#define GT_SERVED_LOOKED_AT 16 /* elements that are computed in float64 */
+
+/* The low bits of `worst` that name an element's place, counted densely: 2^40 elements are a
+ * TiB at least.  The bits above are those of the difference, a float, but for its sign and its last
+ * eight. */
+#define GT_SERVED_PLACE 40
+
+/* One of the elements that differ most.  Zeroed before use. */
+struct gt_served_finding {
+    unsigned long long worst; /* difference and place; 0: no element of its share differs */
+    unsigned long long done;  /* threads that have added their parts of the two sums */
+    double sum, sums;         /* of a * b and of |a * b| */
+    double ours, theirs, exact, allowed;
+    unsigned long long wrong; /* ours is off by more than allowed, and theirs is not */
+};
+
+/* ours and theirs have the same shape.  The exact element is epilogue(alpha * sum + beta * c), held
+ * to the range of ours.type where conversions to it saturate; it may be off by
+ * sums * (|alpha||A||B| + |beta c| + |bias|) + result * |exact| + absolute. */
+struct gt_served_args {
+    struct gt_span ours;
+    const void *theirs, *a, *b;
+    const void *c, *bias; /* c as it was before the product; null: there is none */
+    long long k, lda, ldb, ldc, stride_a, stride_b, stride_c;
+    int type, trans_a, trans_b, epilogue; /* type: of a and b */
+    int wide;                             /* every row of both begins at a multiple of 16 bytes */
+    float alpha, beta;
+    double of_sums, of_result, absolute;
+    struct gt_served_finding *finding; /* GT_SERVED_LOOKED_AT of them */
+};
 
 #endif

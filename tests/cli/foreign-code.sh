@@ -43,7 +43,7 @@ fi
 echo "one that multiplies through cuBLAS with the library that serves, linked or preloaded"
 stub=$BUILD/stub
 cc -std=c11 -D_GNU_SOURCE -DSTUB_MAJOR=13 -w -I"$ROOT" -I"$ROOT/src" -I"$ROOT/tests/serve" \
-    "$ROOT"/tests/serve/{calls,calls_served,calls_left,calls_program,calls_around,calls_devices,product}.c \
+    "$ROOT"/tests/serve/{calls,calls_served,calls_left,calls_program,calls_around,calls_check,calls_devices,product}.c \
     -o shared/x/linked -Wl,--no-as-needed "$BUILD/libgemmtune_cublas.so" -L"$stub/blas" -L"$stub" -l:libcublas.so.13 \
     -l:libcublasLt.so.13 -l:libcuda.so.1 -Wl,--disable-new-dtags "-Wl,-rpath,$BUILD:$stub/blas:$stub" -lpthread -lm
 cp shared/x/linked shared/x/setuid-linked

@@ -34,6 +34,9 @@ m,n,k,batch,layout,dtype,accuracy,point,us,ratio,best_ratio,untuned_us,worse_by_
 64,64,67,1,nn,f32,strict,"A=1,B=2",12,,,,,
 CSV
 tools/headlines drawn | cut -d, -f1-3
+# A training step with checks, and without a key where nobody has measured it.
+printf 'check,ms,times,device,command\n0,30.0,1.0000,A GPU,x\n1,75.0,2.5000,A GPU,x\n50,31.5,1.0500,A GPU,x\n' >db/measured/h100-check.csv
+tools/headlines | cut -d, -f1-4 && rm db/measured/h100-check.csv
 # The tables of db/measured/README.md, of rows with quoted fields, without a ratio, and of one kind only.
 cat >db/measured/few-llm.csv <<'CSV'
 problem,m,dtype,accuracy,point,ratio

@@ -16,3 +16,8 @@ grep -o '[0-9x]*:f32.*' said | head -n 1
 compare --tune 5s --tuner "$TUNE" --set GEMMTUNE_MARGIN=0.001 --set GEMMTUNE_DB=kept.db
 ls kept.db
 compare --tune never --tuner "$TUNE" | grep -v -e "^{" -e "^compare:"
+# What checks cost: rows without check, of every product and of one in 50, in which what was compared is counted.
+"$ROOT/tools/programs/check_overhead.py" --turns 1 --csv check.csv --program "$ROOT/tests/serve/program.py" "$BUILD/libgemmtune_cublas.so"
+"$ROOT/tools/programs/check_overhead.py" --turns 1 --csv check.csv --program "$ROOT/tests/serve/program.py" "$BUILD/libgemmtune_cublas.so"
+cut -d, -f1,4-7 check.csv
+"$ROOT/tools/programs/check_overhead.py" --program /nowhere "$BUILD/libgemmtune_cublas.so" 2>&1 | cut -d: -f1,2

@@ -302,10 +302,10 @@ static bool keep(const struct function *function, const unsigned grid[3], unsign
     return stub_capture(run_kept, &kept, sizeof(kept));
 }
 
-/* For programs of tests: the stream of the last launch; 1: products in FP32 are wrong; workspace
+/* For programs of tests: the stream of the last launch; what is done after a product's; workspace
  * and D of the first launches of kernels that have a workspace. */
 void *stub_last_stream;
-int stub_wrong;
+void (*stub_damage)(void);
 struct stub_launched stub_launched[STUB_LAUNCHED];
 int stub_launched_count;
 
@@ -360,8 +360,8 @@ static int launch(const struct gt_cu_config *config, const struct function *func
     note(function, parameters[0]);
     if (!stub_device.hung && !keep(function, grid, block[0], parameters))
         result = run_function(function, grid, block[0], parameters);
-    if (stub_wrong)
-        *(float *)((const struct gt_args *)parameters[0])->d += 1000;
+    if (stub_damage && is_of_product(function->module))
+        stub_damage();
     pthread_mutex_unlock(&launching);
     return result;
 }

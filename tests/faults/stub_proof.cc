@@ -23,6 +23,7 @@ extern "C" unsigned gt_emu_shuffle(unsigned, unsigned value, int, const char *, 
 
 #include "proof/fill.cu"
 #include "proof/check.cu"
+#include "proof/served.cu"
 
 extern "C" int stub_proof_run(const char *entry, const unsigned grid[3], unsigned threads,
                               const void *args);
@@ -94,5 +95,7 @@ extern "C" int stub_proof_run(const char *entry, const unsigned grid[3], unsigne
     RUN(proof_equal, gt_equal_args)
     RUN(proof_guard, gt_guard_args)
     RUN(proof_hash, gt_hash_args)
+    RUN(served_compare, gt_served_args)
+    RUN(served_exact, gt_served_args)
     return 0;
 }

@@ -19,7 +19,8 @@ int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuDevicePrimaryCtxRelease_v2(int device);
 int cuCtxPushCurrent_v2(void *context);
 int cuMemAlloc_v2(uint64_t *address, size_t bytes);
-extern int stub_capturing, stub_other_capture, stub_spoilt, stub_wrong;
+extern int stub_capturing, stub_other_capture, stub_spoilt;
+extern void (*stub_damage)(void);
 extern void *stub_last_stream;
 extern atomic_int stub_primaries_made;
 
@@ -63,13 +64,17 @@ struct product {
     int m, n, k, lda, ldb, ldc, batch;
     long long sa, sb, sc;
     float alpha, beta;
-    int skew; /* bytes that the operands are off their alignment */
+    bool apart; /* C and D are two matrices (MATMUL) */
+    int skew;   /* bytes that the operands are off their alignment */
 };
 
 struct memory {
-    void *a, *b, *c, *bias, *before;
+    void *a, *b, *c, *d, *bias, *before; /* d: c, unless the product has them apart */
     size_t c_bytes;
 };
+
+/* Code of enum gt_dtype of a cudaDataType. */
+int type_code(int type);
 
 /* A number from 0 to count - 1, in the same order in every run. */
 int draw(int count);
@@ -99,6 +104,9 @@ bool is_batched(enum way way);
 /* A product in FP32 whose operands lie densely. */
 struct product plain(enum way way, int m, int n, int k);
 
+/* One of any way, type, operation, leading dimension and scalar (calls_served.c). */
+struct product random_product(void);
+
 void *new_handle(void);
 void begin_context(void);
 
@@ -106,10 +114,10 @@ void begin_context(void);
 void test_random(void);
 void test_thin_path(void);
 void test_math(void);
+void test_small_tf32(void);
 void test_half(void);
 void test_nested(void);
 void test_capture(void);
-void test_check(void);
 void test_untuned_problem(void);
 void test_sgemm_ex(void);
 
@@ -124,18 +132,28 @@ void test_signal(void);
 void test_other_folder(void);
 void test_dlsym(void);
 
-/* calls_devices.c: several devices, the checking of results beside other threads. */
+/* calls_devices.c: several devices, and what a call must not disturb. */
 void test_devices(void);
 void test_device_threads(void);
+void test_device_threads_checked(void);
 void test_many_threads(void);
 void test_shared_stream(void);
 void test_untuned_device(void);
-void test_check_beside_capture(void);
 void test_wide(void);
 void test_settings_alone(void);
 void test_small_stack(void);
 void test_no_tf32(void);
 void test_no_key_left(void);
+
+/* calls_check.c: comparisons with cuBLAS's results. */
+void test_check(void);
+void test_check_random(void);
+void test_check_planted(void);
+void test_check_one_of_a_million(void);
+void test_check_every_third(void);
+void test_check_without_memory(void);
+void test_differs(void);
+void test_check_beside_capture(void);
 
 /* calls_left.c: what is left to cuBLAS. */
 void test_left(void);
@@ -152,7 +170,6 @@ void test_atomics(void);
 void test_contexts(void);
 void test_no_primary(void);
 void test_reset(void);
-void test_differs(void);
 void test_vendor(void);
 void test_exit(void);
 void test_versions(void);

@@ -161,25 +161,6 @@ void test_reset(void)
     EXPECT(!run(handle, &p));
 }
 
-/* A winner that differs is found out, and the program has cuBLAS's result. */
-void test_differs(void)
-{
-    const struct product p = plain(EX, 64, 48, 32), other = plain(EX, 32, 48, 32);
-    void *handle = new_handle();
-    struct memory memory = fill(&other);
-    const int before = stub_blas_products;
-
-    stub_wrong = 1;
-    EXPECT(!run(handle, &p));
-    stub_wrong = 0;
-    EXPECT(!run(handle, &p)); /* never again */
-    release(&memory);
-    memory = fill(&other);
-    stub_blas_wrong = 500; /* it is cuBLAS that is off: D is the winner's */
-    EXPECT(call(handle, &other, &memory) == 0 && right(&other, &memory));
-    EXPECT(stub_blas_products == before + 3);
-}
-
 /* Whether the library has handed the product to cublasLtMatmul. */
 static bool handed_over(void *handle, const struct product *p)
 {

@@ -4,13 +4,15 @@
 #include "calls.h"
 #include "tests/faults/stub_values.h"
 
-static int code(int type)
+int type_code(int type)
 {
-    return type == GT_CUDA_R_16F    ? 2
-           : type == GT_CUDA_R_16BF ? 3
-           : type == GT_CUDA_R_8I   ? 6
-           : type == GT_CUDA_R_32I  ? 7
-                                    : 0;
+    return type == GT_CUDA_R_16F       ? 2
+           : type == GT_CUDA_R_16BF    ? 3
+           : type == GT_CUDA_R_8F_E4M3 ? 4
+           : type == GT_CUDA_R_8F_E5M2 ? 5
+           : type == GT_CUDA_R_8I      ? 6
+           : type == GT_CUDA_R_32I     ? 7
+                                       : 0;
 }
 
 static unsigned state = 1;
@@ -34,25 +36,27 @@ struct memory fill(const struct product *p)
     const long long na = p->sa * (p->batch - 1) + (long long)p->lda * (p->ta ? p->m : p->k);
     const long long nb = p->sb * (p->batch - 1) + (long long)p->ldb * (p->tb ? p->k : p->n);
     const long long nc = p->sc * (p->batch - 1) + (long long)p->ldc * p->n;
-    struct memory memory = {.c_bytes = (size_t)(nc * stub_bytes(code(p->ct)))};
+    struct memory memory = {.c_bytes = (size_t)(nc * stub_bytes(type_code(p->ct)))};
 
-    memory.a = device_bytes((size_t)(na * stub_bytes(code(p->at))), p->skew);
-    memory.b = device_bytes((size_t)(nb * stub_bytes(code(p->at))), p->skew);
-    memory.c = device_bytes(memory.c_bytes, p->skew);
-    memory.bias = device_bytes((size_t)(p->m * stub_bytes(code(p->ct))), 0);
+    memory.a = device_bytes((size_t)(na * stub_bytes(type_code(p->at))), p->skew);
+    memory.b = device_bytes((size_t)(nb * stub_bytes(type_code(p->at))), p->skew);
+    memory.c = memory.d = device_bytes(memory.c_bytes, p->skew);
+    memory.bias = device_bytes((size_t)(p->m * stub_bytes(type_code(p->ct))), 0);
     memory.before = malloc(memory.c_bytes);
     for (long long i = 0; i < na; i++)
-        stub_store(memory.a, i, code(p->at), draw(7) - 3);
+        stub_store(memory.a, i, type_code(p->at), draw(7) - 3);
     for (long long i = 0; i < nb; i++)
-        stub_store(memory.b, i, code(p->at), draw(7) - 3);
+        stub_store(memory.b, i, type_code(p->at), draw(7) - 3);
     for (int i = 0; i < p->m; i++)
-        stub_store(memory.bias, i, code(p->ct), draw(7) - 3);
+        stub_store(memory.bias, i, type_code(p->ct), draw(7) - 3);
     if (p->beta != 0)
         for (long long i = 0; i < nc; i++)
-            stub_store(memory.c, i, code(p->ct), draw(7) - 3);
+            stub_store(memory.c, i, type_code(p->ct), draw(7) - 3);
     else
         memset(memory.c, 0xff, memory.c_bytes); /* NaN */
     memcpy(memory.before, memory.c, memory.c_bytes);
+    if (p->apart)
+        memory.d = memset(device_bytes(memory.c_bytes, p->skew), 0xff, memory.c_bytes);
     return memory;
 }
 
@@ -64,10 +68,12 @@ void release(struct memory *memory)
 bool right(const struct product *p, const struct memory *memory)
 {
     void *expected = malloc(memory->c_bytes);
-    const int type = code(p->at), out = code(p->ct);
+    const int type = type_code(p->at), out = type_code(p->ct);
     bool same;
 
     memcpy(expected, memory->before, memory->c_bytes);
+    if (p->apart)
+        memset(expected, 0xff, memory->c_bytes);
     for (int z = 0; z < p->batch; z++) {
         double *a = stub_vectors(memory->a, z * p->sa, p->m, p->k, p->lda, p->ta, type);
         double *b = stub_vectors(memory->b, z * p->sb, p->n, p->k, p->ldb, !p->tb, type);
@@ -91,7 +97,7 @@ bool right(const struct product *p, const struct memory *memory)
         free(a);
         free(b);
     }
-    same = memcmp(expected, memory->c, memory->c_bytes) == 0;
+    same = memcmp(expected, memory->d, memory->c_bytes) == 0;
     free(expected);
     return same;
 }
@@ -123,7 +129,7 @@ static int call_matmul(const struct product *p, const struct memory *memory, con
     cublasLtMatrixLayoutSetAttribute(lb, 6, &p->sb, sizeof(p->sb));
     cublasLtMatrixLayoutSetAttribute(lc, 6, &p->sc, sizeof(p->sc));
     rc = cublasLtMatmul(handle, desc, alpha, memory->a, la, memory->b, lb, beta, memory->c, lc,
-                        memory->c, lc, NULL, NULL, 0, stream);
+                        memory->d, lc, NULL, NULL, 0, stream);
     free(handle);
     free(desc);
     free(la);

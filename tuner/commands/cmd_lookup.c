@@ -114,6 +114,9 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     if (answer->tier != GT_TIER_NONE) {
         fprintf(out, "  kernel     %s\n", answer->kernel);
         fprintf(out, "  point      %s\n", answer->point);
+        if (answer->in_f32)
+            fprintf(out, "  arithmetic FP32: it costs at most 1 %% more than what the problem "
+                         "allows\n");
         if (answer->ranking)
             print_ranking(out, answer->ranking);
         print_times(out, answer);
@@ -166,6 +169,7 @@ static void add_answer(cJSON *json, const struct gt_answer *answer)
     cJSON_AddStringToObject(json, "device", answer->device ? answer->device : "");
     cJSON_AddStringToObject(json, "tuned_for", answer->tuned_for ? answer->tuned_for : "");
     cJSON_AddBoolToObject(json, "predicted", answer->predicted);
+    cJSON_AddBoolToObject(json, "in_f32", answer->in_f32);
     add_times(json, answer);
     cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
     if (answer->ranking)
@@ -360,7 +364,8 @@ const struct gt_command gt_command_lookup = {
         "that was never timed in turns with another answer, because its sweep was killed before\n"
         "the final, is taken only if the model expects the answer without it to be far slower:\n"
         "twice its time, if that answer is made from a near winner. A predicted one gives way\n"
-        "to what the model expects to be clearly faster.\n"
+        "to what the model expects to be clearly faster. Where TF32 is allowed, a kernel that\n"
+        "computes in FP32 is the answer if that costs at most 1 % more.\n"
         "\n"
         "With --objective energy or edp the answer is the candidate that takes the least, of "
         "those\n"

@@ -122,7 +122,8 @@ static int device_of(const struct deploying *deploying, const struct target *tar
 }
 
 /* Whether the answer belongs in the file; if not, records why. */
-static bool is_wanted(struct deploying *deploying, const struct gt_resolved *resolved)
+static bool is_wanted(struct deploying *deploying, const struct gt_problem *asked,
+                      const struct gt_resolved *resolved)
 {
     const struct gt_deploy_request *request = deploying->request;
     const struct gt_answer *answer = &resolved->answer;
@@ -132,7 +133,7 @@ static bool is_wanted(struct deploying *deploying, const struct gt_resolved *res
         return false;
     if (request->measured && answer->predicted)
         return false;
-    gt_problem_format(&resolved->problem, problem);
+    gt_problem_format(asked, problem);
     if (answer->tier == GT_TIER_NONE)
         leave_out(deploying, "%s: no kernel serves it on %s", problem, resolved->device.name);
     else if (answer->tier != GT_TIER_EXACT && !request->problems)
@@ -153,8 +154,9 @@ static int add_answer(struct deploying *deploying, const struct target *target, 
     int nvrtc = 0, rc = device_of(deploying, target, &device, err);
 
     GT_STEP(rc, gt_lookup_device(deploying->gt, &device, target->problem, &resolved, err));
-    if (!rc && is_wanted(deploying, &resolved)) {
+    if (!rc && is_wanted(deploying, target->problem, &resolved)) {
         rc = gt_plan_binary(options, &resolved, NULL, &binary, &nvrtc, err);
+        resolved.problem = *target->problem; /* which it is found by, in whatever it is computed */
         GT_STEP(rc, gt_deploy_file_add(&deploying->file, &resolved, &binary, nvrtc, err));
     }
     gt_binary_release(&binary);

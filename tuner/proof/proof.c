@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "problem/problem.h"
-#include "proof/sources.h"
+#include "cuda/sources.h"
 
 enum {
 #define PROOF_ENUM(name, entry, type) KERNEL_##name,

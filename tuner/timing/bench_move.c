@@ -10,7 +10,7 @@
 #include "base/stats.h"
 #include "base/trace.h"
 #include "problem/problem.h"
-#include "proof/sources.h"
+#include "cuda/sources.h"
 #include "templates/calibrate/move_args.h"
 
 #define BLOCK_THREADS 256 /* of a block, as in the template */

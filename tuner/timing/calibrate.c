@@ -6,7 +6,7 @@
 #include "base/stats.h"
 #include "base/trace.h"
 #include "proof/proof.h"
-#include "proof/sources.h"
+#include "cuda/sources.h"
 #include "templates/calibrate/args.h"
 
 #define BLOCK_THREADS 256 /* of a block, as in the template */

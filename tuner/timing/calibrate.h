@@ -6,7 +6,7 @@
 
 #include "cuda/gpu.h"
 #include "problem/measured.h"
-#include "proof/sources.h"
+#include "cuda/sources.h"
 
 struct gt_nvrtc;
 

@@ -83,6 +83,7 @@ class CAnswer(ctypes.Structure):
         ("cublaslt", c_char_p),
         ("measured", c_int),
         ("ranking", c_char_p),
+        ("in_f32", c_int),
     ]
 
 

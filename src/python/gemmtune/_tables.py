@@ -54,6 +54,7 @@ class Answer:
     cublaslt: Optional[str]
     measured: int
     ranking: Optional[str]
+    in_f32: bool
 
     @property
     def ratio(self) -> float:
@@ -70,7 +71,7 @@ def _answer(raw: c.CAnswer) -> Answer:
             value = c.text(value)
         elif name in ("grid", "block"):
             value = tuple(value)
-        elif name in ("predicted", "varies", "contested"):
+        elif name in ("predicted", "varies", "contested", "in_f32"):
             value = bool(value)
         values[name] = value
     values["tier"] = Tier(values["tier"])

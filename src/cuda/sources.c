@@ -1,5 +1,5 @@
 /* sources.c - stage: compiles and loads the project's own device kernels. */
-#include "proof/sources.h"
+#include "cuda/sources.h"
 
 #include "base/err.h"
 #include "base/strbuf.h"
