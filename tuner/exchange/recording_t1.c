@@ -123,6 +123,16 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     return recording->kernel->name ? GT_OK : gt_err_nomem(err);
 }
 
+/* What is wrong with a file's Python or its lists is a mistake of the file, whatever found it. */
+static int malformed(const char *path, struct gt_err *err)
+{
+    if (err && !strstr(err->msg, path))
+        gt_err_prefix(err, err->code, "%s", path);
+    if (err)
+        err->code = GT_ECONFIG;
+    return GT_ECONFIG;
+}
+
 /* from: path of the recording; NULL: the one that the T1 file names. */
 static int load(struct gt_recording *recording, const char *path, const char *text, size_t length,
                 const char *from, struct gt_err *err)
@@ -140,7 +150,7 @@ static int load(struct gt_recording *recording, const char *path, const char *te
     GT_STEP(rc, sign(recording, text, length, err));
     gt_strbuf_release(&named);
     gt_t1_release(&t1);
-    return rc;
+    return rc == GT_ESYNTAX || rc == GT_ERANGE || rc == GT_ENOTFOUND ? malformed(path, err) : rc;
 }
 
 int gt_recording_load_t1(struct gt_recording *recording, const char *path, const char *text,
