@@ -69,6 +69,7 @@ LIB_SRC := \
 	src/kernel/kernel_json.c \
 	src/kernel/kernel_maps.c \
 	src/kernel/kernel_point.c \
+	src/kernel/kernel_point_text.c \
 	src/kernel/kernel_reader.c \
 	src/kernel/kernel_serves.c \
 	src/kernel/kernel_signature.c \

@@ -31,8 +31,7 @@ struct gt_recorded {
 struct gt_recording {
     /* Its parameters (of a launch where the recording says so) and their values; no template, no
      * constraints, and it serves every problem.
-     * The values of a parameter that are not all whole numbers become 0, 1, 2...; its doc says
-     * which is which. */
+     * The values of a parameter that are not all whole numbers become 0, 1, 2... with words. */
     struct gt_kernel *kernel;
     char *device;   /* name of the GPU; "" if the recording does not say */
     char *problem;  /* text form; "" if the recording does not say */

@@ -17,6 +17,7 @@ struct gt_recorded_param {
     char *name;
     struct gt_recorded_value *value;
     size_t count, capacity;
+    bool truths; /* true or false occurs among the values */
 };
 
 struct gt_recording_reader {
@@ -43,6 +44,10 @@ bool gt_recording_begins(const char *path, const char *start);
 
 /* An empty recording, to be released also after a failure. */
 int gt_recording_begin(struct gt_recording *recording, struct gt_err *err);
+
+/* Makes the signature depend on text[0..length), too. */
+int gt_recording_sign(struct gt_recording *recording, const char *text, size_t length,
+                      struct gt_err *err);
 
 /* gt_recording_parse with the reader as it is: its recording begun, its parameters perhaps preset;
  * releases those. */

@@ -82,18 +82,6 @@ static int select_points(struct gt_recording *recording, const struct gt_t1 *t1,
     return GT_OK;
 }
 
-static int sign(struct gt_recording *recording, const char *text, size_t length, struct gt_err *err)
-{
-    struct gt_digest digest;
-
-    if (gt_digest_init(&digest))
-        return gt_err_nomem(err);
-    gt_digest_add(&digest, text, length);
-    gt_digest_add(&digest, recording->kernel->signature, GT_DIGEST_HEX);
-    gt_digest_final(&digest, recording->kernel->signature);
-    return GT_OK;
-}
-
 static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, const char *path,
                        struct gt_err *err)
 {
@@ -147,7 +135,7 @@ static int load(struct gt_recording *recording, const char *path, const char *te
     if (!rc && !from)
         rc = recording_path(&named, &t1, path, err);
     GT_STEP(rc, answer_from(recording, &t1, from ? from : named.text, err));
-    GT_STEP(rc, sign(recording, text, length, err));
+    GT_STEP(rc, gt_recording_sign(recording, text, length, err));
     gt_strbuf_release(&named);
     gt_t1_release(&t1);
     return rc == GT_ESYNTAX || rc == GT_ERANGE || rc == GT_ENOTFOUND ? malformed(path, err) : rc;
