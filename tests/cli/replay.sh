@@ -57,3 +57,10 @@ for format in csv kt-cache t4; do "$TUNE" export --all --format $format --db wor
 grep -o '"LAYOUT=.*",' words.csv
 grep -oE '^"[^{]*|"(LAYOUT|F|T)":[^,]*(,b")?' words.kt-cache | paste -sd' '
 for format in kt-cache t4; do words --device replay:words.$format --db again.$format.db; done
+# What is not in the recording is left out with a remark; an objective that is not time is named; keys have no order.
+sed 's/\[2\] + \[0.5\]/[2, 0.5, 4]/' words.t1.json > more.t1.json
+said() { "$TUNE" --shape 64x64x64 --budget 20 "$@" 2>&1 > /dev/null | grep -E 'left out|objective|trials'| sed 's/ in [0-9.]* s//'; }
+said --device replay:words.json --space more.t1.json --db more.db
+"$TUNE" export --db more.db --all --format csv -q | grep -c launch_invalid
+printf '\357\273\277{"cache":{"1":{"A":1,"time":5},\r\n"2":{"A":2,"time":3}},"objective":"GFLOP/s",\r\n"tune_params":{"A":[1,2]},"tune_params_keys":["A"]}\r\n' > bom.json
+said --device replay:bom.json --db bom.db

@@ -149,8 +149,11 @@ int gt_recording_begin(struct gt_recording *recording, struct gt_err *err)
         .kernel = calloc(1, sizeof(*recording->kernel)),
         .device = strdup(""),
         .problem = strdup(""),
+        .objective = strdup(""),
     };
-    return recording->kernel && recording->device && recording->problem ? GT_OK : gt_err_nomem(err);
+    return recording->kernel && recording->device && recording->problem && recording->objective
+               ? GT_OK
+               : gt_err_nomem(err);
 }
 
 /* Drops repeated points.  The results of a search (T4) name a point as often as the search asked
@@ -252,6 +255,7 @@ void gt_recording_release(struct gt_recording *recording)
     gt_kernel_free(recording->kernel);
     free(recording->device);
     free(recording->problem);
+    free(recording->objective);
     free(recording->point);
     free(recording->index);
     free(recording->sample);

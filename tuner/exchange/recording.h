@@ -36,11 +36,13 @@ struct gt_recording {
     char *device;   /* name of the GPU; "" if the recording does not say */
     char *problem;  /* text form; "" if the recording does not say */
     int cc;         /* 90 for sm_90; 0 if the recording does not say */
+    char *objective; /* what its tuner searched by, if that was not time; "" otherwise */
+    size_t described; /* points of the T1 space; 0: there is none */
     bool predicted; /* the times are a model's estimates, not measurements */
     bool costs;     /* compile, proof or benchmark times were recorded */
     struct gt_recorded *point;
     uint8_t *index; /* points x kernel->params: which value of each parameter, as in a space */
-    size_t points;
+    size_t points; /* of a T1 space those that are recorded */
     float *sample; /* microseconds, in the order taken */
     size_t samples;
 };

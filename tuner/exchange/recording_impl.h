@@ -26,6 +26,9 @@ struct gt_recording_reader {
     const char *at, *end;                          /* what is left of the text */
     struct gt_recorded_param param[GT_MAX_PARAMS]; /* in order */
     size_t params;
+    const char *entries; /* where "cache" or "results" begin; NULL: not seen */
+    bool cached;         /* they are "cache" */
+    cJSON *keys, *values; /* "tune_params_keys", "tune_params"; NULL: not seen */
     bool listed;   /* the file lists parameters and values; else the entries tell them */
     bool preset;   /* they are known before: what the file lists is not */
     double ms;     /* of the file's unit of time */
@@ -81,6 +84,9 @@ void gt_recording_release_params(struct gt_recording_reader *reader);
 
 /* Reads the whole text. */
 int gt_recording_read(struct gt_recording_reader *reader);
+
+/* Remembers what the recording's tuner searched by, if that is not time. */
+int gt_recording_objective(struct gt_recording_reader *reader, const char *name);
 
 /* ---- recording_entry.c ---- */
 

@@ -46,27 +46,28 @@ static int preset(struct gt_recording_reader *reader, const struct gt_t1 *t1)
     return rc;
 }
 
-/* Gives each of T1's points (`count` of them, by index) its recorded result.  A point that was not
- * recorded could not be launched where the recording was made, as far as anybody knows. */
-static int select_points(struct gt_recording *recording, const struct gt_t1 *t1,
-                         const uint8_t *index, size_t count, struct gt_err *err)
+/* Keeps of T1's points (*count of them, by index) those that were recorded, each with its result:
+ * of the others nobody knows what would become of them. */
+static int select_points(struct gt_recording *recording, const struct gt_t1 *t1, uint8_t *index,
+                         size_t *count, struct gt_err *err)
 {
-    struct gt_recorded *selected = calloc(count, sizeof(*selected));
+    struct gt_recorded *selected = calloc(*count, sizeof(*selected));
     struct gt_kernel *kernel = recording->kernel;
     struct gt_space space = {0};
     int rc = selected ? gt_recording_space(&space, recording, NULL, NULL, err) : gt_err_nomem(err);
     size_t found = 0;
 
-    for (size_t i = 0; i < count && !rc; i++) {
+    for (size_t i = 0; i < *count && !rc; i++) {
         struct gt_point point = {{0}};
         size_t at;
 
         for (size_t p = 0; p < t1->params; p++)
             point.value[p] = kernel->param[p].value[index[i * t1->params + p]];
         at = gt_space_find(&space, &point);
-        found += at != SIZE_MAX;
-        selected[i] = at != SIZE_MAX ? recording->point[at]
-                                     : (struct gt_recorded){.status = GT_STATUS_LAUNCH_INVALID};
+        if (at == SIZE_MAX)
+            continue;
+        memmove(index + found * t1->params, index + i * t1->params, t1->params);
+        selected[found++] = recording->point[at];
     }
     gt_space_release(&space);
     if (!rc && !found)
@@ -77,6 +78,8 @@ static int select_points(struct gt_recording *recording, const struct gt_t1 *t1,
     }
     free(recording->point);
     recording->point = selected;
+    recording->described = *count;
+    *count = found;
     for (size_t p = 0; p < t1->params; p++) /* T1's values come first */
         kernel->param[p].count = t1->param[p].count;
     return GT_OK;
@@ -97,7 +100,7 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     else
         rc = gt_recording_parse_into(&reader, text.text, text.length);
     GT_STEP(rc, gt_t1_points(t1, GT_SPACE_LIMIT, &index, &count, err));
-    GT_STEP(rc, select_points(recording, t1, index, count, err));
+    GT_STEP(rc, select_points(recording, t1, index, &count, err));
     gt_strbuf_release(&text);
     if (rc) {
         free(index);

@@ -79,6 +79,16 @@ static void test_unterminated(void **state)
     check_two(HEAD FIRST ",\n" SECOND ",\n");
 }
 
+/* JSON's members have no order; a mark of UTF-8 and the ends of lines of Windows mean nothing. */
+static void test_any_order(void **state)
+{
+    (void)state;
+    check_two("\xef\xbb\xbf" HEAD FIRST ",\r\n" SECOND "}}\r\n");
+    check_two("{\"cache\": {" FIRST ", " SECOND "}, \"device_name\": \"A GPU\", \"kernel_name\": "
+              "\"Xgemm\", \"tune_params\": {\"KIND\": [\"a\", \"b\"], \"WG\": [32, 16]}, "
+              "\"tune_params_keys\": [\"WG\", \"KIND\"], \"zz\": \"}]\"}");
+}
+
 static void test_t4(void **state)
 {
     struct gt_recording recording;
@@ -91,7 +101,8 @@ static void test_t4(void **state)
              "{\"configuration\": {\"B\": 8, \"A\": 1.5}, \"times\": {\"compilation\": 0.5, "
              "\"runtimes\": [0.002, 0.004], \"validation\": 0.25}, \"invalidity\": \"correct\", "
              "\"correctness\": 1, \"measurements\": [{\"name\": \"time\", \"value\": 0.003}]},"
-             "{\"configuration\": {\"A\": 0.5, \"B\": 4}, \"times\": {\"runtimes\": []}, "
+             "{\"configuration\": {\"A\": 0.5, \"B\": 4}, \"objectives\": [\"time\", \"GFLOP/s\"], "
+             "\"times\": {\"runtimes\": []}, "
              "\"invalidity\": \"timeout\", \"correctness\": 0},"
              "{\"configuration\": {\"A\": 0.5, \"B\": 8}, \"times\": {}, \"invalidity\": "
              "\"correctness\", \"correctness\": 0, \"measurements\": [{\"name\": "
@@ -99,6 +110,7 @@ static void test_t4(void **state)
              "\"metadata\": {\"timeunit\": \"seconds\"}}",
              &err));
     assert_int_equal(recording.points, 3);
+    assert_string_equal(recording.objective, "GFLOP/s");
     assert_string_equal(recording.kernel->param[0].name, "B");
     assert_int_equal(recording.kernel->param[0].value[0], 4); /* in order */
     assert_int_equal(recording.index[0], 1);                  /* B=8 */
@@ -186,7 +198,9 @@ static void test_broken(void **state)
         {"", "ends in the middle"},
         {"[1]", "an object is expected near \"[1]\""},
         {"{\"a\": 1}", "no recorded point"},
-        {"{\"cache\": {}}", "\"tune_params_keys\" must stand before \"cache\""},
+        {"{\"cache\": {}}", "\"tune_params_keys\" is missing beside \"cache\""},
+        {"{\"cache\": 1}", "\"tune_params_keys\" is missing"},
+        {"{\"tune_params_keys\": [\"P\"], \"cache\": 1}", "an object is expected near \"1}\""},
         {HEAD "\"32,a\": {\"WG\": 32, \"KIND\": ", "ends in the middle"},
         {HEAD "\"32,a\": {\"WG\": 32, \"time\": 1}}}", "\"32,a\" has no value for parameter KIND"},
         {HEAD "\"32,a\": {\"WG\": 32, \"KIND\": \"a\"}}}", "\"32,a\" has no time"},
@@ -350,7 +364,7 @@ int main(void)
         cmocka_unit_test(test_kernel_tuner),
         cmocka_unit_test(test_unterminated),
         cmocka_unit_test(test_t4),
-        cmocka_unit_test(test_words), cmocka_unit_test(test_our_own),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_any_order), cmocka_unit_test(test_our_own),
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_repeats),
