@@ -208,6 +208,9 @@ TUNE_SRC := \
 	tuner/exchange/export_space.c \
 	tuner/exchange/export_t4.c \
 	tuner/exchange/export_trials.c \
+	tuner/exchange/foreign.c \
+	tuner/exchange/foreign_product.c \
+	tuner/exchange/foreign_torch.c \
 	tuner/exchange/python_eval.c \
 	tuner/exchange/python_atoms.c \
 	tuner/exchange/python_parse.c \
@@ -370,6 +373,7 @@ TESTS := \
 	tests/unit/workers/test_tokens.c \
 	tests/unit/workers/test_compile_pool.c \
 	tests/unit/exchange/test_recording.c \
+	tests/unit/exchange/test_foreign.c \
 	tests/unit/exchange/test_t1.c \
 	tests/unit/exchange/test_trials.c \
 	tests/unit/exchange/test_export.c \
@@ -481,6 +485,7 @@ FUZZ := \
 	tests/fuzz/fuzz_ranking.c \
 	tests/fuzz/fuzz_trials.c \
 	tests/fuzz/fuzz_recording.c \
+	tests/fuzz/fuzz_foreign.c \
 	tests/fuzz/fuzz_t1.c \
 	tests/fuzz/fuzz_policy.c \
 	tests/fuzz/fuzz_deployed.c \
@@ -786,7 +791,7 @@ flips: all $(FLIPS_TEST)
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
                search/test_search_nomem console/test_cmd_json lookup/test_ranking lookup/test_rankings \
-               learn/test_learn_write lookup/test_deployed)
+               learn/test_learn_write lookup/test_deployed exchange/test_foreign)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 

@@ -52,6 +52,10 @@ struct gt_recording {
  * also after a failure. */
 int gt_recording_load(struct gt_recording *recording, const char *path, struct gt_err *err);
 
+/* Appends the file's bytes, unpacked. */
+struct gt_strbuf;
+int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err);
+
 /* As for the T1 file `space` if it named the recording `path`. */
 int gt_recording_load_space(struct gt_recording *recording, const char *path, const char *space,
                             struct gt_err *err);

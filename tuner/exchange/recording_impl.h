@@ -39,9 +39,6 @@ struct gt_recording_reader {
 
 /* ---- recording.c ---- */
 
-/* The file's bytes, unpacked. */
-int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err);
-
 /* Whether a file, gzipped or not, can be read and begins with `start`, fewer than 64 bytes. */
 bool gt_recording_begins(const char *path, const char *start);
 
