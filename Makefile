@@ -69,6 +69,7 @@ LIB_SRC := \
 	src/kernel/kernel_json.c \
 	src/kernel/kernel_maps.c \
 	src/kernel/kernel_point.c \
+	src/kernel/kernel_point_text.c \
 	src/kernel/kernel_reader.c \
 	src/kernel/kernel_serves.c \
 	src/kernel/kernel_signature.c \
@@ -209,6 +210,9 @@ TUNE_SRC := \
 	tuner/exchange/export_space.c \
 	tuner/exchange/export_t4.c \
 	tuner/exchange/export_trials.c \
+	tuner/exchange/foreign.c \
+	tuner/exchange/foreign_product.c \
+	tuner/exchange/foreign_torch.c \
 	tuner/exchange/python_eval.c \
 	tuner/exchange/python_atoms.c \
 	tuner/exchange/python_parse.c \
@@ -371,6 +375,7 @@ TESTS := \
 	tests/unit/workers/test_tokens.c \
 	tests/unit/workers/test_compile_pool.c \
 	tests/unit/exchange/test_recording.c \
+	tests/unit/exchange/test_foreign.c \
 	tests/unit/exchange/test_t1.c \
 	tests/unit/exchange/test_trials.c \
 	tests/unit/exchange/test_export.c \
@@ -484,6 +489,7 @@ FUZZ := \
 	tests/fuzz/fuzz_ranking.c \
 	tests/fuzz/fuzz_trials.c \
 	tests/fuzz/fuzz_recording.c \
+	tests/fuzz/fuzz_foreign.c \
 	tests/fuzz/fuzz_t1.c \
 	tests/fuzz/fuzz_policy.c \
 	tests/fuzz/fuzz_deployed.c \
@@ -789,7 +795,7 @@ flips: all $(FLIPS_TEST)
 FAILMALLOC_LDFLAGS := $(patsubst %,-Wl$(comma)--wrap=%,malloc calloc realloc strdup free)
 NOMEM_TEST := $(addprefix $(BUILD)/tests/unit/,base/test_nomem db/test_store_nomem \
                search/test_search_nomem console/test_cmd_json lookup/test_ranking lookup/test_rankings \
-               learn/test_learn_write lookup/test_deployed)
+               learn/test_learn_write lookup/test_deployed exchange/test_foreign)
 $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 

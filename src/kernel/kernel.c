@@ -29,6 +29,7 @@ static void free_space(struct gt_kernel *kernel)
         free(kernel->param[i].name);
         free(kernel->param[i].doc);
         free(kernel->param[i].value);
+        free(kernel->param[i].word);
     }
     for (size_t i = 0; i < kernel->deriveds; i++) {
         free(kernel->derived[i].name);

@@ -22,6 +22,7 @@ struct gt_param {
     char *name, *doc;
     bool launch;    /* false: a #define, part of the cubin; true: travels in gt_args.launch[] */
     int64_t *value; /* the values it may take, as listed */
+    char **word;    /* what a recording calls the values 0, 1, 2..., then NULL; NULL: numbers */
     size_t count;
     size_t standard;  /* index of the default value */
     uint64_t derived; /* bit i: derived[i] is computed from it */
@@ -240,6 +241,8 @@ int gt_point_parse(struct gt_point *point, const struct gt_kernel *kernel, const
 /* The same for a part of a point: only what is named counts. */
 int gt_pattern_parse(struct gt_pattern *pattern, const struct gt_kernel *kernel, const char *text,
                      struct gt_err *err);
+/* Adds a value of the parameter: its word, or the number. */
+void gt_param_format(struct gt_strbuf *buf, const struct gt_param *param, int64_t value);
 void gt_point_format(struct gt_strbuf *buf, const struct gt_kernel *kernel,
                      const struct gt_point *point);
 void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel);

@@ -1,13 +1,10 @@
-/* kernel_point.c - vocabulary: points as text, and the constraints of a candidate. */
+/* kernel_point.c - vocabulary: default points, and the constraints of a candidate. */
 #include "kernel/kernel.h"
 
 #include "base/err.h"
 #include "kernel/kernel_impl.h"
-#include "base/near.h"
 #include "problem/problem.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 const char *const gt_fact_names[GT_FACT_COUNT] = {
@@ -34,109 +31,6 @@ void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel)
     memset(point, 0, sizeof(*point)); /* unused places, too: equal points have equal bytes */
     for (size_t i = 0; i < kernel->params; i++)
         point->value[i] = kernel->param[i].value[kernel->param[i].standard];
-}
-
-void gt_point_format(struct gt_strbuf *buf, const struct gt_kernel *kernel,
-                     const struct gt_point *point)
-{
-    for (size_t i = 0; i < kernel->params; i++)
-        gt_strbuf_addf(buf, "%s%s=%lld", i ? "," : "", kernel->param[i].name,
-                       (long long)point->value[i]);
-}
-
-static int unknown_parameter(const struct gt_kernel *kernel, const char *name, size_t length,
-                             struct gt_err *err)
-{
-    struct gt_strbuf list = GT_STRBUF_INIT;
-    const char *known[GT_MAX_PARAMS], *near;
-    int rc;
-
-    for (size_t i = 0; i < kernel->params; i++) {
-        known[i] = kernel->param[i].name;
-        gt_strbuf_addf(&list, " %s", known[i]);
-    }
-    near = gt_near(name, length, known, kernel->params);
-    rc = gt_err_set(err, GT_ENOTFOUND,
-                    "kernel %s has no parameter \"%.*s\"%s%s%s; its parameters are:%s",
-                    kernel->name, (int)(length < 64 ? length : 64), name,
-                    near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", list.text);
-    gt_strbuf_release(&list);
-    return rc;
-}
-
-static int unknown_value(const struct gt_kernel *kernel, const struct gt_param *param,
-                         const char *text, size_t length, struct gt_err *err)
-{
-    struct gt_strbuf list = GT_STRBUF_INIT;
-    int rc;
-
-    for (size_t i = 0; i < param->count; i++)
-        gt_strbuf_addf(&list, " %lld", (long long)param->value[i]);
-    rc = gt_err_set(err, GT_ERANGE, "kernel %s: %s cannot be \"%.*s\"; its values are:%s",
-                    kernel->name, param->name, (int)(length < 64 ? length : 64), text, list.text);
-    gt_strbuf_release(&list);
-    return rc;
-}
-
-/* Parses one "NAME=value", which is text[0..length). */
-static int parse_assignment(struct gt_point *point, const struct gt_kernel *kernel,
-                            const char *text, size_t length, uint64_t *given, struct gt_err *err)
-{
-    const char *equals = memchr(text, '=', length);
-    size_t name = equals ? (size_t)(equals - text) : length, i = 0;
-    const char *number;
-    long long value;
-    char *end;
-
-    if (!equals)
-        return gt_err_set(err, GT_ESYNTAX, "point: \"%.*s\" is not NAME=value",
-                          (int)(length < 64 ? length : 64), text);
-    while (i < kernel->params &&
-           (strlen(kernel->param[i].name) != name || memcmp(kernel->param[i].name, text, name)))
-        i++;
-    if (i == kernel->params)
-        return unknown_parameter(kernel, text, name, err);
-    if (*given & (uint64_t)1 << i)
-        return gt_err_set(err, GT_ESYNTAX, "point: %s is given twice", kernel->param[i].name);
-    *given |= (uint64_t)1 << i;
-    number = equals + 1;
-    errno = 0;
-    value = strtoll(number, &end, 10);
-    for (size_t j = 0; !errno && end == text + length && end > number && j < kernel->param[i].count;
-         j++)
-        if (kernel->param[i].value[j] == value) {
-            point->value[i] = value;
-            return GT_OK;
-        }
-    return unknown_value(kernel, &kernel->param[i], number, (size_t)(text + length - number), err);
-}
-
-int gt_pattern_parse(struct gt_pattern *pattern, const struct gt_kernel *kernel, const char *text,
-                     struct gt_err *err)
-{
-    int rc = GT_OK;
-
-    pattern->named = 0;
-    gt_point_default(&pattern->point, kernel);
-    while (!rc && *text) {
-        size_t length = strcspn(text, ",");
-
-        rc = parse_assignment(&pattern->point, kernel, text, length, &pattern->named, err);
-        text += length;
-        if (!rc && *text && !*++text)
-            rc = gt_err_set(err, GT_ESYNTAX, "point: it ends with a comma");
-    }
-    return rc;
-}
-
-int gt_point_parse(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
-                   struct gt_err *err)
-{
-    struct gt_pattern pattern;
-    int rc = gt_pattern_parse(&pattern, kernel, text, err);
-
-    *point = pattern.point;
-    return rc;
 }
 
 /* Fills the slots.  Derived values that cannot be computed (a division by zero, say) are returned

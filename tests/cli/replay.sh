@@ -42,3 +42,25 @@ t --device replay:again.json --space bare.t1.json --strategy exhaustive --budget
 t --shape 64x64x64 --space bare.t1.json -q
 t --device replay:again.json --values TM=4 -q
 t --arch sm_90 --shape 64x64x64 --kernels simt_naive --values 'BM=64,CM=8' -q
+# Words, fractions and truths keep their identity: in the table, with and without T1, in exports and when those are replayed.
+cat > words.json <<'KT'
+{"device_name":"G","kernel_name":"w","tune_params_keys":["LAYOUT","F","T"],"tune_params":{"LAYOUT":["row","col","a,b"],"F":[0.5,2],"T":[true,false]},"cache":{
+"row,0.5,1":{"LAYOUT":"row","F":0.5,"T":true,"time":5},"col,2,0":{"LAYOUT":"col","F":2,"T":false,"time":3},"a,b,2,1":{"LAYOUT":"a,b","F":2,"T":true,"time":4}}}
+KT
+cat > words.t1.json <<'T1'
+{"ConfigurationSpace":{"TuningParameters":[{"Name":"T","Type":"bool","Values":"[False, True]"},{"Name":"LAYOUT","Type":"string","Values":"['a,b','col','row']"},{"Name":"F","Type":"float","Values":"[2] + [0.5]"}],"Conditions":[]},"KernelSpecification":{"KernelName":"w"}}
+T1
+words() { t --shape 64x64x64 --budget 20 --strategy exhaustive "$@" -q | grep -o '[A-Z]*=.*'; }
+words --device replay:words.json --db words.db
+words --device replay:words.json --space words.t1.json --db words.t1.db
+for format in csv kt-cache t4; do "$TUNE" export --all --format $format --db words.db -q > words.$format; done
+grep -o '"LAYOUT=.*",' words.csv
+grep -oE '^"[^{]*|"(LAYOUT|F|T)":[^,]*(,b")?' words.kt-cache | paste -sd' '
+for format in kt-cache t4; do words --device replay:words.$format --db again.$format.db; done
+# What is not in the recording is left out with a remark; an objective that is not time is named; keys have no order.
+sed 's/\[2\] + \[0.5\]/[2, 0.5, 4]/' words.t1.json > more.t1.json
+said() { "$TUNE" --shape 64x64x64 --budget 20 "$@" 2>&1 > /dev/null | grep -E 'left out|objective|trials'| sed 's/ in [0-9.]* s//'; }
+said --device replay:words.json --space more.t1.json --db more.db
+"$TUNE" export --db more.db --all --format csv -q | grep -c launch_invalid
+printf '\357\273\277{"cache":{"1":{"A":1,"time":5},\r\n"2":{"A":2,"time":3}},"objective":"GFLOP/s",\r\n"tune_params":{"A":[1,2]},"tune_params_keys":["A"]}\r\n' > bom.json
+said --device replay:bom.json --db bom.db

@@ -6,6 +6,12 @@ t capture -o shapes.txt -- $client
 cat shapes.txt
 STUB_LATE=1 t capture -o late.txt -- $client # it ends before the thread that notes its products begins
 t capture --merge shapes.txt shapes.txt -o both.txt
+# Two runs into one file add up; a file of something else is not overwritten, and the program does not run.
+for run in 1 2; do "$TUNE" capture -o twice.txt -q -- $client > /dev/null; done
+diff <(sed 's/ weight=.*//' both.txt) <(sed 's/ weight=.*//' twice.txt) && echo "two runs are the sum"
+echo 'import torch' > train.py
+t capture -o train.py -- echo "must not run"
+cat train.py
 cat both.txt
 t capture --accuracy f32 -o f32.txt -q -- $client
 cut -d' ' -f1 f32.txt

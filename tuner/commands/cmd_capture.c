@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/err.h"
@@ -34,6 +35,7 @@ static const struct gt_option option_table[] = {
 struct sum {
     struct gt_problem_entry *entry;
     size_t count;
+    FILE *log; /* of remarks */
 };
 
 static int add_entry(struct sum *sum, const struct gt_problem_entry *from, struct gt_err *err)
@@ -69,6 +71,8 @@ static int add_file(void *context, const char *path, struct gt_err *err)
 
     if (rc)
         return rc;
+    if (set.remark)
+        fprintf(((const struct sum *)context)->log, "%s\n", set.remark);
     for (size_t i = 0; !rc && i < set.count; i++)
         rc = add_entry(context, &set.entry[i], err);
     gt_problemset_release(&set);
@@ -100,9 +104,31 @@ static int print_set(void *context, FILE *file, struct gt_err *err)
 
     (void)err;
     for (size_t i = 0; i < sum->count; i++)
-        fprintf(file, "%s count=%.0f weight=%.6g\n", sum->entry[i].text, sum->entry[i].count,
-                sum->entry[i].weight);
+        if (sum->entry[i].count > 0)
+            fprintf(file, "%s count=%.0f weight=%.6g\n", sum->entry[i].text, sum->entry[i].count,
+                    sum->entry[i].weight);
+        else /* a list that does not say how often */
+            fprintf(file, "%s weight=%.6g\n", sum->entry[i].text, sum->entry[i].weight);
     return GT_OK;
+}
+
+/* Adds what earlier captures wrote into the file; `sum` NULL: only checks that it is such a file,
+ * before a program runs for hours. */
+static int add_earlier(struct sum *sum, const char *path, struct gt_err *err)
+{
+    struct gt_problemset set = {0};
+    struct stat file;
+    int rc;
+
+    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || !file.st_size)
+        return GT_OK;
+    rc = sum ? add_file(sum, path, err) : gt_problemset_load(&set, path, err);
+    gt_problemset_release(&set);
+    return rc ? gt_err_prefix(err, rc,
+                              "-o %s is there and is no set of problems to which a capture could "
+                              "be added",
+                              path)
+              : GT_OK;
 }
 
 static int write_set(struct sum *sum, const char *path, struct gt_err *err)
@@ -162,7 +188,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     const char *output = options->output ? options->output : "shapes.txt";
-    struct sum sum = {NULL, 0};
+    struct sum sum = {.log = cli->log};
     int rc = GT_OK, status = 0;
 
     if (options->merge)
@@ -171,7 +197,11 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     else
         rc = gt_cmd_may_write(output, err);
     if (!rc && !options->merge)
+        rc = add_earlier(NULL, output, err);
+    if (!rc && !options->merge)
         rc = capture(&sum, options, cli->argument, &status, err);
+    if (!rc && !options->merge && sum.count)
+        rc = add_earlier(&sum, output, err);
     GT_STEP(rc, finish(cli, &sum, output, err));
     if (rc && sum.count && !options->merge) {
         print_instead(cli, &sum, err);
@@ -192,7 +222,9 @@ const struct gt_command gt_command_capture = {
         "Runs COMMAND with libgemmtune_cublas.so before its cuBLAS, which computes everything as\n"
         "always, and writes the set of problems that it and its children asked for: each with its\n"
         "number of calls and its weight, the time that they may take (an estimate). Exit code and\n"
-        "signals are those of COMMAND. --merge adds up sets instead.\n"
+        "signals are those of COMMAND. A FILE that is there is added to, so that several runs\n"
+        "make one set. --merge adds up sets instead, also files and logs of other programs that\n"
+        "--shapes reads.\n"
         "\n"
         "  tune capture -o shapes.txt -- python3 train.py\n"
         "  tune --shapes shapes.txt --budget 30m\n"

@@ -265,10 +265,12 @@ static int read_point(const struct gt_recording *recording, size_t i,
     struct gt_strbuf text = GT_STRBUF_INIT;
     int rc;
 
-    for (size_t p = 0; p < recorded->params; p++)
-        gt_strbuf_addf(
-            &text, "%s%s=%lld", p ? "," : "", recorded->param[p].name,
-            (long long)recorded->param[p].value[recording->index[i * recorded->params + p]]);
+    for (size_t p = 0; p < recorded->params; p++) {
+        const struct gt_param *param = &recorded->param[p];
+
+        gt_strbuf_addf(&text, "%s%s=", p ? "," : "", param->name);
+        gt_param_format(&text, param, param->value[recording->index[i * recorded->params + p]]);
+    }
     rc = gt_strbuf_check(&text, err);
     GT_STEP(rc, gt_learn_known_point(point, kernel, text.text ? text.text : "", err));
     gt_strbuf_release(&text);

@@ -9,6 +9,7 @@
 #include "problem/problem.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void begin(struct gt_strbuf *text, const struct gt_export_space *space)
 {
@@ -28,7 +29,7 @@ static void begin(struct gt_strbuf *text, const struct gt_export_space *space)
         gt_strbuf_add(text, i ? "," : "");
         gt_export_string(text, param->name);
         for (size_t v = 0; v < param->count; v++)
-            gt_strbuf_addf(text, "%s%" PRId64, v ? "," : ":[", param->value[v]);
+            gt_strbuf_addf(text, "%s%s", v ? "," : ":[", param->value[v]);
         gt_strbuf_add(text, "]");
     }
     gt_strbuf_add(text, "},\n\"objective\":\"time\",\n\"cache\":{\n");
@@ -51,17 +52,22 @@ static void add_time(struct gt_strbuf *text, const struct gt_export_space *space
 }
 
 static int entry(struct gt_strbuf *text, const struct gt_export_space *space,
-                 const struct gt_named_trial *named, const int64_t *values, struct gt_err *err)
+                 const struct gt_named_trial *named, const char *const *values,
+                 struct gt_err *err)
 {
     const struct gt_trial *trial = &named->trial;
 
     (void)err;
-    for (size_t i = 0; i < space->params; i++)
-        gt_strbuf_addf(text, "%s%" PRId64, i ? "," : "\"", values[i]);
+    for (size_t i = 0; i < space->params; i++) { /* the key: the values without their quotes */
+        const int quotes = values[i][0] == '"';
+
+        gt_strbuf_addf(text, "%s%.*s", i ? "," : "\"", (int)strlen(values[i]) - 2 * quotes,
+                       values[i] + quotes);
+    }
     gt_strbuf_add(text, "\":{");
     for (size_t i = 0; i < space->params; i++) {
         gt_export_string(text, space->param[i].name);
-        gt_strbuf_addf(text, ":%" PRId64 ",", values[i]);
+        gt_strbuf_addf(text, ":%s,", values[i]);
     }
     add_time(text, space, trial);
     if (trial->status != GT_STATUS_OK)

@@ -132,31 +132,80 @@ static int write_head(struct gt_export_space *space, const struct gt_named_trial
     return code;
 }
 
-static int add_value(struct gt_export_param *param, int64_t value, struct gt_err *err)
+/* Numbers come before words. */
+static int value_order(const char *x, const char *y)
+{
+    const bool word_x = strchr("\"tf", *x) != NULL, word_y = strchr("\"tf", *y) != NULL;
+    const double difference = word_x || word_y ? 0 : strtod(x, NULL) - strtod(y, NULL);
+
+    if (word_x != word_y)
+        return word_x ? 1 : -1;
+    return difference != 0 ? (difference > 0 ? 1 : -1) : strcmp(x, y);
+}
+
+/* The parameter's own text of the value, as JSON; it is added where it is new, in order. */
+static int intern(struct gt_export_param *param, const char *value, const char **interned,
+                  struct gt_err *err)
 {
     size_t at = param->count;
 
-    while (at > 0 && param->value[at - 1] >= value)
-        if (param->value[--at] == value)
+    while (at > 0 && value_order(param->value[at - 1], value) >= 0) {
+        *interned = param->value[--at];
+        if (strcmp(*interned, value) == 0)
             return GT_OK;
+    }
     if (GT_ARRAY_RESERVE(&param->value, param->count + 1, &param->capacity, err))
         return GT_ENOMEM;
+    *interned = strdup(value);
+    if (!*interned)
+        return gt_err_nomem(err);
     GT_ARRAY_OPEN(param->value, at, param->count);
-    param->value[at] = value;
+    param->value[at] = (char *)*interned;
     param->count++;
     return GT_OK;
 }
 
-/* Splits "BM=128,BN=64".  The first trial's names are kept, and later trials must have the same. */
-static int take_point(struct gt_export_space *space, const char *point, int64_t *values, bool first,
-                      struct gt_err *err)
+/* A value of a point, text[0..length), as JSON: a number, true, false and what is quoted as they
+ * are, words with quotes. */
+static int take_value(struct gt_export_param *param, const char *text, size_t length,
+                      const char **interned, struct gt_err *err)
+{
+    struct gt_strbuf plain = GT_STRBUF_INIT, json = GT_STRBUF_INIT;
+    char *end;
+    int code;
+
+    gt_strbuf_add_bytes(&plain, text, length);
+    code = gt_strbuf_check(&plain, err);
+    if (!code) {
+        const char *word = plain.text;
+        const bool number = (*word == '-' || (*word >= '0' && *word <= '9')) &&
+                            (strtod(word, &end), !*end);
+
+        if (number || *word == '"' || strcmp(word, "true") == 0 || strcmp(word, "false") == 0)
+            gt_strbuf_add(&json, word);
+        else
+            gt_export_string(&json, word);
+        code = gt_strbuf_check(&json, err);
+    }
+    GT_STEP(code, intern(param, json.text, interned, err));
+    gt_strbuf_release(&plain);
+    gt_strbuf_release(&json);
+    return code;
+}
+
+/* Splits "BM=128,LAYOUT=row".  The first trial's names are kept, and later trials must have the
+ * same. */
+static int take_point(struct gt_export_space *space, const char *point, const char **values,
+                      bool first, struct gt_err *err)
 {
     size_t count = 0;
 
     for (const char *at = point; *at; count++) {
-        size_t name = strcspn(at, "=");
+        const size_t name = strcspn(at, "=");
         struct gt_export_param *param = &space->param[count];
-        char *end;
+        const char *value = at + name + 1;
+        size_t length;
+        int code;
 
         if (!at[name] || count == GT_MAX_PARAMS)
             break;
@@ -168,10 +217,13 @@ static int take_point(struct gt_export_space *space, const char *point, int64_t 
         }
         if (count == space->params || strncmp(param->name, at, name) != 0 || param->name[name])
             break;
-        values[count] = strtoll(at + name + 1, &end, 10);
-        at = *end == ',' ? end + 1 : end;
-        if (*end && *end != ',')
+        length = strcspn(value, ",");
+        if (!length)
             break;
+        code = take_value(param, value, length, &values[count], err);
+        if (code)
+            return code;
+        at = value + length + (value[length] == ',');
     }
     if (count == space->params && count > 0)
         return GT_OK;
@@ -184,7 +236,7 @@ static int gather(void *context, const struct gt_named_trial *named, struct gt_e
     struct gt_export_space *space = context;
     struct gt_strbuf identity = GT_STRBUF_INIT;
     bool first = space->trials == 0;
-    int64_t values[GT_MAX_PARAMS];
+    const char *values[GT_MAX_PARAMS];
     int code = GT_OK;
 
     add_identity(&identity, named);
@@ -199,8 +251,6 @@ static int gather(void *context, const struct gt_named_trial *named, struct gt_e
                           space->identity.text, identity.text);
     }
     GT_STEP(code, take_point(space, named->point, values, first, err));
-    for (size_t i = 0; i < space->params && !code; i++)
-        code = add_value(&space->param[i], values[i], err);
     GT_STEP(code, gt_strbuf_check(&identity, err));
     gt_strbuf_release(&identity);
     space->trials++;
@@ -218,7 +268,7 @@ struct writing {
 static int write_entry(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct writing *writing = context;
-    int64_t values[GT_MAX_PARAMS];
+    const char *values[GT_MAX_PARAMS];
     int code = take_point(writing->space, named->point, values, false, err);
 
     if (code)
@@ -246,6 +296,8 @@ int gt_export_space(struct gt_export_out *out, struct gt_store *store,
         gt_strbuf_add(out->text, end);
     }
     for (size_t i = 0; i < space.params; i++) {
+        for (size_t v = 0; v < space.param[i].count; v++)
+            free(space.param[i].value[v]);
         free(space.param[i].name);
         free(space.param[i].value);
     }

@@ -5,10 +5,10 @@
 
 #include "exchange/export_format.h"
 
-/* A parameter of the points: the values that occur, ascending. */
+/* A parameter of the points: the values that occur as JSON, numbers ascending before words. */
 struct gt_export_param {
     char *name;
-    int64_t *value;
+    char **value;
     size_t count, capacity;
 };
 
@@ -24,9 +24,9 @@ struct gt_export_space {
     struct gt_strbuf identity; /* of the first trial, for comparison */
 };
 
-/* How one trial is written: values[0 .. space->params) of its point, in order. */
+/* How one trial is written: values[0 .. space->params) of its point as JSON, in order. */
 typedef int gt_export_entry(struct gt_strbuf *text, const struct gt_export_space *space,
-                            const struct gt_named_trial *named, const int64_t *values,
+                            const struct gt_named_trial *named, const char *const *values,
                             struct gt_err *err);
 
 /* Reads the trials that the filter lets through twice: for the space, then for the entries, which

@@ -8,7 +8,6 @@
 
 #include "problem/problem.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +45,8 @@ static void add_measurements(struct gt_strbuf *text, const struct gt_export_spac
 }
 
 static int entry(struct gt_strbuf *text, const struct gt_export_space *space,
-                 const struct gt_named_trial *named, const int64_t *values, struct gt_err *err)
+                 const struct gt_named_trial *named, const char *const *values,
+                 struct gt_err *err)
 {
     const struct gt_trial *trial = &named->trial;
     bool timed = gt_export_timed(trial);
@@ -56,7 +56,7 @@ static int entry(struct gt_strbuf *text, const struct gt_export_space *space,
     for (size_t i = 0; i < space->params; i++) {
         gt_strbuf_add(text, i ? "," : "");
         gt_export_string(text, space->param[i].name);
-        gt_strbuf_addf(text, ":%" PRId64, values[i]);
+        gt_strbuf_addf(text, ":%s", values[i]);
     }
     gt_strbuf_add(text, "},\"objectives\":[\"time\"],");
     add_times(text, trial);

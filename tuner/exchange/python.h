@@ -5,9 +5,9 @@
  * truly, // rounds down, % has the sign of the divisor, comparisons chain, values may be texts.
  *
  * Understood: numbers, texts, True, False, names, + - * / // % **, < <= > >= == !=, in, not in,
- * and, or, not, x if c else y, parentheses, lists, abs int float max min round; for values also
- * range, list(...) and one [... for x in ... if ...].  Everything else is an error that quotes the
- * text. */
+ * and, or, not, x if c else y, parentheses, lists, lists joined by + and repeated by *, abs int
+ * float max min round; for values also range, list(...) and one [... for x in ... if ...] a list.
+ * Everything else is an error that quotes the text. */
 #ifndef GT_PYTHON_H
 #define GT_PYTHON_H
 
@@ -38,6 +38,9 @@ uint64_t gt_python_uses(const struct gt_python *python);
  * belongs to python or to the slots. */
 int gt_python_eval(const struct gt_python *python, const struct gt_python_value *slots,
                    struct gt_python_value *value, struct gt_err *err);
+
+/* Whether Python's == holds of the two. */
+bool gt_python_equal(const struct gt_python_value *x, const struct gt_python_value *y);
 
 /* Whether Python would take the value for true. */
 bool gt_python_true(const struct gt_python_value *value);

@@ -6,12 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_ELEMENTS 100000 /* of a list */
+#define MAX_ELEMENTS 100000  /* of a list */
+#define MAX_VISITS   1000000 /* elements of all lists of one evaluation */
 
 struct evaluation {
     const struct gt_python *python;
     const struct gt_python_value *slots;
     struct gt_python_value variable; /* of a [... for ...] */
+    int visits;                      /* elements so far */
     struct gt_err *err;
 };
 
@@ -28,7 +30,7 @@ bool gt_python_true(const struct gt_python_value *value)
     return value->text ? *value->text != '\0' : value->number != 0;
 }
 
-static bool equal(const struct gt_python_value *x, const struct gt_python_value *y)
+bool gt_python_equal(const struct gt_python_value *x, const struct gt_python_value *y)
 {
     if (!x->text || !y->text)
         return !x->text && !y->text && x->number == y->number;
@@ -41,7 +43,7 @@ static int compare(const struct evaluation *e, enum gt_python_op op,
 {
     double difference;
 
-    *value = (struct gt_python_value){.number = equal(x, y)};
+    *value = (struct gt_python_value){.number = gt_python_equal(x, y)};
     if (op == GT_PYTHON_EQUAL)
         return GT_OK;
     if (!x->text != !y->text)
@@ -122,6 +124,13 @@ static int eval_logic(struct evaluation *e, const struct gt_python_node *node,
 
 /* ---- lists ---- */
 
+static int visit_one(struct evaluation *e, gt_python_visit *visit, void *context,
+                     const struct gt_python_value *value)
+{
+    return ++e->visits > MAX_VISITS ? fail(e, "a list that long is not meant")
+                                    : visit(context, value, e->err);
+}
+
 struct search {
     struct gt_python_value wanted;
     bool found;
@@ -132,7 +141,7 @@ static int look(void *context, const struct gt_python_value *value, struct gt_er
     struct search *search = context;
 
     (void)err;
-    search->found |= equal(value, &search->wanted);
+    search->found |= gt_python_equal(value, &search->wanted);
     return GT_OK;
 }
 
@@ -194,7 +203,7 @@ static int each_of_range(struct evaluation *e, const struct gt_python_node *node
     if ((to - from) / step > MAX_ELEMENTS)
         return fail(e, "a list that long is not meant");
     for (double i = from; !rc && (step > 0 ? i < to : i > to); i += step)
-        rc = visit(context, &(struct gt_python_value){.number = i}, e->err);
+        rc = visit_one(e, visit, context, &(struct gt_python_value){.number = i});
     return rc;
 }
 
@@ -220,6 +229,63 @@ static int visit_each(void *context, const struct gt_python_value *value, struct
     return rc ? rc : each->visit(each->context, &made, err);
 }
 
+static bool is_list(const struct evaluation *e, int at)
+{
+    const struct gt_python_node *node = &e->python->node[at];
+
+    switch (node->op) {
+    case GT_PYTHON_LIST:
+    case GT_PYTHON_EACH:
+    case GT_PYTHON_RANGE:
+        return true;
+    case GT_PYTHON_IF:
+        return is_list(e, node->c);
+    case GT_PYTHON_ADD:
+    case GT_PYTHON_MULTIPLY:
+        return is_list(e, node->a) || is_list(e, node->b);
+    default:
+        return false;
+    }
+}
+
+/* A list times a number, in either order: the list so many times, none below 1. */
+static int each_repeated(struct evaluation *e, const struct gt_python_node *node,
+                         gt_python_visit *visit, void *context)
+{
+    const bool first = is_list(e, node->a);
+    double times = 0;
+    int rc = eval_number(e, first ? node->b : node->a, &times);
+
+    if (!rc && (times != floor(times) || times > MAX_ELEMENTS))
+        rc = fail(e, "a list is repeated a whole number of times");
+    for (double i = 0; i < times && !rc && ++e->visits <= MAX_VISITS; i++)
+        rc = each_element(e, first ? node->a : node->b, visit, context);
+    return rc || e->visits <= MAX_VISITS ? rc : fail(e, "a list that long is not meant");
+}
+
+/* The list that a value without elements of its own stands for: lists that are joined, repeated, or
+ * chosen by a condition. */
+static int each_of_lists(struct evaluation *e, const struct gt_python_node *node,
+                         gt_python_visit *visit, void *context)
+{
+    struct gt_python_value condition;
+    int rc;
+
+    switch (node->op) {
+    case GT_PYTHON_ADD:
+        rc = each_element(e, node->a, visit, context);
+        return rc ? rc : each_element(e, node->b, visit, context);
+    case GT_PYTHON_MULTIPLY:
+        return each_repeated(e, node, visit, context);
+    case GT_PYTHON_IF:
+        rc = eval(e, node->a, &condition);
+        return rc ? rc
+                  : each_element(e, gt_python_true(&condition) ? node->c : node->b, visit, context);
+    default:
+        return fail(e, "a list is expected");
+    }
+}
+
 static int each_element(struct evaluation *e, int at, gt_python_visit *visit, void *context)
 {
     const struct gt_python_node *node = &e->python->node[at];
@@ -231,12 +297,12 @@ static int each_element(struct evaluation *e, int at, gt_python_visit *visit, vo
     if (node->op == GT_PYTHON_EACH)
         return each_element(e, node->b, visit_each, &each);
     if (node->op != GT_PYTHON_LIST)
-        return fail(e, "a list is expected");
+        return each_of_lists(e, node, visit, context);
     for (int i = node->a; i >= 0 && !rc; i = e->python->node[i].next) {
         struct gt_python_value value;
 
         rc = eval(e, i, &value);
-        GT_STEP(rc, visit(context, &value, e->err));
+        GT_STEP(rc, visit_one(e, visit, context, &value));
     }
     return rc;
 }
@@ -266,14 +332,9 @@ static bool same_list(const struct listed *x, const struct listed *y)
 {
     size_t i = 0;
 
-    while (i < x->count && i < y->count && equal(&x->value[i], &y->value[i]))
+    while (i < x->count && i < y->count && gt_python_equal(&x->value[i], &y->value[i]))
         i++;
     return i == x->count && i == y->count;
-}
-
-static bool is_list(const struct evaluation *e, int at)
-{
-    return e->python->node[at].op == GT_PYTHON_LIST || e->python->node[at].op == GT_PYTHON_EACH;
 }
 
 /* Whether the list a is an element of the list b. */

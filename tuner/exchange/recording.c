@@ -130,14 +130,30 @@ static void scale(struct gt_recording *recording, double ms)
     }
 }
 
+int gt_recording_sign(struct gt_recording *recording, const char *text, size_t length,
+                      struct gt_err *err)
+{
+    struct gt_digest digest;
+
+    if (gt_digest_init(&digest))
+        return gt_err_nomem(err);
+    gt_digest_add(&digest, text, length);
+    gt_digest_add(&digest, recording->kernel->signature, GT_DIGEST_HEX);
+    gt_digest_final(&digest, recording->kernel->signature);
+    return GT_OK;
+}
+
 int gt_recording_begin(struct gt_recording *recording, struct gt_err *err)
 {
     *recording = (struct gt_recording){
         .kernel = calloc(1, sizeof(*recording->kernel)),
         .device = strdup(""),
         .problem = strdup(""),
+        .objective = strdup(""),
     };
-    return recording->kernel && recording->device && recording->problem ? GT_OK : gt_err_nomem(err);
+    return recording->kernel && recording->device && recording->problem && recording->objective
+               ? GT_OK
+               : gt_err_nomem(err);
 }
 
 /* Drops repeated points.  The results of a search (T4) name a point as often as the search asked
@@ -180,6 +196,17 @@ static int drop_repeats(struct gt_recording *recording, struct gt_err *err)
     return GT_OK;
 }
 
+/* Points of databases that took words for numbers are others than those with the words. */
+static int sign_words(struct gt_recording *recording, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = recording->kernel;
+    bool words = false;
+
+    for (size_t p = 0; p < kernel->params; p++)
+        words |= kernel->param[p].word != NULL;
+    return words ? gt_recording_sign(recording, "words", 5, err) : GT_OK;
+}
+
 int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size_t length)
 {
     struct gt_recording *recording = reader->recording;
@@ -192,6 +219,7 @@ int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size
     rc = gt_recording_read(reader);
     GT_STEP(rc, gt_recording_finish_params(reader));
     gt_recording_release_params(reader);
+    GT_STEP(rc, sign_words(recording, reader->err));
     GT_STEP(rc, drop_repeats(recording, reader->err));
     if (!rc)
         scale(recording, reader->ms);
@@ -227,6 +255,7 @@ void gt_recording_release(struct gt_recording *recording)
     gt_kernel_free(recording->kernel);
     free(recording->device);
     free(recording->problem);
+    free(recording->objective);
     free(recording->point);
     free(recording->index);
     free(recording->sample);

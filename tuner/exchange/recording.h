@@ -31,17 +31,18 @@ struct gt_recorded {
 struct gt_recording {
     /* Its parameters (of a launch where the recording says so) and their values; no template, no
      * constraints, and it serves every problem.
-     * The values of a parameter that are not all whole numbers become 0, 1, 2...; its doc says
-     * which is which. */
+     * The values of a parameter that are not all whole numbers become 0, 1, 2... with words. */
     struct gt_kernel *kernel;
     char *device;   /* name of the GPU; "" if the recording does not say */
     char *problem;  /* text form; "" if the recording does not say */
     int cc;         /* 90 for sm_90; 0 if the recording does not say */
+    char *objective; /* what its tuner searched by, if that was not time; "" otherwise */
+    size_t described; /* points of the T1 space; 0: there is none */
     bool predicted; /* the times are a model's estimates, not measurements */
     bool costs;     /* compile, proof or benchmark times were recorded */
     struct gt_recorded *point;
     uint8_t *index; /* points x kernel->params: which value of each parameter, as in a space */
-    size_t points;
+    size_t points; /* of a T1 space those that are recorded */
     float *sample; /* microseconds, in the order taken */
     size_t samples;
 };
@@ -50,6 +51,10 @@ struct gt_recording {
  * entry), GT_ERANGE (more than GT_MAX_PARAMS parameters, 256 values or 4 GiB of text).  Release it
  * also after a failure. */
 int gt_recording_load(struct gt_recording *recording, const char *path, struct gt_err *err);
+
+/* Appends the file's bytes, unpacked. */
+struct gt_strbuf;
+int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err);
 
 /* As for the T1 file `space` if it named the recording `path`. */
 int gt_recording_load_space(struct gt_recording *recording, const char *path, const char *space,

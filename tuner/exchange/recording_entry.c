@@ -205,6 +205,20 @@ static const cJSON *measurement(const cJSON *entry, const char *name)
     return NULL;
 }
 
+/* Remembers the first objective that is not time. */
+static int take_objectives(struct gt_recording_reader *reader, const cJSON *list)
+{
+    const cJSON *item;
+    int rc = GT_OK;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!rc && cJSON_IsString(item))
+            rc = gt_recording_objective(reader, item->valuestring);
+    }
+    return rc;
+}
+
 /* The compile time; the schema and the tools disagree on its name. */
 static float compile_time(const cJSON *times)
 {
@@ -239,6 +253,7 @@ int gt_recording_add_result(struct gt_recording_reader *reader, const cJSON *ent
     point.status = own ? timed(own, point.us) : status_of(t4, invalidity->valuestring);
     if (!reader->params)
         rc = list_params(reader, configuration);
+    GT_STEP(rc, take_objectives(reader, cJSON_GetObjectItemCaseSensitive(entry, "objectives")));
     GT_STEP(rc, reserve_point(reader));
     GT_STEP(rc, add_values(reader, key, configuration));
     GT_STEP(rc, add_samples(reader, key, cJSON_GetObjectItemCaseSensitive(times, "runtimes"),

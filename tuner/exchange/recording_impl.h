@@ -17,6 +17,7 @@ struct gt_recorded_param {
     char *name;
     struct gt_recorded_value *value;
     size_t count, capacity;
+    bool truths; /* true or false occurs among the values */
 };
 
 struct gt_recording_reader {
@@ -25,6 +26,9 @@ struct gt_recording_reader {
     const char *at, *end;                          /* what is left of the text */
     struct gt_recorded_param param[GT_MAX_PARAMS]; /* in order */
     size_t params;
+    const char *entries; /* where "cache" or "results" begin; NULL: not seen */
+    bool cached;         /* they are "cache" */
+    cJSON *keys, *values; /* "tune_params_keys", "tune_params"; NULL: not seen */
     bool listed;   /* the file lists parameters and values; else the entries tell them */
     bool preset;   /* they are known before: what the file lists is not */
     double ms;     /* of the file's unit of time */
@@ -35,14 +39,15 @@ struct gt_recording_reader {
 
 /* ---- recording.c ---- */
 
-/* The file's bytes, unpacked. */
-int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err);
-
 /* Whether a file, gzipped or not, can be read and begins with `start`, fewer than 64 bytes. */
 bool gt_recording_begins(const char *path, const char *start);
 
 /* An empty recording, to be released also after a failure. */
 int gt_recording_begin(struct gt_recording *recording, struct gt_err *err);
+
+/* Makes the signature depend on text[0..length), too. */
+int gt_recording_sign(struct gt_recording *recording, const char *text, size_t length,
+                      struct gt_err *err);
 
 /* gt_recording_parse with the reader as it is: its recording begun, its parameters perhaps preset;
  * releases those. */
@@ -76,6 +81,9 @@ void gt_recording_release_params(struct gt_recording_reader *reader);
 
 /* Reads the whole text. */
 int gt_recording_read(struct gt_recording_reader *reader);
+
+/* Remembers what the recording's tuner searched by, if that is not time. */
+int gt_recording_objective(struct gt_recording_reader *reader, const char *name);
 
 /* ---- recording_entry.c ---- */
 

@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ int gt_recording_value(struct gt_recording_reader *reader, struct gt_recorded_pa
         return gt_err_set(reader->err, GT_ECONFIG,
                           "%s: a value of parameter %s is neither a number nor a text",
                           reader->path, param->name);
+    param->truths |= cJSON_IsBool(item);
     while (i < param->count && !same_value(&param->value[i], &value))
         i++;
     *index = (uint8_t)i;
@@ -133,20 +135,87 @@ static bool all_whole(const struct gt_recorded_param *param)
     return true;
 }
 
-/* Returns "recorded", or a list of what the numbers stand for. */
-static char *describe(const struct gt_recorded_param *param, bool whole)
+/* Whether the values are true and false, which equal 1 and 0. */
+static bool all_truths(const struct gt_recorded_param *param)
 {
-    struct gt_strbuf doc = GT_STRBUF_INIT;
+    bool all = param->truths;
 
-    gt_strbuf_add(&doc, "recorded");
-    for (size_t i = 0; i < param->count && !whole; i++) {
-        gt_strbuf_addf(&doc, "%s %zu is ", i ? "," : ":", i);
-        if (param->value[i].text)
-            gt_strbuf_addf(&doc, "%.32s", param->value[i].text);
-        else
-            gt_strbuf_addf(&doc, "%.17g", param->value[i].number);
+    for (size_t i = 0; i < param->count; i++)
+        all = all && !param->value[i].text &&
+              (param->value[i].number == 0 || param->value[i].number == 1);
+    return all;
+}
+
+/* Whether a text stands in a point as it is: a name that is no number and no word of JSON. */
+static bool is_plain(const char *text)
+{
+    static const char letters[] =
+        "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:/+-";
+
+    return *text && !strchr("0123456789.:/+-", *text) && !text[strspn(text, letters)] &&
+           strcmp(text, "true") != 0 && strcmp(text, "false") != 0 && strcmp(text, "null") != 0;
+}
+
+/* Adds a text as JSON has it, in ASCII without commas, which part the values of a point. */
+static void add_quoted(struct gt_strbuf *to, const char *text)
+{
+    gt_strbuf_add_char(to, '"');
+    for (const char *at = text; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            gt_strbuf_addf(to, "\\%c", *at);
+        else if (*at == ',' || gt_is_control(text, (size_t)(at - text)))
+            gt_strbuf_addf(to, "\\u%04x", (unsigned char)*at);
+        else if ((unsigned char)*at != 0xc2 || !gt_is_control(text, (size_t)(at - text) + 1))
+            gt_strbuf_add_char(to, *at);
     }
-    return gt_strbuf_detach(&doc);
+    gt_strbuf_add_char(to, '"');
+}
+
+/* The fewest digits that are this number. */
+static void add_number(struct gt_strbuf *to, double number)
+{
+    char text[40];
+    int digits = 15;
+
+    do
+        snprintf(text, sizeof(text), "%.*g", digits, number);
+    while (strtod(text, NULL) != number && digits++ < 17);
+    gt_strbuf_add(to, text);
+}
+
+/* Names the values as the recording has them, in one block of pointers and texts. */
+static char **name_values(const struct gt_recorded_param *param, bool truths, struct gt_err *err)
+{
+    const size_t count = truths ? 2 : param->count, bytes = (count + 1) * sizeof(char *);
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    char **word = NULL, *at;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct gt_recorded_value *value = &param->value[i];
+
+        if (truths)
+            gt_strbuf_add(&text, i ? "true" : "false");
+        else if (!value->text)
+            add_number(&text, value->number);
+        else if (is_plain(value->text))
+            gt_strbuf_add(&text, value->text);
+        else
+            add_quoted(&text, value->text);
+        gt_strbuf_add_bytes(&text, "", 1);
+    }
+    if (!gt_strbuf_check(&text, err))
+        word = malloc(bytes + text.length);
+    if (!word) {
+        gt_strbuf_release(&text);
+        gt_err_nomem(err);
+        return NULL;
+    }
+    at = memcpy((char *)word + bytes, text.text, text.length);
+    for (size_t i = 0; i < count; i++, at += strlen(at) + 1)
+        word[i] = at;
+    word[count] = NULL;
+    gt_strbuf_release(&text);
+    return word;
 }
 
 static int make_param(struct gt_recording_reader *reader, size_t p)
@@ -154,7 +223,7 @@ static int make_param(struct gt_recording_reader *reader, size_t p)
     struct gt_recorded_param *from = &reader->param[p];
     struct gt_kernel *kernel = reader->recording->kernel;
     struct gt_param *param = &kernel->param[p];
-    bool whole = all_whole(from);
+    const bool whole = all_whole(from), truths = all_truths(from);
     const cJSON *name;
 
     if (!from->count)
@@ -168,10 +237,14 @@ static int make_param(struct gt_recording_reader *reader, size_t p)
     }
     kernel->params = p + 1;
     param->name = strdup(from->name);
-    param->doc = describe(from, whole);
+    param->doc = strdup("recorded");
     param->value = calloc(from->count, sizeof(*param->value));
     if (!param->name || !param->doc || !param->value)
         return gt_err_nomem(reader->err);
+    if (!whole || truths)
+        param->word = name_values(from, truths, reader->err);
+    if ((!whole || truths) && !param->word)
+        return GT_ENOMEM;
     for (size_t i = 0; i < from->count; i++)
         param->value[i] = whole ? (int64_t)from->value[i].number : (int64_t)i;
     return GT_OK;

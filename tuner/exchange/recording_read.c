@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Handles one member: of an object (key is its name, reader->at stands before the value) or of a
  * list (key is NULL). */
@@ -238,51 +239,117 @@ static int on_result(struct gt_recording_reader *reader, const char *key)
     return rc;
 }
 
-static int read_top(struct gt_recording_reader *reader, const char *key, const cJSON *value)
+int gt_recording_objective(struct gt_recording_reader *reader, const char *name)
+{
+    char **objective = &reader->recording->objective;
+
+    if (**objective || strncasecmp(name, "time", 4) == 0 || strcasecmp(name, "runtime") == 0)
+        return GT_OK;
+    free(*objective);
+    *objective = strdup(name);
+    return *objective ? GT_OK : gt_err_nomem(reader->err);
+}
+
+static int read_top(struct gt_recording_reader *reader, const char *key, cJSON **value)
 {
     struct gt_recording *recording = reader->recording;
 
     if (strcmp(key, "device_name") == 0)
-        return copy_text(reader, &recording->device, value);
+        return copy_text(reader, &recording->device, *value);
     if (strcmp(key, "kernel_name") == 0)
-        return copy_text(reader, &recording->kernel->name, value);
-    if (strcmp(key, "tune_params_keys") == 0)
-        return reader->preset ? GT_OK : read_keys(reader, value);
-    if (strcmp(key, "tune_params") == 0)
-        return reader->preset ? check_values(reader, value) : read_values(reader, value);
+        return copy_text(reader, &recording->kernel->name, *value);
+    if (strcmp(key, "objective") == 0 && cJSON_IsString(*value))
+        return gt_recording_objective(reader, (*value)->valuestring);
     if (strcmp(key, "metadata") == 0)
-        return read_metadata(reader, value);
+        return read_metadata(reader, *value);
     if (strcmp(key, "gemmtune") == 0)
-        return read_ours(reader, value);
-    return GT_OK; /* objective, problem_size and notes do not describe the space */
+        return read_ours(reader, *value);
+    if (strcmp(key, "tune_params_keys") == 0 && !reader->keys) {
+        reader->keys = *value;
+        *value = NULL;
+    } else if (strcmp(key, "tune_params") == 0 && !reader->values) {
+        reader->values = *value;
+        *value = NULL;
+    }
+    return GT_OK; /* problem_size and notes do not describe the space */
 }
 
+/* Passes over an object or a list, whose text may end inside it. */
+static void skip_entries(struct gt_recording_reader *reader)
+{
+    bool quoted = false;
+    int depth = 0;
+
+    for (; reader->at < reader->end; reader->at++) {
+        const char c = *reader->at;
+
+        if (quoted) {
+            reader->at += c == '\\' && reader->at + 1 < reader->end;
+            quoted = c != '"';
+            continue;
+        }
+        quoted = c == '"';
+        depth += c == '{' || c == '[';
+        depth -= c == '}' || c == ']';
+        if (depth <= 0 && memchr("}],", c, 3)) {
+            reader->at += depth == 0 && c != ',';
+            return;
+        }
+    }
+}
+
+/* The entries are remembered, because what they need may stand behind them: JSON's members have no
+ * order. */
 static int on_top(struct gt_recording_reader *reader, const char *key)
 {
+    const bool cached = strcmp(key, "cache") == 0;
     cJSON *value;
     int rc;
 
-    if (strcmp(key, "cache") == 0) {
-        if (!reader->listed)
-            return gt_err_set(reader->err, GT_ECONFIG,
-                              "%s: \"tune_params_keys\" must stand before \"cache\"", reader->path);
-        return walk(reader, "{}", on_cached);
+    if (cached || strcmp(key, "results") == 0) {
+        reader->entries = reader->at;
+        reader->cached = cached;
+        skip_entries(reader);
+        return GT_OK;
     }
-    if (strcmp(key, "results") == 0)
-        return walk(reader, "[]", on_result);
     rc = take_value(reader, &value);
-    GT_STEP(rc, read_top(reader, key, value));
+    GT_STEP(rc, read_top(reader, key, &value));
     cJSON_Delete(value);
     return rc;
 }
 
+/* What stands at the top beside the entries: parameters and their values. */
+static int read_lists(struct gt_recording_reader *reader)
+{
+    if (reader->preset)
+        return check_values(reader, reader->values);
+    if (reader->keys) {
+        int rc = read_keys(reader, reader->keys);
+
+        return rc ? rc : read_values(reader, reader->values);
+    }
+    return !reader->cached ? GT_OK
+                           : gt_err_set(reader->err, GT_ECONFIG,
+                                        "%s: \"tune_params_keys\" is missing beside \"cache\"",
+                                        reader->path);
+}
+
 int gt_recording_read(struct gt_recording_reader *reader)
 {
-    int rc = walk(reader, "{}", on_top);
+    int rc;
 
+    if (reader->end - reader->at >= 3 && memcmp(reader->at, "\xef\xbb\xbf", 3) == 0)
+        reader->at += 3; /* the mark of UTF-8 that Windows' editors write */
+    rc = walk(reader, "{}", on_top);
     skip_space(reader);
     if (!rc && reader->at < reader->end)
         rc = malformed(reader, "more text after the end");
+    GT_STEP(rc, read_lists(reader));
+    reader->at = reader->entries;
+    if (!rc && reader->entries)
+        rc = reader->cached ? walk(reader, "{}", on_cached) : walk(reader, "[]", on_result);
+    cJSON_Delete(reader->keys);
+    cJSON_Delete(reader->values);
     if (!rc && !reader->recording->points)
         rc = gt_err_set(reader->err, GT_ECONFIG,
                         "%s: no recorded point: neither a Kernel Tuner cache (\"cache\") nor T4 "

@@ -46,27 +46,28 @@ static int preset(struct gt_recording_reader *reader, const struct gt_t1 *t1)
     return rc;
 }
 
-/* Gives each of T1's points (`count` of them, by index) its recorded result.  A point that was not
- * recorded could not be launched where the recording was made, as far as anybody knows. */
-static int select_points(struct gt_recording *recording, const struct gt_t1 *t1,
-                         const uint8_t *index, size_t count, struct gt_err *err)
+/* Keeps of T1's points (*count of them, by index) those that were recorded, each with its result:
+ * of the others nobody knows what would become of them. */
+static int select_points(struct gt_recording *recording, const struct gt_t1 *t1, uint8_t *index,
+                         size_t *count, struct gt_err *err)
 {
-    struct gt_recorded *selected = calloc(count, sizeof(*selected));
+    struct gt_recorded *selected = calloc(*count, sizeof(*selected));
     struct gt_kernel *kernel = recording->kernel;
     struct gt_space space = {0};
     int rc = selected ? gt_recording_space(&space, recording, NULL, NULL, err) : gt_err_nomem(err);
     size_t found = 0;
 
-    for (size_t i = 0; i < count && !rc; i++) {
+    for (size_t i = 0; i < *count && !rc; i++) {
         struct gt_point point = {{0}};
         size_t at;
 
         for (size_t p = 0; p < t1->params; p++)
             point.value[p] = kernel->param[p].value[index[i * t1->params + p]];
         at = gt_space_find(&space, &point);
-        found += at != SIZE_MAX;
-        selected[i] = at != SIZE_MAX ? recording->point[at]
-                                     : (struct gt_recorded){.status = GT_STATUS_LAUNCH_INVALID};
+        if (at == SIZE_MAX)
+            continue;
+        memmove(index + found * t1->params, index + i * t1->params, t1->params);
+        selected[found++] = recording->point[at];
     }
     gt_space_release(&space);
     if (!rc && !found)
@@ -77,20 +78,10 @@ static int select_points(struct gt_recording *recording, const struct gt_t1 *t1,
     }
     free(recording->point);
     recording->point = selected;
+    recording->described = *count;
+    *count = found;
     for (size_t p = 0; p < t1->params; p++) /* T1's values come first */
         kernel->param[p].count = t1->param[p].count;
-    return GT_OK;
-}
-
-static int sign(struct gt_recording *recording, const char *text, size_t length, struct gt_err *err)
-{
-    struct gt_digest digest;
-
-    if (gt_digest_init(&digest))
-        return gt_err_nomem(err);
-    gt_digest_add(&digest, text, length);
-    gt_digest_add(&digest, recording->kernel->signature, GT_DIGEST_HEX);
-    gt_digest_final(&digest, recording->kernel->signature);
     return GT_OK;
 }
 
@@ -109,7 +100,7 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     else
         rc = gt_recording_parse_into(&reader, text.text, text.length);
     GT_STEP(rc, gt_t1_points(t1, GT_SPACE_LIMIT, &index, &count, err));
-    GT_STEP(rc, select_points(recording, t1, index, count, err));
+    GT_STEP(rc, select_points(recording, t1, index, &count, err));
     gt_strbuf_release(&text);
     if (rc) {
         free(index);
@@ -121,6 +112,16 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     free(recording->kernel->name);
     recording->kernel->name = strdup(t1->kernel);
     return recording->kernel->name ? GT_OK : gt_err_nomem(err);
+}
+
+/* What is wrong with a file's Python or its lists is a mistake of the file, whatever found it. */
+static int malformed(const char *path, struct gt_err *err)
+{
+    if (err && !strstr(err->msg, path))
+        gt_err_prefix(err, err->code, "%s", path);
+    if (err)
+        err->code = GT_ECONFIG;
+    return GT_ECONFIG;
 }
 
 /* from: path of the recording; NULL: the one that the T1 file names. */
@@ -137,10 +138,10 @@ static int load(struct gt_recording *recording, const char *path, const char *te
     if (!rc && !from)
         rc = recording_path(&named, &t1, path, err);
     GT_STEP(rc, answer_from(recording, &t1, from ? from : named.text, err));
-    GT_STEP(rc, sign(recording, text, length, err));
+    GT_STEP(rc, gt_recording_sign(recording, text, length, err));
     gt_strbuf_release(&named);
     gt_t1_release(&t1);
-    return rc;
+    return rc == GT_ESYNTAX || rc == GT_ERANGE || rc == GT_ENOTFOUND ? malformed(path, err) : rc;
 }
 
 int gt_recording_load_t1(struct gt_recording *recording, const char *path, const char *text,

@@ -30,6 +30,9 @@ static int add_value(void *context, const struct gt_python_value *value, struct 
     struct gt_t1_param *param = context;
     struct gt_python_value *last;
 
+    for (size_t i = 0; i < param->count; i++)
+        if (gt_python_equal(&param->value[i], value))
+            return GT_OK;
     if (param->count == UINT8_MAX + 1)
         return gt_err_set(err, GT_ERANGE, "parameter %s has more than 256 values", param->name);
     if (GT_ARRAY_RESERVE(&param->value, param->count + 1, &param->capacity, err))

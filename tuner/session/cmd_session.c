@@ -115,6 +115,25 @@ static int load_kernels(struct gt_session *session, const struct gt_session_opti
     return rc;
 }
 
+/* Says what a recording's times are, and what of it is not taken as its tuner took it. */
+static void announce_recording(const struct gt_cli *cli, const struct gt_recording *recording,
+                               const char *path)
+{
+    char objective[64];
+
+    fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n", path,
+            recording->predicted ? ", where a model PREDICTED them" : "");
+    gt_copy_clean(objective, sizeof(objective), recording->objective);
+    if (*objective)
+        fprintf(cli->log,
+                "the recording's objective is \"%s\"; here the times that it recorded decide\n",
+                objective);
+    if (recording->described > recording->points)
+        fprintf(cli->log,
+                "%zu of the %zu points of the space are not in the recording: they are left out\n",
+                recording->described - recording->points, recording->described);
+}
+
 /* Says where everything lies, if asked to, and that times are no measurements where that is so. */
 static void announce(const struct gt_session *session, const struct gt_session_options *options,
                      const char *database)
@@ -133,9 +152,7 @@ static void announce(const struct gt_session *session, const struct gt_session_o
         fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
                 cc);
     if (session->replays)
-        fprintf(cli->log, "all times are REPLAYED from %s%s; nothing is measured\n",
-                options->device + strlen(REPLAY),
-                session->evaluator->recording->predicted ? ", where a model PREDICTED them" : "");
+        announce_recording(cli, session->evaluator->recording, options->device + strlen(REPLAY));
 }
 
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,

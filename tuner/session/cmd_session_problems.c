@@ -160,13 +160,16 @@ static int recorded_problem(const struct gt_cli *cli, const struct gt_session *s
 
 /* Loads what --shapes and --random name; the caller releases the set in any case. */
 static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
-                    const char *data_dir, struct gt_err *err)
+                    const struct gt_cli *cli, struct gt_err *err)
 {
+    const char *data_dir = cli->data_dir;
     char *path = NULL;
     int rc = options->shapes ? gt_problemset_find(&path, options->shapes, data_dir, err) : GT_OK;
 
     if (!rc && path)
         rc = gt_problemset_load(set, path, err);
+    if (!rc && set->remark && !cli->quiet)
+        fprintf(cli->log, "%s\n", set->remark);
     free(path);
     if (!rc && options->random)
         rc = gt_random_problems(set, data_dir, (size_t)options->random,
@@ -232,7 +235,7 @@ int gt_session_problems(const struct gt_cli *cli, const struct gt_session *sessi
 {
     struct gt_problemset set = {0};
     struct shapes shapes = {0};
-    int rc = load_set(&set, options, cli->data_dir, err);
+    int rc = load_set(&set, options, cli, err);
 
     *problem = NULL;
     if (weight)

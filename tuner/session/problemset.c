@@ -1,9 +1,12 @@
 /* problemset.c - vocabulary: the reader of configs/problems and of plain lists of problems. */
 #include "session/problemset.h"
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "exchange/foreign.h"
+#include "exchange/recording.h"
 #include "session/ranges.h"
 
 #include <ctype.h>
@@ -27,6 +30,7 @@ void gt_problemset_release(struct gt_problemset *set)
     free(set->entry);
     free(set->name);
     free(set->doc);
+    free(set->remark);
     *set = (struct gt_problemset){0};
 }
 
@@ -216,6 +220,76 @@ static int read_lines(struct gt_problemset *set, char *text, const char *path, s
     return rc;
 }
 
+/* ---- what other programs wrote ---- */
+
+#define BUCKETS 4096
+
+/* The entries of a set by the digest of their text. */
+struct gathering {
+    struct gt_problemset *set;
+    size_t bucket[BUCKETS]; /* 1 + the index of the entry that came last; 0: none */
+    size_t *before;         /* of each entry: 1 + the one before it in its bucket */
+    size_t capacity;
+};
+
+static int gather(void *context, const struct gt_problem *problem, double times, bool counted,
+                  struct gt_err *err)
+{
+    struct gathering *gathering = context;
+    struct gt_problemset *set = gathering->set;
+    char text[GT_PROBLEM_TEXT_MAX];
+    unsigned hash = 0;
+    size_t i;
+    int rc = GT_OK;
+
+    gt_problem_format(problem, text);
+    for (const char *c = text; *c; c++)
+        hash = hash * 31 + (unsigned char)*c;
+    i = gathering->bucket[hash % BUCKETS];
+    while (i && strcmp(set->entry[i - 1].text, text) != 0)
+        i = gathering->before[i - 1];
+    if (!i) {
+        rc = GT_ARRAY_RESERVE(&gathering->before, set->count + 1, &gathering->capacity, err);
+        GT_STEP(rc, add_one(set, text, err));
+        if (rc)
+            return rc;
+        i = set->count;
+        gathering->before[i - 1] = gathering->bucket[hash % BUCKETS];
+        gathering->bucket[hash % BUCKETS] = i;
+        set->entry[i - 1].weight = 0;
+    }
+    set->entry[i - 1].weight += times;
+    set->entry[i - 1].count += counted ? times : 0;
+    return GT_OK;
+}
+
+static int read_foreign(struct gt_problemset *set, const char *text, size_t length,
+                        const char *path, struct gt_err *err)
+{
+    struct gathering *gathering = calloc(1, sizeof(*gathering));
+    struct gt_strbuf remark = GT_STRBUF_INIT;
+    struct gt_foreign foreign;
+    int rc = GT_ENOMEM;
+
+    if (!gathering)
+        return gt_err_nomem(err);
+    gathering->set = set;
+    rc = gt_foreign_read(&foreign, text, length, gather, gathering, err);
+    free(gathering->before);
+    free(gathering);
+    if (rc)
+        return gt_err_prefix(err, rc, "%s", path);
+    gt_strbuf_addf(&remark, "%s: %s", path, set->count ? "" : "no problem in it; ");
+    gt_foreign_say(&remark, &foreign);
+    rc = gt_strbuf_check(&remark, err);
+    if (!rc && !set->count && foreign.left_out)
+        rc = gt_err_set(err, GT_ECONFIG, "%s", remark.text);
+    if (!rc && foreign.left_out)
+        set->remark = gt_strbuf_detach(&remark);
+    gt_strbuf_release(&remark);
+    return rc;
+}
+
 static int read_input(struct gt_strbuf *text, struct gt_err *err)
 {
     char part[4096];
@@ -241,11 +315,17 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     if (!input && stat(path, &file) == 0 && !S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode))
         return gt_err_set(err, GT_EIO, "%s: not a regular file; \"-\" is standard input", path);
     rc = input ? read_input(&text, err) : gt_strbuf_add_file(&text, path, err);
+    if (!rc && !input && strncmp(text.text, "\x1f\x8b", 2) == 0) { /* gzipped */
+        gt_strbuf_reset(&text);
+        rc = gt_recording_read_text(&text, path, err);
+    }
     if (input)
         path = "standard input";
     mark = strncmp(text.text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     first = text.text[mark + strspn(text.text + mark, BLANKS)];
-    if (!rc && (first == '{' || first == '[')) {
+    if (!rc && gt_foreign_is(text.text + mark, text.length - mark)) {
+        rc = read_foreign(set, text.text + mark, text.length - mark, path, err);
+    } else if (!rc && (first == '{' || first == '[')) {
         rc = read_json_text(set, text.text + mark, text.length - mark, path, err);
     } else if (!rc && memchr(text.text, '\0', text.length)) {
         rc =

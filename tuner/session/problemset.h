@@ -5,7 +5,10 @@
  * begins a remark; the log of untuned problems that gt_open writes is such a file.  Behind a
  * problem may stand `count=N`, how often a program asked for it, and `weight=X`, as `tune capture`
  * writes them; a count alone is the weight.  A text with lists or ranges of sizes (ranges.h) stands
- * for many problems, each with that name, count and weight. */
+ * for many problems, each with that name, count and weight.
+ *
+ * Or what another program wrote down (exchange/foreign.h), plain or gzipped: each product once, with
+ * how often it is there as its weight and, where the file has a line for each call, as its count. */
 #ifndef GT_PROBLEMSET_H
 #define GT_PROBLEMSET_H
 
@@ -23,6 +26,7 @@ struct gt_problem_entry {
 
 struct gt_problemset {
     char *name, *doc; /* NULL if the file gives none */
+    char *remark;     /* of what others wrote: the file, and which products are left out; NULL */
     struct gt_problem_entry *entry;
     size_t count; /* at least 1 after a load */
 };

@@ -86,8 +86,9 @@ const struct gt_option gt_problem_option_table[] = {
         "or a range: 1,2,4x4096x4096, 1024:8192:1024x4096x4096, 64:4096:x2x512x512; may be "
         "repeated"),
     GT_TEXT(gt_problem_options, shapes, "shapes", 0, "FILE",
-            "problems from a file (- is standard input), JSON or one problem text a line, or from "
-            "a set of the data folder, such as bench or llm"),
+            "problems from a file (- is standard input), JSON or one problem text a line, or what "
+            "TunableOp, cublasLt or a profiler wrote, or from a set of the data folder, such as "
+            "bench or llm"),
     GT_PROBLEM_PARTS,
     GT_TEXT(
         gt_problem_options, shard, "shard", 0, "I/N",

@@ -105,12 +105,16 @@ static int point_order(const struct gt_kernel *kernel, const struct gt_point *x,
                        const struct gt_point *y)
 {
     char of_x[24], of_y[24];
+    char *const *word;
     size_t i = 0;
 
     while (i < kernel->params && x->value[i] == y->value[i])
         i++;
     if (i == kernel->params)
         return 0;
+    word = kernel->param[i].word;
+    if (word)
+        return strcmp(word[x->value[i]], word[y->value[i]]);
     snprintf(of_x, sizeof(of_x), "%lld", (long long)x->value[i]);
     snprintf(of_y, sizeof(of_y), "%lld", (long long)y->value[i]);
     return strcmp(of_x, of_y);

@@ -44,7 +44,9 @@ static void check_two(const char *json)
     assert_string_equal(recording.kernel->param[0].name, "WG");
     assert_int_equal(recording.kernel->param[0].value[0], 32); /* as listed, not sorted */
     assert_int_equal(recording.kernel->param[1].value[1], 1);
-    assert_string_equal(recording.kernel->param[1].doc, "recorded: 0 is a, 1 is b");
+    assert_string_equal(recording.kernel->param[1].word[0], "a");
+    assert_string_equal(recording.kernel->param[1].word[1], "b");
+    assert_null(recording.kernel->param[1].word[2]);
     assert_int_equal(recording.points, 2);
     point = &recording.point[0];
     assert_int_equal(point->status, GT_STATUS_OK);
@@ -77,6 +79,16 @@ static void test_unterminated(void **state)
     check_two(HEAD FIRST ",\n" SECOND ",\n");
 }
 
+/* JSON's members have no order; a mark of UTF-8 and the ends of lines of Windows mean nothing. */
+static void test_any_order(void **state)
+{
+    (void)state;
+    check_two("\xef\xbb\xbf" HEAD FIRST ",\r\n" SECOND "}}\r\n");
+    check_two("{\"cache\": {" FIRST ", " SECOND "}, \"device_name\": \"A GPU\", \"kernel_name\": "
+              "\"Xgemm\", \"tune_params\": {\"KIND\": [\"a\", \"b\"], \"WG\": [32, 16]}, "
+              "\"tune_params_keys\": [\"WG\", \"KIND\"], \"zz\": \"}]\"}");
+}
+
 static void test_t4(void **state)
 {
     struct gt_recording recording;
@@ -89,7 +101,8 @@ static void test_t4(void **state)
              "{\"configuration\": {\"B\": 8, \"A\": 1.5}, \"times\": {\"compilation\": 0.5, "
              "\"runtimes\": [0.002, 0.004], \"validation\": 0.25}, \"invalidity\": \"correct\", "
              "\"correctness\": 1, \"measurements\": [{\"name\": \"time\", \"value\": 0.003}]},"
-             "{\"configuration\": {\"A\": 0.5, \"B\": 4}, \"times\": {\"runtimes\": []}, "
+             "{\"configuration\": {\"A\": 0.5, \"B\": 4}, \"objectives\": [\"time\", \"GFLOP/s\"], "
+             "\"times\": {\"runtimes\": []}, "
              "\"invalidity\": \"timeout\", \"correctness\": 0},"
              "{\"configuration\": {\"A\": 0.5, \"B\": 8}, \"times\": {}, \"invalidity\": "
              "\"correctness\", \"correctness\": 0, \"measurements\": [{\"name\": "
@@ -97,10 +110,13 @@ static void test_t4(void **state)
              "\"metadata\": {\"timeunit\": \"seconds\"}}",
              &err));
     assert_int_equal(recording.points, 3);
+    assert_string_equal(recording.objective, "GFLOP/s");
     assert_string_equal(recording.kernel->param[0].name, "B");
     assert_int_equal(recording.kernel->param[0].value[0], 4); /* in order */
     assert_int_equal(recording.index[0], 1);                  /* B=8 */
-    assert_string_equal(recording.kernel->param[1].doc, "recorded: 0 is 0.5, 1 is 1.5");
+    assert_null(recording.kernel->param[0].word);
+    assert_string_equal(recording.kernel->param[1].word[0], "0.5");
+    assert_string_equal(recording.kernel->param[1].word[1], "1.5");
     assert_float_equal(recording.point[0].us, 3000, 0.01);
     assert_float_equal(recording.sample[1], 4000, 0.01);
     assert_float_equal(recording.point[0].compile_ms, 500, 0);
@@ -108,6 +124,48 @@ static void test_t4(void **state)
     assert_float_equal(recording.point[0].time_ms, 6, 0.001); /* of the samples */
     assert_int_equal(recording.point[1].status, GT_STATUS_TIMEOUT);
     assert_int_equal(recording.point[2].status, GT_STATUS_OOB_WRITE);
+    gt_recording_release(&recording);
+}
+
+/* Values that are no whole numbers stand in points as the file has them; what could be taken for
+ * something else there is quoted. */
+static void test_words(void **state)
+{
+    static const char *const points[] = {
+        "W=col,N=0.1,T=true,Q=\"a\\u002cb=\\\"c\\\\\"", "W=row,N=2,T=false,Q=\"2\"",
+        "W=row,N=1e+20,T=true,Q=\"\"", "W=col,N=2,T=true,Q=2"};
+    struct gt_recording recording;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_space space;
+    struct gt_err err = {0};
+
+    (void)state;
+    OK(&err,
+       parse(&recording,
+             "{\"tune_params_keys\": [\"W\", \"N\", \"T\", \"Q\"], \"cache\": {"
+             "\"a\": {\"W\": \"col\", \"N\": 0.1, \"T\": true, \"Q\": \"a,b=\\\"c\\\\\", "
+             "\"time\": 1}, \"b\": {\"W\": \"row\", \"N\": 2, \"T\": false, \"Q\": \"2\", "
+             "\"time\": 2}, \"c\": {\"W\": \"row\", \"N\": 1e20, \"T\": true, \"Q\": \"\", "
+             "\"time\": 3}, \"d\": {\"W\": \"col\", \"N\": 2, \"T\": true, \"Q\": 2, "
+             "\"time\": 4}}}",
+             &err));
+    OK(&err, gt_recording_space(&space, &recording, NULL, NULL, &err));
+    for (size_t i = 0; i < space.count; i++) {
+        struct gt_point point, read;
+
+        gt_space_point(&space, i, &point);
+        gt_strbuf_reset(&text);
+        gt_point_format(&text, recording.kernel, &point);
+        assert_string_equal(text.text, points[i]);
+        OK(&err, gt_point_parse(&read, recording.kernel, text.text, &err));
+        assert_memory_equal(&read, &point, sizeof(point));
+    }
+    assert_int_equal(space.count, 4);
+    assert_int_not_equal(gt_point_parse(&(struct gt_point){{0}}, recording.kernel, "W=0", &err),
+                         GT_OK);
+    assert_non_null(strstr(err.msg, "W cannot be \"0\"; its values are: col row"));
+    gt_strbuf_release(&text);
+    gt_space_release(&space);
     gt_recording_release(&recording);
 }
 
@@ -140,7 +198,9 @@ static void test_broken(void **state)
         {"", "ends in the middle"},
         {"[1]", "an object is expected near \"[1]\""},
         {"{\"a\": 1}", "no recorded point"},
-        {"{\"cache\": {}}", "\"tune_params_keys\" must stand before \"cache\""},
+        {"{\"cache\": {}}", "\"tune_params_keys\" is missing beside \"cache\""},
+        {"{\"cache\": 1}", "\"tune_params_keys\" is missing"},
+        {"{\"tune_params_keys\": [\"P\"], \"cache\": 1}", "an object is expected near \"1}\""},
         {HEAD "\"32,a\": {\"WG\": 32, \"KIND\": ", "ends in the middle"},
         {HEAD "\"32,a\": {\"WG\": 32, \"time\": 1}}}", "\"32,a\" has no value for parameter KIND"},
         {HEAD "\"32,a\": {\"WG\": 32, \"KIND\": \"a\"}}}", "\"32,a\" has no time"},
@@ -304,7 +364,7 @@ int main(void)
         cmocka_unit_test(test_kernel_tuner),
         cmocka_unit_test(test_unterminated),
         cmocka_unit_test(test_t4),
-        cmocka_unit_test(test_our_own),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_any_order), cmocka_unit_test(test_our_own),
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_repeats),

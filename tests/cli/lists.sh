@@ -1,0 +1,28 @@
+# What people have is read as a list of problems: files of TunableOp, logs of cublasLt, cuBLAS and rocBLAS, traces of PyTorch.
+cat > tunableop_untuned0.csv <<'CSV'
+GemmTunableOp_float_NT,nt_256_512_1024_ld_256_512_256
+GemmTunableOp_BFloat16_TN,tn_1536_16_7168_ld_7168_7168_1536
+GemmTunableOp_double_NN,nn_8_8_8_ld_8_8_8
+GemmStridedBatchedTunableOp_float_NN,nn_64_128_64_B_12_ld_64_64_64
+CSV
+t bench tunableop_untuned0.csv --list
+(printf '\357\273\277'; sed 's/$/\r/' tunableop_untuned0.csv) > windows.csv
+"$TUNE" bench windows.csv --list -q | diff - <("$TUNE" bench tunableop_untuned0.csv --list -q) && echo same
+# Each call of a log counts.
+line() { echo "[2026-01-14 21:16:46][cublasLt][4711][Trace][cublasLtMatmul] A=0X7F Adesc=[type=$1 rows=768 cols=2304 ld=768] B=0X7F Bdesc=[type=$1 rows=768 cols=512 ld=768] C=0X7F Cdesc=[type=$1 rows=2304 cols=512 ld=2304] D=0X7F Ddesc=[type=$1 rows=2304 cols=512 ld=2304] computeDesc=[computeType=COMPUTE_32F scaleType=R_32F transA=OP_T] beta=0 stream=0X0"; }
+{ line R_16BF; line R_16F; line R_16BF; line R_64F; } > trace.log
+t bench trace.log --list
+"$TUNE" bench --shapes - --list < trace.log 2>&1
+gzip -c trace.log > trace.log.gz
+"$TUNE" bench trace.log.gz --list -q
+t capture --merge trace.log tunableop_untuned0.csv -o shapes.txt
+cat shapes.txt
+echo 'rocblas-bench -f gemm -r f32_r --transposeA T --transposeB N -m 96 -n 64 -k 32 --lda 32 --ldb 32 --ldc 96' > bench.log
+echo '{"traceEvents": [{"name": "aten::mm", "args": {"Input Dims": [[4, 3], [3, 5]], "Input type": ["float", "float"]}}]}' > trace.json
+for file in bench.log trace.json; do t bench $file --list; done
+t --arch sm_90 --shapes bench.log --kernels simt_naive --budget 1 --db a.db -q | grep ^64x96x32
+# Nothing that gemmtune computes, and no sizes.
+echo 'GemmTunableOp_double_NN,nn_8_8_8_ld_8_8_8' > double.csv
+t bench double.csv --list
+echo '{"traceEvents": [{"name": "aten::mm", "args": {}}]}' > sizes.json
+t bench sizes.json --list
