@@ -115,7 +115,7 @@ int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
         if (race->arms)
             gt_sweep_note(race, "kernels of the ladder take part instead");
     }
-    if (race->arms)
+    if (race->arms || rc) /* an error or a signal came before all kernels had been asked */
         *nothing = (struct gt_err){0};
     for (size_t i = 0; i < race->arms && !rc; i++) {
         rc = gt_sweep_seed(race, &race->arm[i], seeds_wanted(race), err);
