@@ -75,6 +75,7 @@ LIB_SRC := \
 	src/kernel/kernel_signature.c \
 	src/kernel/kernel_template.c \
 	src/kernel/kernel_tokens.c \
+	src/kernel/kernel_unserved.c \
 	src/kernel/render.c \
 	src/cuda/assemble.c \
 	src/cuda/cache.c \

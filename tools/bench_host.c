@@ -60,7 +60,7 @@ static int bench_spaces(struct bench *bench, const char *text, int cc)
     for (size_t i = 0; i < bench->kernels.count && !rc; i++) {
         const struct gt_kernel *kernel = bench->kernels.kernel[i];
 
-        if (kernel->production && gt_kernel_serves(kernel, &problem, &device, NULL))
+        if (kernel->production && gt_kernel_serves(kernel, &problem, &device))
             rc = bench_kernel_space(bench, "space", kernel, &problem, &device, &seconds);
     }
     snprintf(name, sizeof(name), "spaces sm_%d, all of a problem", cc);
@@ -119,7 +119,7 @@ static const struct gt_kernel *main_kernel(const struct bench *bench)
     for (size_t i = 0; i < bench->kernels.count; i++) {
         const struct gt_kernel *other = bench->kernels.kernel[i];
 
-        if (other->production && gt_kernel_serves(other, &problem, &bench->device, NULL) &&
+        if (other->production && gt_kernel_serves(other, &problem, &bench->device) &&
             (!kernel || other->params > kernel->params))
             kernel = other;
     }

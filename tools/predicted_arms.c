@@ -47,7 +47,7 @@ static void print_arms(const struct gt_kernels *kernels, const struct gt_table_r
         const struct gt_kernel *kernel = kernels->kernel[i];
         double us;
 
-        if (!kernel->production || !gt_kernel_serves(kernel, &row->problem, device, NULL))
+        if (!kernel->production || !gt_kernel_serves(kernel, &row->problem, device))
             continue;
         us = predicted_us(kernel, &row->problem, device);
         if (us > 0)

@@ -226,10 +226,35 @@ int gt_data_dir(char **path, struct gt_err *err);
  * that runs with more rights than its user (secure_getenv). */
 int gt_default_database(char **path, bool create, struct gt_err *err);
 
-/* Whether the kernel serves the problem on the device at all, before any parameter is chosen; if
- * not and why is not NULL, *why is a static or kernel-owned sentence. */
+/* What an entry of "serves" is asked, in this order. */
+enum gt_serves_check {
+    GT_SERVES_TYPE,
+    GT_SERVES_OUT,
+    GT_SERVES_LAYOUT,
+    GT_SERVES_EPILOGUE,
+    GT_SERVES_ROWS,
+    GT_SERVES_BATCH,
+    GT_SERVES_ACCURACY,
+    GT_SERVES_MIN_CC,
+    GT_SERVES_MAX_CC,
+    GT_SERVES_CHECKS
+};
+
+/* The first of them that does not hold; GT_SERVES_CHECKS: the entry serves the problem there. */
+enum gt_serves_check gt_serves_check(const struct gt_serves *entry,
+                                     const struct gt_problem *problem,
+                                     const struct gt_device *device);
+
+/* Whether the kernel serves the problem on the device at all, before any parameter is chosen. */
 bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
-                      const struct gt_device *device, const char **why);
+                      const struct gt_device *device);
+
+/* kernel_unserved.c: why none of the kernels serves it, as part of a sentence: "FP8 needs sm_89 or
+ * later, and this is sm_86".  who: what to call them, e.g. "kernel simt"; NULL: they are all
+ * kernels that there are, of which those in production are asked.  False: one of them serves it. */
+#define GT_UNSERVED_MAX 200
+bool gt_unserved(char text[GT_UNSERVED_MAX], const char *who, const struct gt_kernel *const *kernel,
+                 size_t count, const struct gt_problem *problem, const struct gt_device *device);
 
 /* Points of the cross product, before any constraint. */
 double gt_kernel_cross_product(const struct gt_kernel *kernel);

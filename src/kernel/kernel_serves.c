@@ -112,51 +112,35 @@ void gt_reader_serves(struct gt_reader *r)
 
 /* ---- asking ---- */
 
-/* Counts the checks that hold, of all that there are, and sets the sentence of the first that
- * fails. */
-static size_t count_checks(const struct gt_serves *entry, const struct gt_problem *problem,
-                           const struct gt_device *device, const char **why)
+enum gt_serves_check gt_serves_check(const struct gt_serves *entry,
+                                     const struct gt_problem *problem,
+                                     const struct gt_device *device)
 {
-    const struct {
-        bool serves;
-        const char *why;
-    } checks[] = {
-        {entry->types >> problem->type & 1, "it does not serve this type of A and B"},
-        {entry->outs >> problem->out & 1, "it does not write this type of D"},
-        {entry->layouts >> gt_problem_layout(problem) & 1, "it does not serve this layout"},
-        {entry->epilogues >> problem->epilogue & 1, "it does not serve this epilogue"},
-        {problem->m <= entry->max_m, "it serves fewer rows of D"},
-        {problem->batch == 1 || entry->batched, "it does not serve batches"},
-        {entry->accuracy <= problem->accuracy, "it is less accurate than the problem asks for"},
-        {device->cc >= entry->min_cc, "the device is older than the kernel needs for this type"},
-        {device->cc <= entry->max_cc, "the device is newer than the kernel serves"},
+    const bool holds[GT_SERVES_CHECKS] = {
+        [GT_SERVES_TYPE] = entry->types >> problem->type & 1,
+        [GT_SERVES_OUT] = entry->outs >> problem->out & 1,
+        [GT_SERVES_LAYOUT] = entry->layouts >> gt_problem_layout(problem) & 1,
+        [GT_SERVES_EPILOGUE] = entry->epilogues >> problem->epilogue & 1,
+        [GT_SERVES_ROWS] = problem->m <= entry->max_m,
+        [GT_SERVES_BATCH] = problem->batch == 1 || entry->batched,
+        [GT_SERVES_ACCURACY] = entry->accuracy <= problem->accuracy,
+        [GT_SERVES_MIN_CC] = device->cc >= entry->min_cc,
+        [GT_SERVES_MAX_CC] = device->cc <= entry->max_cc,
     };
-    size_t held = 0;
+    unsigned held = 0;
 
-    while (held < sizeof(checks) / sizeof(*checks) && checks[held].serves)
+    while (held < GT_SERVES_CHECKS && holds[held])
         held++;
-    *why = held < sizeof(checks) / sizeof(*checks) ? checks[held].why : NULL;
-    return held;
+    return (enum gt_serves_check)held;
 }
 
 bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
-                      const struct gt_device *device, const char **why)
+                      const struct gt_device *device)
 {
-    const char *reason = "it serves nothing";
-    size_t most = 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i < kernel->entries; i++) {
-        const char *other;
-        size_t held = count_checks(&kernel->entry[i], problem, device, &other);
-
-        if (!other)
-            return true;
-        if (!i || held > most) {
-            most = held;
-            reason = other;
-        }
-    }
-    if (why)
-        *why = reason;
-    return false;
+    while (i < kernel->entries &&
+           gt_serves_check(&kernel->entry[i], problem, device) < GT_SERVES_CHECKS)
+        i++;
+    return i < kernel->entries;
 }

@@ -8,6 +8,7 @@
 #include "base/quiet.h"
 #include "problem/problem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -223,6 +224,16 @@ int gt_lookup_device(struct gt *gt, const struct gt_device *device,
 struct gt_deployed *gt_lookup_deployed(const struct gt *gt)
 {
     return gt->deployed;
+}
+
+void gt_lookup_unserved(char text[GT_UNSERVED_MAX], const struct gt *gt,
+                        const struct gt_problem *problem, const struct gt_device *device)
+{
+    const struct gt_kernels *all = &gt->sources.kernels;
+
+    if (!gt_unserved(text, NULL, (const struct gt_kernel *const *)all->kernel, all->count, problem,
+                     device))
+        snprintf(text, GT_UNSERVED_MAX, "no point of the kernels that serve it is valid for it");
 }
 
 const struct gt_options *gt_lookup_options(const struct gt *gt)

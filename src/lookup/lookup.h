@@ -31,6 +31,11 @@ int gt_lookup_device(struct gt *gt, const struct gt_device *device,
 /* As opened; data_dir is never NULL here, but with a deployed file, which needs none. */
 const struct gt_options *gt_lookup_options(const struct gt *gt);
 
+/* Why gt has no kernel for the problem, for the device alone: none serves it, or no point of those
+ * that do is valid for its sizes.  Not of a deployed file. */
+void gt_lookup_unserved(char text[GT_UNSERVED_MAX], const struct gt *gt,
+                        const struct gt_problem *problem, const struct gt_device *device);
+
 /* The deployed file that answers; NULL: there is none. */
 struct gt_deployed *gt_lookup_deployed(const struct gt *gt);
 

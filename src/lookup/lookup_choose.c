@@ -224,7 +224,7 @@ static void add_start(const struct gt_choosing *choosing, struct starts *starts,
 {
     const struct gt_candidate *candidate = &choosing->candidate;
 
-    if (gt_kernel_serves(kernel, candidate->problem, candidate->device, NULL))
+    if (gt_kernel_serves(kernel, candidate->problem, candidate->device))
         starts->start[starts->count++] = (struct start){kernel, point, row, 0};
 }
 

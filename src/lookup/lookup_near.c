@@ -273,7 +273,7 @@ static void find_default(struct gt_search *search, bool production)
 
         candidate.kernel = kernels->kernel[i];
         if (candidate.kernel->production != production ||
-            !gt_kernel_serves(candidate.kernel, candidate.problem, candidate.device, NULL))
+            !gt_kernel_serves(candidate.kernel, candidate.problem, candidate.device))
             continue;
         gt_point_default(&candidate.point, candidate.kernel);
         if (gt_lookup_fits(&candidate, &geometry) || gt_lookup_repair(&candidate, &geometry) ||

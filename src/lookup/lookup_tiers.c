@@ -53,7 +53,7 @@ bool gt_lookup_take_row(const struct gt_search *search, const struct gt_table_ro
     candidate->device = &resolved->device;
     candidate->kernel = gt_lookup_kernel(&search->sources->kernels, row->kernel);
     return candidate->kernel &&
-           gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL) &&
+           gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device) &&
            gt_point_parse(&candidate->point, candidate->kernel, row->point, NULL) == GT_OK;
 }
 

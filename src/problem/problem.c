@@ -372,6 +372,10 @@ static int check_types(const struct gt_problem *p, struct gt_err *err)
     if (p->out == GT_S32 && p->acc != GT_S32)
         return gt_err_set(err, GT_ERANGE, "problem: D of s32 takes sums in s32, not in %s",
                           gt_dtype_name(p->acc));
+    if (p->out == GT_S32 && p->epilogue)
+        return gt_err_set(err, GT_ERANGE,
+                          "problem: D of s32 takes no epilogue, such as %s; with out=f32 it would",
+                          gt_epilogue_name(p->epilogue));
     if ((unsigned)p->accuracy > GT_ACCURACY_LOW)
         return gt_err_set(err, GT_ERANGE, "problem: accuracy is %d; there are strict to low",
                           (int)p->accuracy);

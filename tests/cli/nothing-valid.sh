@@ -4,6 +4,17 @@ t --arch sm_86 --shape 64x64x64:f16 --kernels simt_naive
 t --arch sm_86 --shape 64x64x64:f16 --shape 64x64x64 --kernels simt_naive --budget 2 --rows 1
 t --arch sm_86 --shape 64x64x64:f16 --kernels simt_naive -q --json | grep -v point
 t lookup 64x64x64:e4m3:out=e5m2 --arch sm_86
+# What no kernel serves is one short sentence, made of the descriptions, wherever it is asked; the reason of each kernel is told with -v.
+for asked in "128x128x128:e4m3 --arch sm_86" "512x512x512:bf16 --arch sm_75" "512x512x512:f16 --accuracy f32 --arch sm_89" \
+    "512x512x512:f16 --arch sm_86 --kernels hopper,thin_tma" "512x512x512:f16 --arch sm_120 --kernels hopper"; do
+    "$TUNE" $asked -q 2>&1 | grep '^tune:'
+done
+"$TUNE" 128x128x128:e4m3 --arch sm_86 -v 2>&1 | grep -E '(hopper|mma|simt) takes no part'
+t lookup 128x128x128:e4m3 --arch sm_86
+t lookup 128x128x128:e4m3 --arch sm_86 --json
+t bench 128x128x128:e4m3 --arch sm_86 -q
+t show hopper --problem 512x512x512:bf16 --arch sm_75
+t --arch sm_86 64x64x64:s8:epi=gelu
 # The reason is one of the kernel as it is now: trials of an earlier text do not speak for it.
 mkdir mine
 sed 's/"simt_naive"/"mine"/' "$ROOT/configs/kernels/simt_naive.json" > mine/mine.json

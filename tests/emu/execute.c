@@ -76,7 +76,7 @@ static int fit_case(const struct gt_emu_build *build, const struct gt_emu_case *
                             scale < gt_emu_scale_count ? gt_emu_scales[scale] : *own,
                             &build->job->types, build->trans_a, build->trans_b, build->epilogue);
         int status = gt_problem_check(problem, err);
-        if (!status && gt_kernel_serves(candidate->kernel, problem, candidate->device, NULL)) {
+        if (!status && gt_kernel_serves(candidate->kernel, problem, candidate->device)) {
             status = i < scales ? gt_candidate_valid(candidate, &failed, err)
                                 : gt_candidate_possible(candidate, &failed, err);
             *found = failed < 0;

@@ -151,7 +151,7 @@ static int find_place(struct place *place, const struct gt_kernel *kernel,
                         origin->layout / 2, origin->layout % 2, GT_EPILOGUE_NONE);
     if (gt_problem_check(&place->problem, err))
         return GT_ERANGE;
-    if (!gt_kernel_serves(kernel, &place->problem, &place->device, NULL))
+    if (!gt_kernel_serves(kernel, &place->problem, &place->device))
         return GT_OK;
     int status =
         gt_space_init(&place->space, kernel, &place->problem, &place->device, KEPT, &none_valid);

@@ -47,7 +47,7 @@ static bool fits_within(const struct gt_candidate *candidate, double most, gt_em
 
     return gt_emu_multiply_adds(candidate->problem) <= most &&
            gt_problem_check(candidate->problem, NULL) == GT_OK &&
-           gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device, NULL) &&
+           gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device) &&
            check(candidate, &failed, NULL) == GT_OK && failed < 0;
 }
 
@@ -74,12 +74,12 @@ bool gt_emu_shrink(struct gt_candidate *candidate, struct gt_problem *problem,
 int gt_emu_none_fits(const struct gt_candidate *candidate, struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    const char *why = NULL;
+    char why[GT_UNSERVED_MAX];
     int failed = -1;
 
-    if (!gt_kernel_serves(kernel, candidate->problem, candidate->device, &why))
+    if (gt_unserved(why, "it", &kernel, 1, candidate->problem, candidate->device))
         return gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem: %s", kernel->name,
-                          why ? why : "it is not in its description");
+                          why);
     if (gt_candidate_possible(candidate, &failed, err))
         return GT_ERANGE;
     if (failed >= 0)

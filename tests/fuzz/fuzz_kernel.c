@@ -24,13 +24,14 @@ static void use(const struct gt_kernel *kernel)
         struct gt_geometry geometry;
         struct gt_strbuf text = GT_STRBUF_INIT;
         struct gt_err err = {0};
-        const char *why;
+        const struct gt_kernel *const list = kernel;
+        char why[GT_UNSERVED_MAX];
         int failed;
 
         if (gt_device_profile(&device, ".", archs[i], NULL))
             abort();
         gt_problem_init(&problem, 1000, 2000, 3000);
-        gt_kernel_serves(kernel, &problem, &device, &why);
+        gt_unserved(why, NULL, &list, 1, &problem, &device);
         gt_point_default(&candidate.point, kernel);
         if (gt_candidate_valid(&candidate, &failed, &err) && !*err.msg)
             abort();

@@ -221,7 +221,7 @@ static void test_every_kernel(void **state)
             int failed = -1;
 
             gt_point_default(&candidate.point, candidate.kernel);
-            if (!gt_kernel_serves(candidate.kernel, &problem, candidate.device, NULL) ||
+            if (!gt_kernel_serves(candidate.kernel, &problem, candidate.device) ||
                 gt_candidate_valid(&candidate, &failed, NULL) || failed >= 0)
                 continue;
             gpu_trial(&f, bench, &candidate, 0, &trial);

@@ -101,9 +101,10 @@ static void print_contest(FILE *out, const struct gt_answer *answer)
     fputc('\n', out);
 }
 
-/* deployed: the answer is that of a deployed file, which may lack problems that kernels serve. */
+/* deployed: the answer is that of a deployed file, which may lack problems that kernels serve.
+ * why: in tier NONE, why no kernel serves it. */
 static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer,
-                         bool deployed)
+                         bool deployed, const char *why)
 {
     const bool absent = deployed && answer->tier == GT_TIER_NONE;
     char text[512];
@@ -111,6 +112,8 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     fprintf(out, "%s\n", problem);
     fprintf(out, "  tier       %s: %s\n", tiers[answer->tier].name,
             absent ? "the file has no answer for it" : tiers[answer->tier].meaning);
+    if (*why)
+        fprintf(out, "  reason     %s\n", why);
     if (answer->tier != GT_TIER_NONE) {
         fprintf(out, "  kernel     %s\n", answer->kernel);
         fprintf(out, "  point      %s\n", answer->point);
@@ -184,7 +187,8 @@ static void add_answer(cJSON *json, const struct gt_answer *answer)
     cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
 }
 
-static void list_answer(cJSON *list, const char *problem, const struct gt_answer *answer)
+static void list_answer(cJSON *list, const char *problem, const struct gt_answer *answer,
+                        const char *why)
 {
     cJSON *json = cJSON_CreateObject();
 
@@ -193,6 +197,8 @@ static void list_answer(cJSON *list, const char *problem, const struct gt_answer
     cJSON_AddStringToObject(json, "tier", tiers[answer->tier].name);
     if (answer->tier != GT_TIER_NONE)
         add_answer(json, answer);
+    if (*why)
+        cJSON_AddStringToObject(json, "why", why);
     if (answer->cublaslt)
         cJSON_AddStringToObject(json, "cublaslt", answer->cublaslt);
     if (answer->passed_over)
@@ -214,14 +220,27 @@ struct questions {
     size_t count;
     const char *path; /* of the database; NULL: the default one, if there is one */
     int cc, answered;
-    bool deployed; /* the answers come from a deployed file */
+    bool deployed;             /* the answers come from a deployed file */
+    char why[GT_UNSERVED_MAX]; /* the first problem's that no kernel serves */
     cJSON *list;
 };
+
+/* Why no kernel serves the problem. */
+static void explain(struct questions *self, const struct gt *gt, char why[GT_UNSERVED_MAX],
+                    const struct gt_problem *problem)
+{
+    struct gt_device device;
+
+    if (!gt_device_profile(&device, self->cli->data_dir, self->cc, NULL))
+        gt_lookup_unserved(why, gt, problem, &device);
+    if (!*self->why)
+        snprintf(self->why, sizeof(self->why), "%s", why);
+}
 
 /* Looks up one problem. */
 static int look_up(struct questions *self, struct gt *gt, const char *text, struct gt_err *err)
 {
-    char canonical[GT_PROBLEM_TEXT_MAX];
+    char canonical[GT_PROBLEM_TEXT_MAX], why[GT_UNSERVED_MAX] = "";
     const struct gt_answer *answer;
     struct gt_problem problem;
     int rc = gt_session_complete(&problem, text, &self->options->parts, err);
@@ -231,10 +250,12 @@ static int look_up(struct questions *self, struct gt *gt, const char *text, stru
         return rc;
     gt_problem_format(&problem, canonical);
     self->answered += answer->tier != GT_TIER_NONE;
+    if (answer->tier == GT_TIER_NONE && !self->deployed)
+        explain(self, gt, why, &problem);
     if (self->cli->json)
-        list_answer(self->list, canonical, answer);
+        list_answer(self->list, canonical, answer, why);
     else
-        print_answer(self->cli->out, canonical, answer, self->deployed);
+        print_answer(self->cli->out, canonical, answer, self->deployed, why);
     return GT_OK;
 }
 
@@ -302,8 +323,8 @@ static int nothing(const struct questions *self, enum gt_objective objective, st
     if (objective == GT_BY_TIME)
         return gt_err_set(err, GT_EXIT_NOTHING,
                           self->deployed ? "the deployed file has no answer for %s%s on sm_%d"
-                                         : "no kernel serves %s%s on sm_%d",
-                          first, others, self->cc);
+                                         : "no kernel serves %s%s on sm_%d: %s",
+                          first, others, self->cc, self->why);
     return gt_err_set(err, GT_EXIT_NOTHING,
                       "no energy of %s%s is stored for sm_%d: `tune energy` measures it on a GPU",
                       first, others, self->cc);

@@ -232,7 +232,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_candidate candidate = {0};
     struct gt_problem problem;
     struct gt_device device;
-    const char *why = NULL;
+    char why[GT_UNSERVED_MAX];
     int cc, rc;
 
     cli->raw |= options->source || options->params_header;
@@ -252,9 +252,9 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     rc = candidate.kernel ? GT_OK : GT_ENOTFOUND;
     GT_STEP(rc, gt_point_parse(&candidate.point, candidate.kernel,
                                cli->arguments > 1 ? cli->argument[1] : "", err));
-    if (!rc && !gt_kernel_serves(candidate.kernel, &problem, &device, &why))
+    if (!rc && gt_unserved(why, "it", &candidate.kernel, 1, &problem, &device))
         rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
-                        cli->argument[0], cc, why ? why : "it is not in its description");
+                        cli->argument[0], cc, why);
     if (!rc && options->objective)
         rc = weigh(cli, options, &kernels, &candidate, &energies, err);
     GT_STEP(rc,

@@ -127,7 +127,7 @@ static bool is_wanted(struct deploying *deploying, const struct gt_problem *aske
 {
     const struct gt_deploy_request *request = deploying->request;
     const struct gt_answer *answer = &resolved->answer;
-    char problem[GT_PROBLEM_TEXT_MAX];
+    char problem[GT_PROBLEM_TEXT_MAX], why[GT_UNSERVED_MAX];
 
     if (request->kernel && answer->kernel && strcmp(answer->kernel, request->kernel) != 0)
         return false;
@@ -135,7 +135,10 @@ static bool is_wanted(struct deploying *deploying, const struct gt_problem *aske
         return false;
     gt_problem_format(asked, problem);
     if (answer->tier == GT_TIER_NONE)
-        leave_out(deploying, "%s: no kernel serves it on %s", problem, resolved->device.name);
+        gt_lookup_unserved(why, deploying->gt, &resolved->problem, &resolved->device);
+    if (answer->tier == GT_TIER_NONE)
+        leave_out(deploying, "%s: no kernel serves it on %s: %s", problem, resolved->device.name,
+                  why);
     else if (answer->tier != GT_TIER_EXACT && !request->problems)
         leave_out(deploying, "%s on %s: %s; tune it again, or name it with --problem", problem,
                   resolved->device.name,

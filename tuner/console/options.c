@@ -19,7 +19,8 @@ const struct gt_option gt_common_options[] = {
     GT_FLAG(gt_cli, json, "json", 0, "print data as JSON instead of as a table"),
     GT_FLAG(gt_cli, quiet, "quiet", 'q', "print nothing but errors on standard error"),
     GT_FLAG(gt_cli, verbose, "verbose", 'v',
-            "also print where files were found and the compiler's messages"),
+            "also print where files were found, the compiler's messages, and why a kernel takes no "
+            "part"),
     GT_CHOICE(gt_cli, color, "color", 0, "WHEN", "auto|always|never",
               "auto (default: on a terminal, unless NO_COLOR is set), always or never"),
     GT_FLAG(gt_cli, help, "help", 'h', "print this text"),

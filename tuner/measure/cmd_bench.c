@@ -107,7 +107,7 @@ static int bench_problem(struct gt_bench_run *bench, const struct gt_problem *pr
                          double weight, const struct gt_sweep_result *swept, struct gt_err *err)
 {
     struct gt_bench_winner winner = {.bench = bench};
-    char text[GT_PROBLEM_TEXT_MAX];
+    char text[GT_PROBLEM_TEXT_MAX], unserved[GT_UNSERVED_MAX];
     struct gt_err why = {0};
     int rc = GT_OK;
 
@@ -119,6 +119,11 @@ static int bench_problem(struct gt_bench_run *bench, const struct gt_problem *pr
     GT_STEP(rc, gt_bench_find_winner(&winner, problem, &why));
     if (!rc && winner.kernel)
         rc = report_winner(bench, &winner, problem, weight, &why);
+    else if (!rc &&
+             gt_unserved(unserved, NULL,
+                         (const struct gt_kernel *const *)bench->session.kernels.kernel,
+                         bench->session.kernels.count, problem, &bench->session.evaluator->device))
+        gt_bench_report_nothing(&bench->report, text, "no kernel serves it: %s", unserved);
     else if (!rc)
         gt_bench_report_nothing(&bench->report, text,
                                 "has no winner here; tune it, or give --budget");

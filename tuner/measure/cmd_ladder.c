@@ -190,7 +190,7 @@ static bool its_turn(const struct gt_session *session, const struct gt_kernel *k
     if (pass == 0)
         return kernel->rung > 0;
     return kernel->rung == 0 && kernel->production &&
-           gt_kernel_serves(kernel, problem, &session->evaluator->device, NULL);
+           gt_kernel_serves(kernel, problem, &session->evaluator->device);
 }
 
 static void print_heading(const struct gt_session *session, struct sink *sink, const char *text)

@@ -224,7 +224,7 @@ int gt_try_check_point(const struct gt_try *attempt, struct gt_device device, st
  * was asked for.  What the kernel does not serve is for the emulator to say. */
 static int check_emulated(const struct gt_try *attempt, struct gt_err *err)
 {
-    if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device, NULL))
+    if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device))
         return GT_OK;
     return gt_try_check_point(attempt, attempt->device, err);
 }

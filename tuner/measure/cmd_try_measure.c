@@ -72,7 +72,7 @@ static int compare(struct gt_try *attempt, struct gt_evaluator *evaluator, struc
 int gt_try_measure(struct gt_try *attempt, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = NULL;
-    const char *why = NULL;
+    char why[GT_UNSERVED_MAX];
     char *cache_dir = NULL;
     int rc = gt_cache_dir(&cache_dir, err);
 
@@ -80,10 +80,9 @@ int gt_try_measure(struct gt_try *attempt, struct gt_err *err)
     if (rc)
         goto out;
     attempt->device = evaluator->device;
-    if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device, &why))
+    if (gt_unserved(why, "it", &attempt->candidate.kernel, 1, &attempt->problem, &attempt->device))
         rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
-                        attempt->candidate.kernel->name, attempt->device.cc,
-                        why ? why : "it is not in its description");
+                        attempt->candidate.kernel->name, attempt->device.cc, why);
     GT_STEP(rc, gt_try_check_point(attempt, attempt->device, err));
     GT_STEP(rc, evaluator->ops->open_problem(evaluator, &attempt->problem, err));
     GT_STEP(rc, race(attempt, evaluator, err));

@@ -88,7 +88,7 @@ static void fit(const struct gt_adopting *adopting, struct gt_adoptee *item)
     struct gt_candidate *candidate = &item->candidate;
     struct gt_geometry geometry;
     struct gt_err why = {0};
-    const char *reason = "";
+    char reason[GT_UNSERVED_MAX];
     int failed, rc;
 
     candidate->kernel = gt_kernels_find(&adopting->session->kernels, item->kernel_name, &why);
@@ -100,7 +100,7 @@ static void fit(const struct gt_adopting *adopting, struct gt_adoptee *item)
         unfit(item, "%s", why.msg);
         return;
     }
-    if (!gt_kernel_serves(candidate->kernel, &item->problem, candidate->device, &reason)) {
+    if (gt_unserved(reason, "it", &candidate->kernel, 1, &item->problem, candidate->device)) {
         unfit(item, "kernel %s: %s", item->kernel_name, reason);
         return;
     }

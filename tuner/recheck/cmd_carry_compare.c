@@ -64,7 +64,7 @@ static bool fit_text(const struct gt_carrying *carrying, struct gt_carry_row *ro
                      struct gt_geometry *geometry)
 {
     struct gt_candidate *candidate = &row->candidate[which];
-    const char *reason = "";
+    char reason[GT_UNSERVED_MAX];
     struct gt_err why = {0};
     int failed = -1, rc;
 
@@ -75,7 +75,7 @@ static bool fit_text(const struct gt_carrying *carrying, struct gt_carry_row *ro
     };
     rc = candidate->kernel ? gt_point_parse(&candidate->point, candidate->kernel, row->point, &why)
                            : GT_ENOTFOUND;
-    if (!rc && !gt_kernel_serves(candidate->kernel, &row->problem, &row->on, &reason))
+    if (!rc && gt_unserved(reason, "it", &candidate->kernel, 1, &row->problem, &row->on))
         rc = gt_err_set(&why, GT_ERANGE, "%s", reason);
     GT_STEP(rc, gt_candidate_possible(candidate, &failed, &why));
     if (!rc && failed >= 0)

@@ -196,7 +196,7 @@ void gt_report_nothing(struct gt_strbuf *buf, const struct gt_session *session,
     struct gt_err ignored;
 
     gt_problem_format(result->problem, text);
-    gt_strbuf_add(buf, "no valid candidate");
+    gt_strbuf_addf(buf, "no valid candidate%s", result->interrupted ? " yet" : "");
     if (result->nothing.code)
         gt_strbuf_addf(buf, "; %s", result->nothing.msg);
     else if (gt_store_rows(session->store, &filter, take_reason, &reason, &ignored) == GT_OK)

@@ -58,8 +58,10 @@ static cJSON *result_json(const struct gt_sweep_result *result)
         cJSON_AddStringToObject(json, "baseline", result->baseline.name);
         cJSON_AddNumberToObject(json, "baseline_us", result->baseline.us);
     }
-    if (result->nothing.code)
+    if (result->nothing.code) {
         cJSON_AddStringToObject(json, "nothing", result->nothing.msg);
+        cJSON_AddStringToObject(json, "why", result->nothing.msg);
+    }
     for (size_t i = 0; i < result->rows; i++)
         cJSON_AddItemToArray(rows, row_json(&result->row[i], result));
     return json;

@@ -53,6 +53,7 @@ static int fill_sweep(struct gt_session *session, struct gt_sweep_options *optio
     options->label = session->label;
     options->totals = &session->totals;
     options->signals = session->cli->signals;
+    options->verbose = session->cli->verbose;
     options->search_only = session->search_only;
     options->then = session->then;
     options->foresight = &session->foresight;

@@ -55,68 +55,88 @@ static size_t seeds_wanted(const struct gt_race *race)
     return (size_t)fmax(1, wanted / (double)race->arms);
 }
 
-/* Adds the reason why one more kernel does not take part. */
-static void add_reason(struct gt_err *nothing, const struct gt_err *reason)
+/* Opens the arm of a kernel that serves the problem, unless no point of it is valid: *none counts
+ * such kernels, and *nothing has the reason of the first.  none may be NULL: nobody is told. */
+static int open_served(struct gt_race *race, const struct gt_kernel *kernel, size_t *none,
+                       struct gt_err *nothing, struct gt_err *err)
 {
-    struct gt_err before;
+    struct gt_err reason = {0};
+    char phase[80];
+    int rc;
 
-    if (!nothing)
-        return;
-    before = *nothing;
-    gt_err_set(nothing, reason->code, "%s%s%s", before.msg, before.code ? "; " : "", reason->msg);
+    snprintf(phase, sizeof(phase), "enumerating the points of %.40s", kernel->name);
+    gt_sweep_show(race, phase, false);
+    rc = open_arm(race, kernel, &reason);
+    if (rc == GT_ERANGE && none) {
+        gt_sweep_note(race, reason.msg);
+        if (!(*none)++)
+            *nothing = reason;
+    }
+    if (rc == GT_ERANGE)
+        return GT_OK;
+    if (rc && err)
+        *err = reason;
+    return rc;
 }
 
-/* Opens an arm for each kernel of the list that has a valid point.  *nothing (may be NULL) gets the
- * reasons of the others. */
+/* Opens an arm for each kernel of the list that has a valid point. */
 static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel, size_t count,
-                     struct gt_err *nothing, struct gt_err *err)
+                     size_t *none, struct gt_err *nothing, struct gt_err *err)
 {
+    const struct gt_device *device = &race->evaluator->device;
+    char why[GT_UNSERVED_MAX], note[GT_UNSERVED_MAX + 80];
     int rc = GT_OK;
 
     for (size_t i = 0; i < count && !rc; i++) {
-        const char *why = NULL;
-        struct gt_err reason = {0};
-        char phase[80];
-
-        if (!gt_kernel_serves(kernel[i], race->problem, &race->evaluator->device, &why)) {
-            gt_err_set(&reason, GT_ENOTFOUND, "kernel %s does not serve it: %s", kernel[i]->name,
-                       why ? why : "not in its description");
-            add_reason(nothing, &reason);
-            continue;
-        }
-        snprintf(phase, sizeof(phase), "enumerating the points of %.40s", kernel[i]->name);
-        gt_sweep_show(race, phase, false);
-        rc = open_arm(race, kernel[i], &reason);
-        if (rc == GT_ERANGE) { /* no valid point: the kernel does not take part */
-            if (nothing)
-                gt_sweep_note(race, reason.msg);
-            add_reason(nothing, &reason);
-            rc = GT_OK;
-        } else if (rc && err) {
-            *err = reason;
+        if (!gt_unserved(why, "it", &kernel[i], 1, race->problem, device)) {
+            rc = open_served(race, kernel[i], none, nothing, err);
+        } else if (none && race->options->verbose) {
+            snprintf(note, sizeof(note), "%.60s takes no part: %s", kernel[i]->name, why);
+            gt_sweep_note(race, note);
         }
     }
     return rc;
+}
+
+/* Sums up why there is no arm: no kernel serves the problem, or no point of those that do is
+ * valid. */
+static void sum_up(struct gt_race *race, size_t none, struct gt_err *nothing)
+{
+    const struct gt_sweep_options *options = race->options;
+    const struct gt_err first = *nothing;
+    char who[80] = "these kernels", why[GT_UNSERVED_MAX];
+
+    if (options->kernels == 1)
+        snprintf(who, sizeof(who), "kernel %.60s", options->kernel[0]->name);
+    if (!none && gt_unserved(why, options->fallbacks ? NULL : who, options->kernel,
+                             options->kernels, race->problem, &race->evaluator->device))
+        gt_err_set(nothing, GT_ENOTFOUND, "%s", why);
+    else if (none > 1)
+        gt_err_set(nothing, first.code, "%.800s; nor has one of %zu other%s", first.msg, none - 1,
+                   none > 2 ? "s" : "");
 }
 
 int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
     struct gt_err *nothing = &race->result->nothing;
+    size_t none = 0;
     int rc;
 
     race->arm =
         calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm)); /* 1: guest */
     if (!race->arm)
         return gt_err_nomem(err);
-    rc = open_list(race, options->kernel, options->kernels, nothing, err);
+    rc = open_list(race, options->kernel, options->kernels, &none, nothing, err);
     if (!rc && !race->arms) {
-        rc = open_list(race, options->fallback, options->fallbacks, NULL, err);
+        rc = open_list(race, options->fallback, options->fallbacks, NULL, NULL, err);
         if (race->arms)
             gt_sweep_note(race, "kernels of the ladder take part instead");
     }
-    if (race->arms)
+    if (race->arms || rc) /* an error or a signal came before all kernels had been asked */
         *nothing = (struct gt_err){0};
+    else
+        sum_up(race, none, nothing);
     for (size_t i = 0; i < race->arms && !rc; i++) {
         rc = gt_sweep_seed(race, &race->arm[i], seeds_wanted(race), err);
         GT_STEP(rc, gt_sweep_resume(race, &race->arm[i], err));

@@ -131,13 +131,10 @@ int gt_scouts_new(struct gt_scouts **made, const struct gt_sweep_options *option
     scouts->scout = calloc(options->kernels + 1, sizeof(*scouts->scout));
     if (!scouts->scout)
         return gt_err_nomem(err);
-    for (size_t i = 0; i < options->kernels && !options->evaluator->ops->space; i++) {
-        const char *why;
-
-        if (gt_kernel_serves(options->kernel[i], problem, &options->evaluator->device, &why))
+    for (size_t i = 0; i < options->kernels && !options->evaluator->ops->space; i++)
+        if (gt_kernel_serves(options->kernel[i], problem, &options->evaluator->device))
             scouts->scout[scouts->count++] =
                 (struct gt_scout){.scouts = scouts, .kernel = options->kernel[i]};
-    }
     for (size_t i = 0; i < scouts->count; i++)
         start(&scouts->scout[i]);
     return GT_OK;

@@ -64,6 +64,7 @@ struct gt_sweep_options {
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */
     struct gt_budget budget;
     uint64_t seed;
+    bool verbose;                   /* why a kernel takes no part is told of each one */
     bool search_only;               /* no finals: those of the problem are held on another device */
     const struct gt_problem *then;  /* what the next sweep with this evaluator and these kernels is
                                        probably of; NULL: nobody knows.  It must not move */

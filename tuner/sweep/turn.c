@@ -5,6 +5,7 @@
 #include "sweep/sweep_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NEAR_BEST 1.02 /* times the best: from here on the best counts as reached */
 
@@ -42,6 +43,16 @@ void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earli
     result->respawns += earlier->respawns;
     result->wall_s += earlier->wall_s;
     result->busy_s += earlier->busy_s;
+    if (!result->rows && earlier->rows) { /* a signal, before the turn had the earlier trials */
+        result->row = earlier->row;
+        result->rows = earlier->rows;
+        result->points = earlier->points;
+        result->points_estimated = earlier->points_estimated;
+        result->have_baseline = earlier->have_baseline;
+        result->baseline = earlier->baseline;
+        memcpy(result->status, earlier->status, sizeof(result->status));
+        earlier->row = NULL;
+    }
     gt_sweep_result_release(earlier);
 }
 

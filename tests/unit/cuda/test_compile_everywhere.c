@@ -106,7 +106,7 @@ static void add(struct jobs *jobs, const struct gt_kernel *kernel, const struct 
     job->problem.trans_b = (unsigned char)(layout % 2);
     if (gt_device_profile(&job->device, data_dir, cc, &err))
         fail("device", &err);
-    if (!gt_kernel_serves(kernel, &job->problem, &job->device, NULL))
+    if (!gt_kernel_serves(kernel, &job->problem, &job->device))
         return;
     if (standard && gt_serves_any(kernel).max_m < 4096)
         fit_rows(job);

@@ -119,7 +119,7 @@ static void test_default_points(void **state)
             assert_int_equal(gt_device_profile(&device, ".", archs[j], NULL), GT_OK);
             gt_point_default(&candidate.point, kernel);
             some_problem(&candidate, &problem);
-            if (!gt_kernel_serves(kernel, &problem, &device, NULL))
+            if (!gt_kernel_serves(kernel, &problem, &device))
                 continue;
             served++;
             check_default(&candidate);
@@ -135,7 +135,7 @@ static bool has_point(const struct gt_kernel *kernel, const struct gt_problem *p
     struct gt_space space = {0};
     int rc;
 
-    if (!kernel->production || !gt_kernel_serves(kernel, problem, device, NULL))
+    if (!kernel->production || !gt_kernel_serves(kernel, problem, device))
         return false;
     rc = gt_space_init(&space, kernel, problem, device, 16, NULL);
     gt_space_release(&space);

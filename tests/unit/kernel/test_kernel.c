@@ -104,6 +104,12 @@ static void test_points_refused(void **state)
 
 /* ---- serving ---- */
 
+static bool unserved(char why[GT_UNSERVED_MAX], const char *who, const struct gt_kernel *kernel,
+                     const struct gt_problem *problem, const struct gt_device *on)
+{
+    return gt_unserved(why, who, &kernel, 1, problem, on);
+}
+
 static void test_serves(void **state)
 {
     static const struct {
@@ -114,12 +120,12 @@ static void test_serves(void **state)
         {"8x8x8", 86, NULL},
         {"8x8x8:nt:batch=3:epi=bias", 90, NULL},
         {"8x8x8:accuracy=tf32", 86, NULL},
-        {"8x8x8:f16", 86, "type of A and B"},
-        {"8x8x8:out=f16", 86, "type of D"},
-        {"8x8x8:tn", 86, "layout"},
-        {"8x8x8:epi=relu", 86, "epilogue"},
-        {"8x8x8", 75, "older"},
-        {"8x8x8", 100, "newer"},
+        {"8x8x8:f16", 86, "kernel k can multiply f32, not f16"},
+        {"8x8x8:out=f16", 86, "kernel k can write D of f32 with FP32, not f16"},
+        {"8x8x8:tn", 86, "kernel k can take layout nn or nt with FP32, not tn"},
+        {"8x8x8:epi=relu", 86, "kernel k can compute epilogue none or bias with FP32, not relu"},
+        {"8x8x8", 75, "FP32 with kernel k needs sm_80 or later, and this is sm_75"},
+        {"8x8x8", 100, "FP32 with kernel k is served up to sm_90, and this is sm_100"},
     };
     struct gt_kernel *kernel = load();
 
@@ -127,14 +133,14 @@ static void test_serves(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct gt_problem problem;
         struct gt_device profile;
-        const char *why = NULL;
+        char why[GT_UNSERVED_MAX];
 
         assert_int_equal(gt_problem_parse(&problem, cases[i].problem, NULL), GT_OK);
         assert_int_equal(gt_device_profile(&profile, ".", cases[i].cc, NULL), GT_OK);
-        assert_int_equal(gt_kernel_serves(kernel, &problem, &profile, &why), !cases[i].why);
-        assert_int_equal(gt_kernel_serves(kernel, &problem, &profile, NULL), !cases[i].why);
+        assert_int_equal(gt_kernel_serves(kernel, &problem, &profile), !cases[i].why);
+        assert_int_equal(unserved(why, "kernel k", kernel, &problem, &profile), !!cases[i].why);
         if (cases[i].why)
-            assert_non_null(strstr(why, cases[i].why));
+            assert_string_equal(why, cases[i].why);
     }
     gt_kernel_free(kernel);
 }
@@ -145,29 +151,31 @@ static void test_serves_batch_and_accuracy(void **state)
     struct gt_kernel *tf32 = load_changed("\"strict\"", "\"tf32\"");
     struct gt_device rtx3090 = device();
     struct gt_problem problem;
-    const char *why;
+    char why[GT_UNSERVED_MAX];
 
     (void)state;
     assert_int_equal(gt_problem_parse(&problem, "8x8x8:batch=2", NULL), GT_OK);
-    assert_false(gt_kernel_serves(single, &problem, &rtx3090, &why));
-    assert_string_equal(why, "it does not serve batches");
-    assert_false(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
-    assert_string_equal(why, "it is less accurate than the problem asks for");
+    single->production = tf32->production = true;
+    assert_true(unserved(why, NULL, single, &problem, &rtx3090));
+    assert_string_equal(why, "the kernels cannot take batches of FP32");
+    assert_true(unserved(why, "it", tf32, &problem, &rtx3090));
+    assert_string_equal(why, "it can reach accuracy tf32 at best with FP32, not strict");
     problem.accuracy = GT_ACCURACY_LOW;
-    assert_true(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
+    assert_false(unserved(why, NULL, tf32, &problem, &rtx3090));
     gt_kernel_free(tf32);
     tf32 = load_changed("\"min_cc\": 80", "\"min_cc\": 89");
     problem.batch = 1;
-    assert_false(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
-    assert_string_equal(why, "the device is older than the kernel needs for this type");
+    tf32->production = true;
+    assert_true(unserved(why, NULL, tf32, &problem, &rtx3090));
+    assert_string_equal(why, "FP32 needs sm_89 or later, and this is sm_86");
     /* Another entry serves it: it need not be the first one, nor the one that comes closest. */
     tf32->entry[1] = tf32->entry[2] = tf32->entry[0];
     tf32->entries = 3;
     tf32->entry[0].types = 1u << GT_F16;
-    assert_false(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
-    assert_string_equal(why, "the device is older than the kernel needs for this type");
+    assert_true(unserved(why, NULL, tf32, &problem, &rtx3090));
+    assert_string_equal(why, "FP32 needs sm_89 or later, and this is sm_86");
     tf32->entry[2].min_cc = 86;
-    assert_true(gt_kernel_serves(tf32, &problem, &rtx3090, &why));
+    assert_false(unserved(why, NULL, tf32, &problem, &rtx3090));
     gt_kernel_free(single);
     gt_kernel_free(tf32);
 }

@@ -79,7 +79,7 @@ static void test_names_that_people_type(void **state)
         {"1x2x3:bfloat16:tN:out=float32", "1x2x3:bf16:tn:out=f32"},
         {"1x2x3:float", "1x2x3:f32:nn"},
         {"1x2x3:Float32:accuracy=TF32", "1x2x3:f32:nn:accuracy=tf32"},
-        {"1x2x3:int8:epi=RELU:out=int32", "1x2x3:s8:nn:epi=relu"},
+        {"1x2x3:int8:epi=RELU:out=float32", "1x2x3:s8:nn:out=f32:epi=relu"},
         {"1x2x3:float8_e4m3fn:out=half", "1x2x3:e4m3:nn:out=f16"},
         {"1x2x3:E5M2", "1x2x3:e5m2:nn"}};
 
@@ -171,6 +171,8 @@ static void test_refused(void **state)
         {"1x2x3:s8:beta=2147483648", GT_ERANGE, "from -2147483648 to 2147483520"},
         {"1x2x3:s8:beta=-2147483904", GT_ERANGE, "beta is -2147483904; where D is s32"},
         {"1x2x3:s8:beta=0.5", GT_ERANGE, "beta is 0.5; where D is s32 it must be a whole number"},
+        {"1x2x3:s8:epi=gelu", GT_ERANGE, "D of s32 takes no epilogue, such as gelu"},
+        {"1x2x3:s8:epi=bias", GT_ERANGE, "D of s32 takes no epilogue, such as bias"},
         {"1x2x3:s8:out=s32:acc=f32", GT_ERANGE, "cannot be summed in f32"},
         {"1x2x3:beta=1.2.3", GT_ESYNTAX, "decimal number"},
         {"1x2x3:epi=relu+gelu", GT_ENOTFOUND, "is not an epilogue"},

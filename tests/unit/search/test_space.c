@@ -218,7 +218,7 @@ static void test_shipped_kernels(void **state)
             struct gt_candidate candidate = {kernels.kernel[k], &s->problem, &s->device, {{0}}};
             struct gt_space space;
 
-            if (!gt_kernel_serves(candidate.kernel, &s->problem, &s->device, NULL))
+            if (!gt_kernel_serves(candidate.kernel, &s->problem, &s->device))
                 continue;
             OK(&s->err,
                gt_space_init(&space, candidate.kernel, &s->problem, &s->device, 0, &s->err));

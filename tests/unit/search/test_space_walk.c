@@ -135,7 +135,7 @@ static void test_shipped_kernels(void **state)
         for (size_t k = 0; k < kernels.count; k++) {
             size_t points;
 
-            if (!gt_kernel_serves(kernels.kernel[k], &s->problem, &s->device, NULL))
+            if (!gt_kernel_serves(kernels.kernel[k], &s->problem, &s->device))
                 continue;
             points = compare(s, kernels.kernel[k]);
             print_message("%s, %s, sm_%d: %zu points\n", kernels.kernel[k]->name, use[u].problem,

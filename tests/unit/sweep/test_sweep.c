@@ -2,6 +2,7 @@
  * interrupts, costs, predictions beside measurements.  Faults, finals and several problems have
  * files of their own. */
 #include "sweep_fixture.h"
+#include "sweep/sweep_parts.h"
 
 static void test_finds_and_stores_the_winner(void **state)
 {
@@ -94,6 +95,54 @@ static void test_an_interrupt_loses_nothing(void **state)
     assert_int_equal(run(&bench, &fake), GT_EINTERRUPTED);
     assert_int_equal(fake.trials, 60);
     close_bench(&bench);
+}
+
+/* More prefixes than a walk visits between two looks at the signals. */
+#define ONE_TO_32                                                                     \
+    "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, " \
+    "23, 24, 25, 26, 27, 28, 29, 30, 31, 32"
+
+/* A signal while the points of one kernel are found says nothing of any kernel. */
+static void test_an_interrupt_blames_no_kernel(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+
+    bench.kernel[0]->entry[0].max_cc = 75; /* the first kernel does not serve the device */
+    bench.kernel[1] = search_kernel(
+        s, "wide", "+ A + B + C",
+        "\"params\": [" PARAM("A", 1, ONE_TO_32) "," PARAM("B", 1, ONE_TO_32) "," PARAM(
+            "C", 1, ONE_TO_32) "], \"constraints\": [{\"if\": \"A + B + C > 0\", \"why\": "
+                               "\"always\"}], " LAUNCH);
+    bench.options.kernels = 2;
+    fake.signals = 1;
+    assert_int_equal(run(&bench, &fake), GT_EINTERRUPTED);
+    assert_true(bench.result.interrupted && bench.result.rows == 0);
+    assert_int_equal(bench.result.nothing.code, GT_OK);
+    bench.options.kernels = 1;
+    fake.signals = 0;
+    assert_int_equal(run(&bench, &fake), GT_ENOTFOUND);
+    assert_non_null(strstr(bench.result.nothing.msg, "grid"));
+    close_bench(&bench);
+}
+
+/* Nor does it take away what the turns before it found. */
+static void test_an_interrupted_turn_keeps_the_rows(void **state)
+{
+    struct gt_sweep_result before = {.rows = 1, .points = 9, .fresh = 5, .wall_s = 1};
+    struct gt_sweep_result turn = {.wall_s = 2, .interrupted = true};
+
+    (void)state;
+    before.row = calloc(1, sizeof(*before.row));
+    assert_non_null(before.row);
+    before.row->trial.us = 7;
+    before.status[GT_STATUS_OK] = 5;
+    gt_sweep_join(&turn, &before);
+    assert_true(turn.rows == 1 && turn.row->trial.us == 7 && turn.points == 9);
+    assert_true(turn.fresh == 5 && turn.wall_s == 3 && turn.status[GT_STATUS_OK] == 5);
+    assert_true(turn.interrupted && !before.row);
+    gt_sweep_result_release(&turn);
 }
 
 /* Predictions are stored as predictions.  They are tried first on the real device and never count
@@ -349,6 +398,8 @@ int main(void)
         WITH_FOLDER(test_a_spent_budget_stays_spent),
         WITH_FOLDER(test_patience_and_time),
         WITH_FOLDER(test_an_interrupt_loses_nothing),
+        WITH_FOLDER(test_an_interrupt_blames_no_kernel),
+        cmocka_unit_test(test_an_interrupted_turn_keeps_the_rows),
         WITH_FOLDER(test_predicted_beside_measured),
         WITH_FOLDER(test_shipped_winners_come_first),
         WITH_FOLDER(test_a_starved_device_tries_what_is_at_hand),
