@@ -135,6 +135,7 @@ SERVE_SRC := \
 	src/serve/driver.c \
 	src/serve/handle.c \
 	src/serve/hooks.c \
+	src/serve/names.c \
 	src/serve/policy.c \
 	src/serve/real.c \
 	src/serve/report.c \
@@ -681,7 +682,7 @@ $(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proo
 
 # ThreadSanitizer asks dlsym for functions before it has begun.
 ifeq ($(SAN),thread)
-$(BUILD)/src/serve/hooks.o $(BUILD)/src/serve/real.o: GT_CFLAGS := $(filter-out -fsanitize=%,$(GT_CFLAGS)) -fno-builtin
+$(addprefix $(BUILD)/src/serve/,hooks.o names.o real.o): GT_CFLAGS := $(filter-out -fsanitize=%,$(GT_CFLAGS)) -fno-builtin
 endif
 
 # Stubs of cuBLAS for programs under the preloaded library, and the program of the tests: `calls` is

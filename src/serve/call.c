@@ -57,6 +57,12 @@ static bool computes(int compute)
            (compute >= GT_COMPUTE_32F_FAST_16F && compute <= GT_COMPUTE_32F_EMULATED_16BFX9);
 }
 
+/* Whether the key has room for values that have these bits. */
+static bool fit(int bits)
+{
+    return bits >= 0 && bits <= INT16_MAX;
+}
+
 /* Writes four values with one store, so that a comparison of the key need not wait for four stores.
  */
 static void put_four(int16_t to[4], int first, int second, int third, int fourth)
@@ -75,7 +81,8 @@ enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,
 
     if (gemm->m <= 0 || gemm->n <= 0 || gemm->k <= 0 || gemm->batch <= 0)
         return GT_PASS_EMPTY;
-    if (!computes(gemm->compute) || !is_op(gemm->ta) || !is_op(gemm->tb))
+    if (!computes(gemm->compute) || !is_op(gemm->ta) || !is_op(gemm->tb) ||
+        !fit(gemm->at | gemm->bt | gemm->ct | scene->math))
         return GT_PASS_TYPES;
     if (!gemm->alpha || !gemm->beta)
         return GT_PASS_POINTERS;

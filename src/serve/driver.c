@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "serve/real.h"
+#include "serve/names.h"
 
 bool gt_serve_driver_load(struct gt_serve_driver *driver)
 {
@@ -14,13 +14,13 @@ bool gt_serve_driver_load(struct gt_serve_driver *driver)
     if (!library)
         return false;
 #define FIND(field, symbol, parameters)         \
-    address = gt_real_dlsym()(library, symbol); \
+    address = gt_find_name(library, symbol, NULL); \
     if (!address)                               \
         return false;                           \
     memcpy(&driver->field, &address, sizeof(address));
     GT_SERVE_DRIVER_MAP(FIND)
 #undef FIND
-    address = gt_real_dlsym()(library, "cuCtxGetId");
+    address = gt_find_name(library, "cuCtxGetId", NULL);
     memcpy(&driver->CtxGetId, &address, sizeof(address));
     return true;
 }

@@ -6,8 +6,8 @@
  * handles may have passed it when it was taken. */
 #include "serve/handle.h"
 
-#define FIRST_CALLS 64   /* first calls of a handle, which ask the getters */
-#define ONE_OF      1024 /* of the later calls, one in this many asks them again */
+#define FIRST_CALLS 64 /* first calls of a handle, which ask all getters */
+#define ONE_OF      64 /* of the later calls, one in this many asks all again */
 #define PROBES      64
 
 #define GET(field)        atomic_load_explicit(&slot->field, memory_order_relaxed)
@@ -48,7 +48,7 @@ struct gt_handle *gt_handle_find(struct gt_handles *all, void *handle)
     return room;
 }
 
-static bool ask(const struct gt_real *real, void *handle, struct gt_settings *to)
+static bool ask_all(const struct gt_real *real, void *handle, struct gt_settings *to)
 {
     *to = (struct gt_settings){.stream = NULL};
     return real->GetStream && real->GetPointerMode && real->GetMathMode && real->GetAtomicsMode &&
@@ -57,9 +57,21 @@ static bool ask(const struct gt_real *real, void *handle, struct gt_settings *to
            (!real->GetSmCountTarget || !real->GetSmCountTarget(handle, &to->sms));
 }
 
-static void recall(const struct gt_handle *slot, struct gt_settings *to)
+/* Asks what no product may be served without, and what allows more than a new handle does. */
+static bool ask_some(const struct gt_real *real, void *handle, const struct gt_settings *noted,
+                     struct gt_settings *to)
 {
-    *to = (struct gt_settings){GET(stream), GET(pointers), GET(math), GET(atomics), GET(sms)};
+    *to = *noted;
+    return !real->GetPointerMode(handle, &to->pointers) && !real->GetStream(handle, &to->stream) &&
+           ((noted->math & GT_MATH_MODE) == GT_MATH_DEFAULT ||
+            !real->GetMathMode(handle, &to->math)) &&
+           (!noted->atomics || !real->GetAtomicsMode(handle, &to->atomics));
+}
+
+static bool differ(const struct gt_settings *x, const struct gt_settings *y)
+{
+    return x->stream != y->stream || x->pointers != y->pointers || x->math != y->math ||
+           x->atomics != y->atomics || x->sms != y->sms;
 }
 
 bool gt_handle_settings(struct gt_handle *slot, const struct gt_real *real, void *handle,
@@ -67,22 +79,24 @@ bool gt_handle_settings(struct gt_handle *slot, const struct gt_real *real, void
 {
     struct gt_settings noted;
     unsigned calls;
+    bool known;
 
     if (!slot || GET(ask))
-        return ask(real, handle, settings);
+        return ask_all(real, handle, settings);
+    known = GET(known);
     calls = GET(calls);
     PUT(calls, calls + 1);
-    recall(slot, &noted);
-    if (GET(known) && calls >= FIRST_CALLS && calls % ONE_OF != 0) {
-        *settings = noted;
-        return true;
-    }
-    if (!ask(real, handle, settings))
+    noted = (struct gt_settings){GET(stream), GET(pointers), GET(math), GET(atomics), GET(sms)};
+    if (!(known && calls >= FIRST_CALLS && calls % ONE_OF != 0
+              ? ask_some(real, handle, &noted, settings)
+              : ask_all(real, handle, settings)))
         return false;
-    if (GET(known) && (noted.stream != settings->stream || noted.pointers != settings->pointers ||
-                       noted.math != settings->math || noted.atomics != settings->atomics ||
-                       noted.sms != settings->sms))
+    if (known && !differ(&noted, settings))
+        return true;
+    if (known) {
         PUT(ask, true);
+        gt_handle_set_workspace(slot, NULL, 0);
+    }
     PUT(stream, settings->stream);
     PUT(pointers, settings->pointers);
     PUT(math, settings->math);
@@ -100,6 +114,8 @@ void gt_handle_set_stream(struct gt_handle *slot, void *stream)
 
 void gt_handle_set_workspace(struct gt_handle *slot, void *workspace, size_t bytes)
 {
+    if (GET(ask)) /* another one may have been set that no hook has seen */
+        workspace = NULL;
     PUT(workspace, workspace);
     PUT(workspace_bytes, workspace ? bytes : 0);
 }

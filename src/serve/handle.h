@@ -2,10 +2,11 @@
  * workspace that the program has given to cuBLAS.
  *
  * Calling cuBLAS's getters costs about 80 ns each (0.5 us of a call on an H200 host).  So the
- * setters are hooked, and their values are remembered.  The first calls with a handle, and one in
- * many later ones, call the getters all the same.  If these say something else, the program called
- * a setter that no hook has seen; the getters are then called at every further call with this
- * handle. The workspace has no getter. */
+ * setters are hooked, and their values are remembered.  A program may set a handle past the hooks,
+ * too.  So the stream and the pointer mode are asked for at each call, as are a math mode and
+ * atomics that the program has allowed; everything is at the first calls and at one in many later
+ * ones.  If an answer is another one than what was remembered, everything is asked for at every
+ * further call with this handle.  The workspace has no getter: such a handle's is not used. */
 #ifndef GT_HANDLE_H
 #define GT_HANDLE_H
 

@@ -4,10 +4,11 @@
  * There is one definition for each version of cuBLAS (serve.map, .symver).  The loader binds a
  * caller to the version that it was linked with, so that a process with two versions of cuBLAS
  * keeps them apart.  Programs that ask dlsym for a function (JAX, TensorFlow) get a hook from the
- * dlsym below.  dlopen is not replaced, because the caller's RUNPATH would be lost. */
+ * dlsym and the dlvsym below.  dlopen is not replaced, because the caller's RUNPATH would be lost. */
 #include <dlfcn.h>
 #include <string.h>
 
+#include "serve/names.h"
 #include "serve/serve.h"
 
 /* The loader binds a reference without a version to the oldest one (real.c finds what it means),
@@ -220,7 +221,7 @@
     DEFINE_MATMUL(v)
 GT_BLAS_VERSIONS(DEFINE_VERSION)
 
-/* ---- dlsym ---- */
+/* ---- dlsym and dlvsym ---- */
 
 /* Any function; only the program that asks for it knows its parameters. */
 typedef void function(void);
@@ -256,17 +257,27 @@ static void *address_of(const struct hook *hook, int version)
     return address;
 }
 
-/* The hook in place of the function that the C library has found; a function of a library that is
- * not known here is returned unchanged.  Where a hook was found, what counts is what the program
- * would have found without this library. */
-static void *stand_before(const struct hook *hook, void *found)
+/* What the program would have found without this library: in what all of the process sees, or else
+ * in what only the caller's library does. */
+static void *find_without(const struct hook *hook, const char *version, const void *caller)
 {
-    bool ours = false;
+    void *found = gt_find_name(RTLD_NEXT, hook->name, version);
+
+    return found ? found : gt_find_around(caller, hook->name, version);
+}
+
+/* The hook in place of the function that the C library finds; a function of a library that is not
+ * known here is returned unchanged. */
+static void *stand_before(const struct hook *hook, void *library, const char *version,
+                          const void *caller)
+{
+    void *found = gt_find_name(library, hook->name, version);
+    bool ours = library == RTLD_DEFAULT && !found;
 
     for (int v = 0; v < GT_BLAS_VERSION_COUNT; v++)
         ours |= found == address_of(hook, v);
     if (ours)
-        found = gt_real_dlsym()(RTLD_NEXT, hook->name);
+        found = find_without(hook, version, caller);
     for (int v = 0; found && v < GT_BLAS_VERSION_COUNT; v++)
         if (gt_real_is((enum gt_blas_version)v, hook->name, found))
             return address_of(hook, v);
@@ -275,14 +286,29 @@ static void *stand_before(const struct hook *hook, void *found)
     return found;
 }
 
+/* The hook for a name; NULL: there is none, or what comes behind the caller is asked for. */
+static const struct hook *hook_for(void *library, const char *name)
+{
+    return strncmp(name, "cublas", 6) == 0 && library != RTLD_NEXT ? find_hook(name) : NULL;
+}
+
 /* Calls the C library's dlsym as a tail call, so that it sees the original caller, on which
  * RTLD_NEXT depends. */
 GT_VISIBLE void *dlsym(void *restrict library, const char *restrict name)
 {
-    const struct hook *hook =
-        strncmp(name, "cublas", 6) == 0 && library != RTLD_NEXT ? find_hook(name) : NULL;
+    const struct hook *hook = hook_for(library, name);
 
     if (hook)
-        return stand_before(hook, gt_real_dlsym()(library, name));
+        return stand_before(hook, library, NULL, CALLER);
     return gt_real_dlsym()(library, name);
+}
+
+GT_VISIBLE void *dlvsym(void *restrict library, const char *restrict name,
+                        const char *restrict version)
+{
+    const struct hook *hook = hook_for(library, name);
+
+    if (hook)
+        return stand_before(hook, library, version, CALLER);
+    return gt_real_dlvsym()(library, name, version);
 }

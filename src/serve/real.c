@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/names.h"
+
 enum layer { CUBLAS, CUBLASLT, LAYERS };
 
 #define MOST_COPIES 32  /* of cuBLAS in a process, at most */
@@ -52,24 +54,6 @@ static size_t pool_used;
 static _Atomic(const struct site *) sites[LAYERS][GT_BLAS_VERSION_COUNT][SITES];
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* nothing is loaded under it */
 
-gt_dlsym *gt_real_dlsym(void)
-{
-    /* Version names that dlsym has had in the C library: on x86-64, on other processors, and today.
-     */
-    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
-    static _Atomic(gt_dlsym *) known;
-    gt_dlsym *found = atomic_load_explicit(&known, memory_order_acquire);
-    void *address = NULL;
-
-    if (found)
-        return found;
-    for (size_t i = 0; !address && i < sizeof(versions) / sizeof(*versions); i++)
-        address = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
-    memcpy(&found, &address, sizeof(found));
-    atomic_store_explicit(&known, found, memory_order_release);
-    return found;
-}
-
 /* Returns the address, or NULL if it is one of this library's own hooks. */
 static void *foreign(void *address)
 {
@@ -84,7 +68,7 @@ static void *foreign(void *address)
 /* Its functions that a library or its dependencies have, of that version. */
 static void *find_versioned(void *library, enum layer layer, enum gt_blas_version version)
 {
-    return foreign(dlvsym(library, first_symbol[layer], file[layer][version]));
+    return foreign(gt_find_name(library, first_symbol[layer], file[layer][version]));
 }
 
 /* Those without a version, as a library has them that cuBLAS is linked into: but without this
@@ -92,12 +76,12 @@ static void *find_versioned(void *library, enum layer layer, enum gt_blas_versio
  * version of this library. */
 static void *find_unversioned(void *library, enum layer layer)
 {
-    void *address = foreign(gt_real_dlsym()(library, first_symbol[layer])), *everybody;
+    void *address = foreign(gt_find_name(library, first_symbol[layer], NULL)), *everybody;
 
     for (int v = 0; address && v < GT_BLAS_VERSION_COUNT; v++)
         if (find_versioned(library, layer, (enum gt_blas_version)v) == address)
             address = NULL;
-    everybody = address ? foreign(gt_real_dlsym()(RTLD_NEXT, first_symbol[layer])) : NULL;
+    everybody = address ? foreign(gt_find_name(RTLD_NEXT, first_symbol[layer], NULL)) : NULL;
     return everybody ? everybody : address;
 }
 
@@ -132,7 +116,7 @@ static void *find_usual(enum layer layer, enum gt_blas_version version)
         return NULL;
     address = find_versioned(library, layer, version);
     if (!address)
-        address = foreign(gt_real_dlsym()(library, first_symbol[layer]));
+        address = foreign(gt_find_name(library, first_symbol[layer], NULL));
     dlclose(library);
     return address;
 }
@@ -191,10 +175,10 @@ struct reading {
  * without versions, which the loader takes for any; NULL: there is none. */
 static void *find_wrapper(enum layer layer, const char *name)
 {
-    void *address = gt_real_dlsym()(RTLD_NEXT, name);
+    void *address = gt_find_name(RTLD_NEXT, name, NULL);
 
     for (int v = 0; address && v < GT_BLAS_VERSION_COUNT; v++)
-        if (dlvsym(RTLD_NEXT, name, file[layer][v]) == address)
+        if (gt_find_name(RTLD_NEXT, name, file[layer][v]) == address)
             return NULL;
     return address;
 }
@@ -203,7 +187,7 @@ static void *find_wrapper(enum layer layer, const char *name)
  * own.  Where the wrapper is what calls, it is the copy's: else its call would come back to it. */
 static void fill(const struct reading *from, const char *name, void *field)
 {
-    void *address = foreign(gt_real_dlsym()(from->library, name));
+    void *address = foreign(gt_find_name(from->library, name, NULL));
     void *wrapper = address ? find_wrapper(from->layer, name) : NULL;
     Dl_info info;
 
@@ -373,7 +357,7 @@ int gt_real_is(enum gt_blas_version version, const char *name, const void *addre
     int same = 0;
 
     if (handle) {
-        same = gt_real_dlsym()(handle, name) == address;
+        same = gt_find_name(handle, name, NULL) == address;
         dlclose(handle);
     }
     return same;

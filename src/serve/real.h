@@ -63,8 +63,4 @@ void gt_real_forked(void);
 /* Whether the usual library of that version is loaded and has `name` at this address. */
 int gt_real_is(enum gt_blas_version version, const char *name, const void *address);
 
-/* The C library's dlsym, for which hooks.c stands in. */
-typedef void *gt_dlsym(void *library, const char *name);
-gt_dlsym *gt_real_dlsym(void);
-
 #endif

@@ -40,6 +40,24 @@ else
         "$PWD/shared/x/setuid" doctor 2>&1 | grep -c EVIL)"
 fi
 
+echo "the library that it preloads: beside it, and in a lib folder beside its own"
+mkdir -p shared/z/bin shared/z/lib shared/w/bin shared/w/lib64
+cp "$BUILD/tune" shared/z/bin && cp "$BUILD/tune" shared/w/bin
+chmod 1777 shared/z/bin && cp evil.so shared/z/bin/libgemmtune_cublas.so && chmod 777 shared/z/bin/libgemmtune_cublas.so
+cp evil.so shared/w/lib64/libgemmtune_cublas.so && chmod 777 shared/w/lib64
+if [[ $(id -u) == 0 ]]; then chown 65534 shared/z/bin/libgemmtune_cublas.so shared/w/lib64; fi
+for place in z w; do
+    for command in serve "capture -o $place.txt" "doctor --program"; do
+        # shellcheck disable=SC2086 # the command and its options
+        "shared/$place/bin/tune" $command -- true 2>&1 |
+            sed -n "/EVIL/p; s/.*\(not used: \).* \(belongs to another\|may be written\) .*\(--library\).*/${command%% *}: \1\3/p"
+    done
+done
+echo "what is named is taken, and so is what only its owner may write"
+shared/z/bin/tune serve --library shared/z/bin/libgemmtune_cublas.so -- true 2>&1
+rm -f shared/z/bin/libgemmtune_cublas.so && cp evil.so shared/z/lib/libgemmtune_cublas.so
+shared/z/bin/tune serve -- true 2>&1
+
 echo "one that multiplies through cuBLAS with the library that serves, linked or preloaded"
 stub=$BUILD/stub
 cc -std=c11 -D_GNU_SOURCE -DSTUB_MAJOR=13 -w -I"$ROOT" -I"$ROOT/src" -I"$ROOT/tests/serve" \

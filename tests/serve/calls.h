@@ -164,6 +164,8 @@ void test_arrays(void);
 
 /* calls_around.c: what is around a product. */
 void test_streams(void);
+void test_unseen(void);
+void test_unseen_math(void);
 void test_workspaces(void);
 void test_many_handles(void);
 void test_atomics(void);

@@ -20,6 +20,43 @@ void test_streams(void)
     }
 }
 
+/* A program may set a handle by calls that no hook sees, at any time: the next product is that of
+ * what the handle is set to. */
+void test_unseen(void)
+{
+    const struct product p = plain(EX, 64, 48, 32);
+    void *handle = new_handle();
+    struct stub_settings to = {.stream = (void *)0x5000};
+
+    for (int i = 0; i < 100; i++)
+        EXPECT(run(handle, &p));
+    for (int i = 1; i < 4; i++, to.stream = (char *)to.stream + 0x1000) {
+        cublasStubSet(handle, &to);
+        EXPECT(run(handle, &p));
+        EXPECT(stub_last_stream == to.stream);
+    }
+    to.pointers = 1;
+    cublasStubSet(handle, &to);
+    EXPECT(!run(handle, &p));
+    to.pointers = 0;
+    cublasStubSet(handle, &to);
+    EXPECT(run(handle, &p));
+}
+
+/* The same of another handle, of which only the arithmetic is set so. */
+void test_unseen_math(void)
+{
+    const struct product p = plain(SGEMM, 64, 48, 32);
+    const struct stub_settings strict = {.math = 2 /* pedantic */};
+    void *handle = new_handle();
+
+    cublasSetMathMode(handle, GT_MATH_TF32);
+    for (int i = 0; i < 100; i++)
+        EXPECT(run(handle, &p));
+    cublasStubSet(handle, &strict);
+    EXPECT(!run(handle, &p));
+}
+
 /* A product of few elements and a deep sum, of which the winner divides the sum. */
 static struct product deep(int number)
 {

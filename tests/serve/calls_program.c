@@ -166,7 +166,7 @@ static void find_elsewhere(void)
     EXPECT(!dlerror());
 }
 
-/* A program that asks dlsym for cuBLAS's functions is served, and RTLD_NEXT means the caller's. */
+/* A program that asks dlsym or dlvsym for cuBLAS's functions is served, and RTLD_NEXT means the caller's. */
 void test_dlsym(void)
 {
     void *library = dlopen("libcublas.so." VERSION, RTLD_LAZY | RTLD_LOCAL);
@@ -187,6 +187,9 @@ void test_dlsym(void)
     EXPECT(dlsym(library, "cublasCreate_v2") == (void *)cublasCreate_v2);
     EXPECT(!dlsym(library, "cublasNoSuchFunction"));
     EXPECT(dlsym(RTLD_DEFAULT, "cublasGemmEx") == address);
+    EXPECT(dlvsym(library, "cublasGemmEx", "libcublas.so." VERSION) == address);
+    EXPECT(dlvsym(RTLD_DEFAULT, "cublasGemmEx", "libcublas.so." VERSION) == address);
+    EXPECT(!dlvsym(library, "cublasGemmEx", "libcublas.so.10") && dlerror());
     EXPECT(dlsym(RTLD_NEXT, "cuMemAlloc_v2") == (void *)cuMemAlloc_v2);
     EXPECT(dlsym(RTLD_DEFAULT, "printf") == (void *)printf);
     find_elsewhere();

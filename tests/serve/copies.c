@@ -26,6 +26,7 @@ struct library {
     int (*create)(void **handle), (*stream)(void *handle, void **stream);
     int (*multiply)(void *handle, const void *a, const void *b, void *c);
     int (*products)(void), (*lt_products)(void);
+    void (*find)(const char *name, const char *version, void **found);
 };
 
 static float *a, *b, *c;
@@ -39,7 +40,7 @@ static void find(void *loaded, const char *name, void *function)
 
 static struct library load_as(const char *name, int flags)
 {
-    struct library library = {NULL, NULL, NULL, NULL, NULL, NULL};
+    struct library library = {.loaded = NULL};
     char path[4096];
 
     snprintf(path, sizeof(path), "%s/%s", getenv("EXTENSIONS"), name);
@@ -51,6 +52,7 @@ static struct library load_as(const char *name, int flags)
     find(library.loaded, "extension_create", &library.create);
     find(library.loaded, "extension_multiply", &library.multiply);
     find(library.loaded, "extension_stream", &library.stream);
+    find(library.loaded, "extension_find", &library.find);
     find(library.loaded, "cublasStubProducts", &library.products);
     find(library.loaded, "cublasLtStubProducts", &library.lt_products);
     return library;
@@ -185,7 +187,7 @@ static void twins(void)
 static void namespace(void)
 {
     char path[4096];
-    struct library other = {NULL, NULL, NULL, NULL, NULL, NULL};
+    struct library other = {.loaded = NULL};
 
     snprintf(path, sizeof(path), "%s/extension-13.so", getenv("EXTENSIONS"));
     other.loaded = dlmopen(LM_ID_NEWLM, path, RTLD_NOW | RTLD_LOCAL);
@@ -209,6 +211,45 @@ static void reopened(void)
         multiply("opened", &library);
         printf("  closed: %d\n", dlclose(library.loaded));
     }
+}
+
+/* What a library finds that asks for cuBLAS's functions by name: those of its own dependencies, which
+ * nobody else sees.  A handle is made by what was found. */
+static void asked_inside(const char *file)
+{
+    static const char *const names[] = {"cublasSgemm_v2", "cublasGemmEx", "cublasSetStream_v2",
+                                        "cublasLtMatmul", "cublasGetStream_v2", "cublasNothing"};
+    static const char *const versions[] = {NULL, "libcublas.so.11", "libcublas.so.12",
+                                           "libcublas.so.13", "libcublasLt.so.13"};
+    struct library library = load(file);
+
+    for (size_t v = 0; v < sizeof(versions) / sizeof(versions[0]); v++) {
+        void *address, *handle = NULL, *stream;
+        int (*create)(void **handle);
+
+        printf("  %s, %s:", file, versions[v] ? versions[v] : "any version");
+        library.find("cublasCreate_v2", versions[v], &address);
+        memcpy(&create, &address, sizeof(address));
+        if (create && create(&handle) == 0)
+            printf(" made %d,", library.stream(handle, &stream));
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+            const char *why;
+
+            dlerror();
+            library.find(names[i], versions[v], &address);
+            why = dlerror();
+            printf(" %d%s", address != NULL, why && strstr(why, file) ? " not in it" : "");
+        }
+        printf("\n");
+    }
+}
+
+static void inside_out(void)
+{
+    asked_inside("extension-13.so");
+    asked_inside("extension-12.so");
+    asked_inside("extension-renamed.so");
+    asked_inside("extension-static.so");
 }
 
 /* What dlsym says where there is nothing. */
@@ -250,6 +291,7 @@ static const struct {
               {"two folders", twins},
               {"a namespace", namespace},
               {"closed and opened", reopened},
+              {"asked for by name inside", inside_out},
               {"nothing there", absent}};
 
 static float *device_floats(int count, int salt)

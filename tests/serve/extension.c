@@ -1,4 +1,6 @@
 /* extension.c - a library that is linked to cuBLAS, as an extension of Python is. */
+#include <dlfcn.h>
+
 #include "extension.h"
 #include "stub_blas.h"
 
@@ -18,4 +20,9 @@ int extension_multiply(void *handle, const void *a, const void *b, void *c)
 int extension_stream(void *handle, void **stream)
 {
     return stub_GetStream(handle, stream);
+}
+
+void extension_find(const char *name, const char *version, void **found)
+{
+    *found = version ? dlvsym(RTLD_DEFAULT, name, version) : dlsym(RTLD_DEFAULT, name);
 }

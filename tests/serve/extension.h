@@ -10,4 +10,7 @@ int extension_multiply(void *handle, const void *a, const void *b, void *c);
 /* Asks a function that nobody hooks. */
 int extension_stream(void *handle, void **stream);
 
+/* What the library finds by name, and with a version if that is not NULL. */
+void extension_find(const char *name, const char *version, void **found);
+
 #endif

@@ -68,6 +68,16 @@ int cublasSetStream_v2(void *handle, void *stream)
     return is_foreign(handle);
 }
 
+void cublasStubSet(void *handle, const struct stub_settings *to)
+{
+    struct handle *of = handle;
+
+    of->stream = to->stream;
+    of->pointers = to->pointers;
+    of->math = to->math;
+    of->atomics = to->atomics;
+}
+
 int stub_GetStream(void *handle, void **stream)
 {
     *stream = ((struct handle *)handle)->stream;

@@ -33,6 +33,13 @@ extern double stub_blas_wrong;
 int cublasStubProducts(void);
 int cublasLtStubProducts(void);
 
+/* Sets a handle as calls do that no hook sees. */
+struct stub_settings {
+    void *stream;
+    int pointers, math, atomics;
+};
+void cublasStubSet(void *handle, const struct stub_settings *to);
+
 /* The settings that tests change, and the rest of what they call. */
 int cublasCreate_v2(void **handle);
 int cublasDestroy_v2(void *handle);

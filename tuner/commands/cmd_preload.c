@@ -15,18 +15,21 @@
 #include "base/err.h"
 #include "base/place.h"
 #include "base/strbuf.h"
+#include "base/trust.h"
 #include "serve/policy.h"
 
 #define LIBRARY "libgemmtune_cublas.so"
 
 static volatile sig_atomic_t running; /* the command's process, which the signal handler needs */
 
-/* Finds the library's file beside this program; the caller frees *path. */
+/* Finds the library's file beside this program, where nobody else may have put it; the caller frees
+ * *path. */
 static int find_library(char **path, struct gt_err *err)
 {
     static const char *const places[] = {"", "../lib/", "../lib64/", "../lib/x86_64-linux-gnu/",
                                          "../lib/aarch64-linux-gnu/"};
-    char folder[PATH_MAX];
+    struct gt_err refused = {0};
+    char folder[PATH_MAX], real[PATH_MAX];
     uid_t owner;
 
     *path = NULL;
@@ -34,15 +37,19 @@ static int find_library(char **path, struct gt_err *err)
         return gt_err_set(err, GT_EIO, "cannot tell where this program is; --library names %s",
                           LIBRARY);
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (asprintf(path, "%s/%s%s", folder, places[i], LIBRARY) < 0) {
-            *path = NULL;
+        char *there;
+        int rc;
+
+        if (asprintf(&there, "%s/%s%s", folder, places[i], LIBRARY) < 0)
             return gt_err_nomem(err);
-        }
-        if (access(*path, R_OK) == 0)
-            return GT_OK;
-        free(*path);
-        *path = NULL;
+        rc = gt_trust(there, owner, real, refused.code == GT_EIO ? NULL : &refused);
+        free(there);
+        if (!rc && !access(real, R_OK))
+            return (*path = strdup(real)) ? GT_OK : gt_err_nomem(err);
     }
+    if (refused.code == GT_EIO)
+        return gt_err_set(err, GT_EIO, "%s is not used: %s; --library names another", LIBRARY,
+                          refused.msg);
     return gt_err_set(err, GT_ENOTFOUND,
                       "%s is neither beside this program (%s) nor in a lib folder beside that; "
                       "--library names it",

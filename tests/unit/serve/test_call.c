@@ -149,6 +149,31 @@ static void test_types(void **state)
     }
 }
 
+/* Types of which 16 bits are those of a type that there is. */
+static void test_no_types(void **state)
+{
+    static const int beyond[] = {1 << 16, -(1 << 16), 2 << 16, INT32_MIN, 1 << 15, -(1 << 15)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+        struct gt_gemm g = plain();
+        int *const places[] = {&g.at, &g.bt, &g.ct, &g.compute, &g.ta, &g.tb};
+
+        for (size_t at = 0; at < sizeof(places) / sizeof(places[0]); at++) {
+            g = plain();
+            *places[at] += beyond[i];
+            expect(&g, 0, STRICT, NULL, GT_PASS_TYPES);
+        }
+        g = plain();
+        g.at += beyond[i];
+        g.bt += beyond[i];
+        g.ct += beyond[i];
+        expect(&g, 0, STRICT, NULL, GT_PASS_TYPES);
+        g = plain();
+        expect(&g, beyond[i], STRICT, NULL, GT_PASS_TYPES);
+    }
+}
+
 static void test_accuracy(void **state)
 {
     struct gt_gemm g = plain();
@@ -246,7 +271,7 @@ int main(void)
         cmocka_unit_test(test_sides),   cmocka_unit_test(test_batches),
         cmocka_unit_test(test_types),   cmocka_unit_test(test_accuracy),
         cmocka_unit_test(test_scalars), cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_null),    cmocka_unit_test(test_no_types),
     };
 
     return cmocka_run_group_tests_name("call", tests, NULL, NULL);
