@@ -34,6 +34,8 @@ static int read_samples(sqlite3_stmt *s, int i, float sample[GT_MAX_SAMPLES])
         for (int b = 0; b < 4; b++)
             bits |= (uint32_t)bytes[j * 4 + b] << (8 * b);
         memcpy(&sample[j], &bits, sizeof(bits));
+        if (!(sample[j] >= (float)GT_LEAST_US && sample[j] < (float)GT_MOST_US))
+            return 0;
     }
     return samples;
 }
@@ -72,6 +74,8 @@ int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial
     gt_store_read_fields(s, 4, gt_store_trial_fields, GT_STORE_TRIAL_FIELD_COUNT, trial);
     snprintf(trial->detail, sizeof(trial->detail), "%s", gt_store_text(s, 19));
     trial->samples = read_samples(s, 20, trial->sample);
+    if (trial->status == GT_STATUS_OK && !(trial->us > 0))
+        trial->status = GT_STATUS_NONE;
     return gt_store_whole(store, err);
 }
 
@@ -90,8 +94,9 @@ int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
     gt_store_bind(q.s, 6, gt_provenance_name(provenance));
     while (gt_query_row(&q)) {
         q.code = gt_store_read_trial(store, q.s, &trial, err);
-        GT_STEP(q.code,
-                visit(context, gt_store_text(q.s, 0), &trial, sqlite3_column_int(q.s, 1), err));
+        if (trial.status || sqlite3_column_type(q.s, 2) == SQLITE_NULL)
+            GT_STEP(q.code,
+                    visit(context, gt_store_text(q.s, 0), &trial, sqlite3_column_int(q.s, 1), err));
     }
     return gt_query_end(&q);
 }
@@ -165,7 +170,8 @@ static struct gt_query query_rows(struct gt_store *store, const struct gt_row_fi
                         " ORDER BY %s ok DESC, provenance, stage DESC,"
                         " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, "
                         "point,"
-                        " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE true",
+                        " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line"
+                        " WHERE " GT_STORE_TIMED,
         filter->older ? "" : "ok AND current DESC,");
     gt_store_add_filter(&sql, filter);
     for (int i = 0; filter->provenance && i < GT_PROVENANCE_COUNT; i++)
