@@ -51,3 +51,10 @@ for strategy in auto genetic; do
     small --budget 5 --strategy "$strategy"
     grep -c ' 0\.00  ' out
 done
+# Two names of one file have two logs: neither is written to, and reading goes on.
+ln gemmtune.db other.db
+sweep other.db
+t merge gemmtune.db --db other.db
+t lookup 128x128x128 --arch sm_86 --db other.db | grep tier
+rm other.db
+sweep gemmtune.db > out; tail -n 1 out
