@@ -125,7 +125,7 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
         " FROM (SELECT *, " NEARS " FROM objective"
         /* what the schema lets pass and nothing can cost */
         " WHERE us BETWEEN 1e-6 AND 1e12 AND joules BETWEEN 1e-12 AND 1e12"
-        " AND watts BETWEEN 1e-6 AND 1e12 AND error < 1 AND clock_mhz < 1e12"
+        " AND watts BETWEEN 1e-6 AND 1e12 AND error < 1e12 AND clock_mhz < 1e12"
         " AND (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
         " AND (?4 IS NULL OR problem = ?4)) AS found"
         " WINDOW place AS (PARTITION BY device, uuid, driver, problem)"
