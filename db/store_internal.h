@@ -104,7 +104,6 @@ struct gt_store {
     bool shared;     /* one of several writers: GT_STORE_SHARED */
     char *saved;     /* where its contents were saved then; NULL: they could not be */
     unsigned mode;   /* of the writer's file: who may read and write it */
-    int claim;       /* the log, locked by the one of several writers that saves it; -1: no */
     uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
     void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
     sqlite3_stmt *statement[GT_STORE_STATEMENTS];
