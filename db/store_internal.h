@@ -105,6 +105,7 @@ struct gt_store {
     char *saved;     /* where its contents were saved then; NULL: they could not be */
     unsigned mode;   /* of the writer's file: who may read and write it */
     uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
+    int64_t refused, dated; /* of the last merge: gt_store_merge_doubts */
     void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
     sqlite3_stmt *statement[GT_STORE_STATEMENTS];
 };

@@ -34,7 +34,7 @@ t --devices all "${sweep[@]}" --db all.db -q > table; grep -c '^rank' table
 held all.db
 echo "== the same again has nothing left to do"
 "$TUNE" --devices 0-2 "${sweep[@]}" --db all.db 2>&1 > /dev/null | grep -c ', 0 new trials'
-# The limits are some times what a busy machine lets a sound process wait.
+# The limits are several times what a busy machine lets a sound process wait.
 echo "== one breaks, another hangs, the third gets hot"
 STUB_DIES_1=5 STUB_HANGS_2=5 STUB_HEAT_0=200 timeout 300 "$TUNE" --devices all "${sweep[@]}" --db dies.db --deadline 8 > table 2> log; echo "[exit $?]"
 grep -c '^rank' table
