@@ -11,9 +11,10 @@
 
 /* Whether the new trial (excluded) may replace the old one: proof of a fault replaces any trial; a
  * trial that is ok is replaced only by one of the same or a later stage that the device's loss or a
- * kill did not end; any other trial is replaced. */
+ * kill did not end; any other trial is replaced, and one whose time can be none. */
 #define GT_STORE_REPLACES                                            \
     "excluded.status IN " GT_STORE_FAULTY " OR trial.status <> 'ok'" \
+    " OR trial.us < 1e-6"                                            \
     " OR (excluded.stage >= trial.stage AND excluded.status NOT IN ('device_lost', 'killed'))"
 
 static const char *const text[GT_STORE_STATEMENTS] = {
@@ -197,12 +198,12 @@ static int check_trial(const struct gt_trial_key *key, const struct gt_trial *tr
                           "the trial of %s has status %d and %d samples: not a finished trial",
                           key->point, (int)trial->status, trial->samples);
     if (trial->status == GT_STATUS_OK &&
-        !(isfinite(trial->us) && trial->us > 0 && trial->lo_us >= 0 && trial->lo_us <= trial->us &&
-          (trial->hi_us >= trial->us || trial->hi_us == 0) && trial->us < GT_STORE_MAX_US &&
-          trial->hi_us < GT_STORE_MAX_US))
+        !(trial->us >= GT_LEAST_US && trial->lo_us >= 0 && trial->lo_us <= trial->us &&
+          (trial->hi_us >= trial->us || trial->hi_us == 0) && trial->us < GT_MOST_US &&
+          trial->hi_us < GT_MOST_US))
         return gt_err_set(err, GT_ERANGE,
-                          "the time of %s is %g us in [%g, %g]: not a time above zero and below "
-                          "1e12 with its interval",
+                          "the time of %s is %g us in [%g, %g]: not a time from 1e-6 to 1e12 "
+                          "with its interval",
                           key->point, trial->us, trial->lo_us, trial->hi_us);
     return GT_OK;
 }
@@ -254,7 +255,7 @@ int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
 
 static const struct gt_field baseline_fields[] = {
     GT_FIELD(gt_baseline, INT, answers), GT_FIELD(gt_baseline, INT, best),
-    GT_FIELD(gt_baseline, REAL, us),     GT_FIELD(gt_baseline, TIME, lo_us),
+    GT_FIELD(gt_baseline, TIME, us),     GT_FIELD(gt_baseline, TIME, lo_us),
     GT_FIELD(gt_baseline, TIME, hi_us),  GT_FIELD(gt_baseline, TIME, first_us),
     GT_FIELD(gt_baseline, ERROR, err_u)};
 

@@ -325,6 +325,11 @@ int gt_store_winners(const char *path, gt_row_visit *visit, void *context, struc
  * newer one.  *rows: how many trials were added or replaced. */
 int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err);
 
+/* What the last merge did not take as it was: *refused rows that were left out, because nothing can
+ * have been measured in such a time or a turn ended in the future; *dated rows whose date was in
+ * the future and is that of the merge now. */
+void gt_store_merge_doubts(const struct gt_store *store, int64_t *refused, int64_t *dated);
+
 /* The same for the rows of one problem, from a database that this program has open or has just
  * closed: it is not checked.  New kernels come without their texts. */
 int gt_store_merge_problem(struct gt_store *store, const char *path, const char *problem,

@@ -42,7 +42,9 @@ static int read_figures(struct gt_store *store, int64_t device, struct gt_calibr
                         struct gt_err *err)
 {
     struct gt_query q = gt_query(store, "read a calibration",
-                                 "SELECT figure, value FROM calibration WHERE device = ?1", err);
+                                 "SELECT figure, value FROM calibration WHERE device = ?1"
+                                 " AND value BETWEEN 1e-6 AND 1e12",
+                                 err);
 
     *calibration = (struct gt_calibration){{0}};
     sqlite3_bind_int64(q.s, 1, device);

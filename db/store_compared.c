@@ -7,12 +7,12 @@
 
 /* What a comparison has; WITH names those that are no columns of a row, which begin at OF_ROWS. */
 static const struct gt_field fields[] = {
-    GT_FIELD(gt_comparison, REAL, us),          GT_FIELD(gt_comparison, REAL, lo_us),
-    GT_FIELD(gt_comparison, REAL, hi_us),       GT_FIELD(gt_comparison, REAL, err_u),
-    GT_FIELD(gt_comparison, REAL, baseline_us), GT_FIELD(gt_comparison, REAL, copy_gbps),
-    GT_FIELD(gt_comparison, REAL, move_us),     GT_FIELD(gt_comparison, REAL, baseline_err_u),
-    GT_FIELD(gt_comparison, REAL, best_us),     GT_FIELD(gt_comparison, TEXT, untuned),
-    GT_FIELD(gt_comparison, REAL, untuned_us),  GT_FIELD(gt_comparison, BOOL, worse)};
+    GT_FIELD(gt_comparison, TIME, us),          GT_FIELD(gt_comparison, TIME, lo_us),
+    GT_FIELD(gt_comparison, TIME, hi_us),       GT_FIELD(gt_comparison, ERROR, err_u),
+    GT_FIELD(gt_comparison, TIME, baseline_us), GT_FIELD(gt_comparison, TIME, copy_gbps),
+    GT_FIELD(gt_comparison, TIME, move_us),     GT_FIELD(gt_comparison, ERROR, baseline_err_u),
+    GT_FIELD(gt_comparison, TIME, best_us),     GT_FIELD(gt_comparison, TEXT, untuned),
+    GT_FIELD(gt_comparison, TIME, untuned_us),  GT_FIELD(gt_comparison, BOOL, worse)};
 enum { FIELDS = sizeof(fields) / sizeof(fields[0]), OF_ROWS = 5 };
 #define WITH "copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us, worse"
 
@@ -53,13 +53,15 @@ static const char compared_sql[] =
     " x.untuned AS untuned, x.untuned_us AS untuned_us, x.worse AS worse, '' AS algo"
     " FROM comparison AS x JOIN device AS d ON d.id = x.device"
     " JOIN toolchain AS c ON c.id = x.toolchain JOIN kernel AS k ON k.id = x.kernel"
-    " JOIN problem AS p ON p.id = x.problem)";
+    " JOIN problem AS p ON p.id = x.problem"
+    " WHERE x.us >= 1e-6)";
 
 /* The winner of each problem's finals, as in the view `winner`. */
 static const char finals_sql[] =
     ", final AS (SELECT *, row_number() OVER (PARTITION BY device, cc, problem, timing"
     " ORDER BY us * (1 - 0.01 * chosen), kernel, point, driver DESC, nvrtc DESC, uuid, signature)"
-    " AS place FROM line WHERE ok AND provenance = 'measured' AND stage = 3";
+    " AS place FROM line WHERE ok AND provenance = 'measured' AND stage = 3"
+    " AND " GT_STORE_TIMED;
 
 static const char both_sql[] =
     ", both AS (SELECT 1 AS final, " GT_STORE_ROW_COLUMNS ", coalesce((SELECT copy_gbps FROM bench"

@@ -123,7 +123,10 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
         "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts, clock_mhz,"
         " counted, " CHOICES ", " TIES ", driver, " ITS_CC ", " ITS_SIGNATURE
         " FROM (SELECT *, " NEARS " FROM objective"
-        " WHERE (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
+        /* what the schema lets pass and nothing can cost */
+        " WHERE us BETWEEN 1e-6 AND 1e12 AND joules BETWEEN 1e-12 AND 1e12"
+        " AND watts BETWEEN 1e-6 AND 1e12 AND error < 1e12 AND clock_mhz < 1e12"
+        " AND (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
         " AND (?4 IS NULL OR problem = ?4)) AS found"
         " WINDOW place AS (PARTITION BY device, uuid, driver, problem)"
         " ORDER BY device, uuid, driver, problem, us, kernel, point",

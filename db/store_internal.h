@@ -12,7 +12,9 @@
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
 #define GT_STORE_VERSION     10         /* of schema.sql, at offset 60 of the file */
 
-#define GT_STORE_MAX_US 1e12 /* a time, as the schema has it */
+/* In SQL: whether a row of `line`, or one with its columns, has a time that can be one if it is ok.
+ * The schema alone lets every number above zero pass. */
+#define GT_STORE_TIMED "(status <> 'ok' OR us >= 1e-6)" /* GT_LEAST_US */
 
 /* Statements of the hot path, prepared once (their text stands in store.c). */
 enum gt_store_statement {
@@ -33,9 +35,8 @@ enum gt_field_kind {
     GT_FIELD_INT,
     GT_FIELD_INT64,
     GT_FIELD_BOOL,
-    GT_FIELD_REAL,
-    GT_FIELD_TIME, /* a double; what is not above zero, or not below 1e12, is stored as 0 */
-    GT_FIELD_ERROR /* a double; NaN and infinity are stored as the largest number */
+    GT_FIELD_TIME, /* a double from 1e-6 to 1e12; what is not is stored, and read, as 0 */
+    GT_FIELD_ERROR /* a double; NaN and infinity are stored, and read, as the largest number */
 };
 struct gt_field {
     enum gt_field_kind kind;
@@ -81,8 +82,8 @@ extern const struct gt_field gt_store_trial_fields[GT_STORE_TRIAL_FIELD_COUNT];
 #define GT_STORE_ROW_FIELDS(X) \
     X(TEXT, uuid) X(TEXT, dtype) X(TEXT, accuracy) X(TEXT, layout) X(TEXT, problem) \
     X(TEXT, kernel) X(TEXT, signature) X(TEXT, point) X(INT, cc) X(INT, driver) X(INT, nvrtc) \
-    X(INT64, m) X(INT64, n) X(INT64, k) X(INT64, batch) X(INT, timing) X(REAL, us) \
-    X(REAL, lo_us) X(REAL, hi_us) X(REAL, baseline_us) X(REAL, err_u) X(REAL, clock_mhz) \
+    X(INT64, m) X(INT64, n) X(INT64, k) X(INT64, batch) X(INT, timing) X(TIME, us) \
+    X(TIME, lo_us) X(TIME, hi_us) X(TIME, baseline_us) X(ERROR, err_u) X(TIME, clock_mhz) \
     X(INT, registers) X(INT, stage) X(INT, ties) X(INT64, shared_bytes) \
     X(INT64, workspace_bytes) X(TEXT, baseline) X(TEXT, date) X(TEXT, detail) X(TEXT, algo)
 #define GT_STORE_ROW_COLUMNS \
@@ -105,8 +106,8 @@ struct gt_store {
     bool shared;     /* one of several writers: GT_STORE_SHARED */
     char *saved;     /* where its contents were saved then; NULL: they could not be */
     unsigned mode;   /* of the writer's file: who may read and write it */
-    int claim;       /* the log, locked by the one of several writers that saves it; -1: no */
     uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
+    int64_t refused, dated; /* of the last merge: gt_store_merge_doubts */
     void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
     sqlite3_stmt *statement[GT_STORE_STATEMENTS];
 };
@@ -169,7 +170,8 @@ int gt_store_begin(struct gt_store *store, struct gt_err *err);
 int gt_store_finish(struct gt_store *store, int code, struct gt_err *err);
 
 /* Reads a row that begins with point, count and GT_STORE_RESUME_COLUMNS; a NULL status is an
- * attempt without a trial. */
+ * attempt without a trial.  A trial that is ok and whose time can be none has GT_STATUS_NONE: it is
+ * read as one that was never made. */
 int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial *trial,
                         struct gt_err *err);
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +82,7 @@ static const char *find_fuse(const char *folder)
     return found;
 }
 
-int gt_store_check_place(const char *path, struct gt_err *err)
+static int check_network(const char *path, struct gt_err *err)
 {
     const char *slash = strrchr(path, '/'), *name = NULL;
     struct statfs fs;
@@ -99,6 +100,49 @@ int gt_store_check_place(const char *path, struct gt_err *err)
                       "%s lies on a network file system (%s), where a database can be damaged; "
                       "tune into one on a local disk and add it to another with `tune merge`",
                       path, name);
+}
+
+/* SQLite's log and the lock go by the name of the file: whoever writes to it by another name does
+ * not see them, and the trials of both are gone. */
+static int check_own(const char *name, const struct stat *status, struct gt_err *err)
+{
+    if (!S_ISREG(status->st_mode))
+        return gt_err_set(
+            err, GT_EDB,
+            "%s is a link, a folder or a pipe, not a file of a database; remove it, or "
+            "name another database with --db",
+            name);
+    if (status->st_nlink > 1)
+        return gt_err_set(err, GT_EDB,
+                          "%s has %ju names (hard links), and a file that is written may have one; "
+                          "make it a file of its own: cp FILE FILE.own && mv FILE.own FILE",
+                          name, (uintmax_t)status->st_nlink);
+    return GT_OK;
+}
+
+static int check_names(const char *path, struct gt_err *err)
+{
+    static const char *const tail[] = {"", "-wal", "-shm", "-journal"};
+    int code = GT_OK;
+
+    for (size_t i = 0; i < sizeof(tail) / sizeof(*tail) && !code; i++) {
+        struct stat status;
+        char *name;
+
+        if (asprintf(&name, "%s%s", path, tail[i]) < 0)
+            return gt_err_nomem(err);
+        if (fstatat(AT_FDCWD, name, &status, i ? AT_SYMLINK_NOFOLLOW : 0) == 0)
+            code = check_own(name, &status, err);
+        free(name);
+    }
+    return code;
+}
+
+int gt_store_check_place(const char *path, struct gt_err *err)
+{
+    const int code = check_network(path, err);
+
+    return code ? code : check_names(path, err);
 }
 
 /* GT_EBUSY with the holder's process id, which it wrote into the lock file. */
@@ -120,6 +164,7 @@ static int report_holder(const struct gt_store *store, int lock, struct gt_err *
 static int try_lock(struct gt_store *store, struct gt_err *err)
 {
     int lock = open(store->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    struct stat status;
     int code = GT_OK;
 
     if (lock < 0)
@@ -135,11 +180,15 @@ static int try_lock(struct gt_store *store, struct gt_err *err)
                                 "with --db",
                                 store->path, store->lock_path, strerror(errno));
     else if (gt_store_lock_is_named(store, lock)) {
-        if (ftruncate(lock, 0) == 0 && dprintf(lock, "%ld\n", (long)getpid()) >= 0) {
+        if (fstat(lock, &status) == 0)
+            code = check_own(store->lock_path, &status, err);
+        if (!code && ftruncate(lock, 0) == 0 && dprintf(lock, "%ld\n", (long)getpid()) >= 0) {
             store->lock = lock;
             return GT_OK;
         }
-        code = gt_err_set(err, GT_EDB, "%s: cannot write: %s", store->lock_path, strerror(errno));
+        if (!code)
+            code =
+                gt_err_set(err, GT_EDB, "%s: cannot write: %s", store->lock_path, strerror(errno));
     }
     close(lock);
     return code;

@@ -29,6 +29,40 @@
 #define OURS      OURS_DEVICE ", " OURS_TOOLCHAIN ", " OURS_KERNEL ", " OURS_PROBLEM
 #define THE_MERGE "(SELECT max(id) FROM main.sweep)"
 
+/* The time in microseconds below which nothing can have been measured for a row `t`: no launch
+ * takes a tenth of one, and no device computes more than its multiprocessors (the largest has 192)
+ * can at 3 GHz.  Operations of one per cycle, from NVIDIA's documents: 256 in FP32, 2048 in TF32,
+ * 4096 in FP16 and 8192 in FP8 and INT8 up to sm_90; since sm_100 twice as many on tensor cores. */
+#define LEAST                                                                              \
+    "(SELECT max(0.1, 2.0 * p.m * p.n * p.k * p.batch / 3000.0"                            \
+    " / CASE WHEN d.sms BETWEEN 1 AND 256 THEN d.sms ELSE 256 END"                         \
+    " / CASE WHEN p.dtype = 'f32' AND p.accuracy = 'strict' THEN 256 ELSE"                 \
+    " CASE WHEN p.dtype IN ('f32', 'tf32') THEN 2048 WHEN p.dtype IN ('f16', 'bf16') THEN" \
+    " 4096 ELSE 8192 END * (1 + (d.cc >= 100)) END)"                                       \
+    " FROM other.device AS d, other.problem AS p WHERE d.id = t.device AND p.id = t.problem)"
+#define SOUND " t.us >= " LEAST " AND t.us < 1e12"
+#define SOUND_TRIAL                                                                      \
+    " (t.status <> 'ok' OR CASE t.provenance WHEN 'measured' THEN" SOUND " ELSE t.us >=" \
+    " 1e-6 END)"
+#define SOUND_VISIT " t.at <= " NOW
+
+/* A date in the future comes from a clock that was wrong, and would make its row the newest one for
+ * years. */
+#define NOW "(CAST(strftime('%s', 'now') AS INTEGER) * 1000 + 999)"
+#define AT  "min(at, " NOW ")"
+
+static const char doubts_sql[] =
+    "SELECT (SELECT count(*) FROM other.trial AS t WHERE NOT" SOUND_TRIAL
+    ") + (SELECT count(*) FROM other.baseline AS t WHERE NOT (" SOUND
+    ")) + (SELECT count(*) FROM other.comparison AS t WHERE NOT (" SOUND
+    ")) + (SELECT count(*) FROM other.energy AS t WHERE NOT (" SOUND
+    ")) + (SELECT count(*) FROM other.visit AS t WHERE NOT" SOUND_VISIT
+    "), (SELECT count(*) FROM other.trial AS t WHERE at > " NOW " AND" SOUND_TRIAL
+    ") + (SELECT count(*) FROM other.baseline AS t WHERE at > " NOW " AND" SOUND
+    ") + (SELECT count(*) FROM other.calibration WHERE at > " NOW
+    ") + (SELECT count(*) FROM other.comparison AS t WHERE at > " NOW " AND" SOUND
+    ") + (SELECT count(*) FROM other.energy AS t WHERE at > " NOW " AND" SOUND ")";
+
 static const char names_sql[] =
     "INSERT OR IGNORE INTO main.device (name, uuid, cc, driver, profile, sms, l2_bytes,"
     " memory_bytes, clock_mhz) SELECT name, uuid, cc, driver, profile, sms, l2_bytes,"
@@ -43,8 +77,8 @@ static const char names_sql[] =
 
 static const char trials_sql[] =
     "INSERT INTO main.trial (device, toolchain, kernel, problem, point, timing, sweep, "
-    "at," GT_STORE_TRIAL_COLUMNS ") SELECT " OURS ", point, timing, " THE_MERGE
-    ", at," GT_STORE_TRIAL_COLUMNS " FROM other.trial AS t WHERE true" GT_STORE_TRIAL_UPDATE
+    "at," GT_STORE_TRIAL_COLUMNS ") SELECT " OURS ", point, timing, " THE_MERGE ", " AT
+    "," GT_STORE_TRIAL_COLUMNS " FROM other.trial AS t WHERE" SOUND_TRIAL GT_STORE_TRIAL_UPDATE
     " WHERE " RANK("excluded") " > " RANK("trial");
 
 /* Ties are taken over only for problems that have none here: two choices would contradict. */
@@ -56,8 +90,7 @@ static const char rest_sql[] =
     "lo_us,"
     " hi_us, first_us, err_u, samples, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM
     ", timing, " THE_MERGE ", name, algo, answers, best, us, lo_us, hi_us, first_us, err_u,"
-    " samples, at"
-    " FROM other.baseline AS t WHERE true"
+    " samples, " AT " FROM other.baseline AS t WHERE" SOUND
     " ON CONFLICT (device, problem, timing) DO UPDATE SET sweep = excluded.sweep,"
     " name = excluded.name, algo = excluded.algo, answers = excluded.answers, best = "
     "excluded.best, us = excluded.us,"
@@ -72,7 +105,7 @@ static const char rest_sql[] =
 
 static const char calibration_sql[] =
     "INSERT INTO main.calibration (device, figure, value, at) SELECT " OURS_DEVICE
-    ", figure, value, at FROM other.calibration AS t WHERE true"
+    ", figure, value, " AT " FROM other.calibration AS t WHERE true"
     " ON CONFLICT (device, figure) DO UPDATE SET value = excluded.value, at = excluded.at"
     " WHERE excluded.at > calibration.at;";
 
@@ -80,9 +113,9 @@ static const char comparisons_sql[] =
     "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, timing, us, lo_us,"
     " hi_us, err_u, baseline_us, copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us,"
     " worse, at) SELECT " OURS ", point, timing, us, lo_us, hi_us, err_u, baseline_us, copy_gbps,"
-    " move_us, baseline_err_u, best_us, untuned, untuned_us, worse, at FROM other.comparison AS t "
-    "WHERE true"
-    " ON CONFLICT (device, toolchain, kernel, problem, timing, point) DO UPDATE SET"
+    " move_us, baseline_err_u, best_us, untuned, untuned_us, worse, " AT
+    " FROM other.comparison AS t "
+    "WHERE" SOUND " ON CONFLICT (device, toolchain, kernel, problem, timing, point) DO UPDATE SET"
     " us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us, err_u = excluded.err_u,"
     " baseline_us = excluded.baseline_us, copy_gbps = excluded.copy_gbps,"
     " move_us = excluded.move_us, baseline_err_u = excluded.baseline_err_u,"
@@ -92,8 +125,8 @@ static const char comparisons_sql[] =
 static const char energies_sql[] =
     "INSERT INTO main.energy (device, problem, kernel, signature, point, us, joules, error, watts,"
     " clock_mhz, launches, counted, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM ", kernel,"
-    " signature, point, us, joules, error, watts, clock_mhz, launches, counted, at"
-    " FROM other.energy AS t WHERE true"
+    " signature, point, us, joules, error, watts, clock_mhz, launches, counted, " AT
+    " FROM other.energy AS t WHERE" SOUND
     " ON CONFLICT (device, problem, kernel, signature, point) DO UPDATE SET us = excluded.us,"
     " joules = excluded.joules, error = excluded.error, watts = excluded.watts,"
     " clock_mhz = excluded.clock_mhz, launches = excluded.launches, counted = excluded.counted,"
@@ -104,11 +137,12 @@ static const char visits_sql[] =
     "INSERT OR IGNORE INTO main.visit (device, problem, timing, sweep, kernels, strategy, seed,"
     " known, trials, seconds, race_s, busy_s, us, baseline_us, at) SELECT " OURS_DEVICE
     ", " OURS_PROBLEM ", timing, " THE_MERGE ", kernels, strategy, seed, known, trials, seconds,"
-    " race_s, busy_s, us, baseline_us, at FROM other.visit AS t;"
+    " race_s, busy_s, us, baseline_us, at FROM other.visit AS t WHERE" SOUND_VISIT ";"
     "INSERT OR IGNORE INTO main.improvement (visit, place, trials, seconds, us) SELECT"
     " (SELECT v.id FROM main.visit AS v WHERE (v.device, v.problem, v.timing, v.at) ="
     " (" OURS_DEVICE ", " OURS_PROBLEM ", t.timing, t.at)), i.place, i.trials, i.seconds, i.us"
-    " FROM other.improvement AS i JOIN other.visit AS t ON t.id = i.visit;";
+    " FROM other.improvement AS i JOIN other.visit AS t ON t.id = i.visit"
+    " WHERE i.us >= 1e-6 AND" SOUND_VISIT ";";
 
 /* What is known of one problem, in the form of a whole database.  The texts of kernels stay behind,
  * which are most of a database. */
@@ -175,6 +209,24 @@ static int attach(struct gt_store *store, const char *path, struct gt_store **op
     return code ? code : attach_store(store, other, err);
 }
 
+/* Counts what is not taken as it is. */
+static int count_doubts(struct gt_store *store, struct gt_err *err)
+{
+    struct gt_query q = gt_query(store, "judge the other database", doubts_sql, err);
+
+    if (gt_query_row(&q)) {
+        store->refused = sqlite3_column_int64(q.s, 0);
+        store->dated = sqlite3_column_int64(q.s, 1);
+    }
+    return gt_query_end(&q);
+}
+
+void gt_store_merge_doubts(const struct gt_store *store, int64_t *refused, int64_t *dated)
+{
+    *refused = store->refused;
+    *dated = store->dated;
+}
+
 static int copy(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
 {
     struct gt_query q = gt_query(store, "begin the merge",
@@ -187,6 +239,7 @@ static int copy(struct gt_store *store, const char *path, int64_t *rows, struct 
     sqlite3_bind_int64(q.s, 2, gt_clock_date_ms());
     gt_query_run(&q);
     code = gt_query_end(&q);
+    GT_STEP(code, count_doubts(store, err));
     GT_STEP(code, gt_store_exec(store, names_sql, err));
     GT_STEP(code, gt_store_exec(store, trials_sql, err));
     *rows = sqlite3_changes64(store->db);

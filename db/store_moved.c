@@ -55,38 +55,61 @@ static int copy(sqlite3 *from, const char *name)
     return code;
 }
 
-/* Saves everything beside the database, or in the current folder where its folder is gone. */
-static char *save(const struct gt_store *store)
+/* A new file beside the database, or in the current folder where its folder is gone. */
+static char *create_saved(const struct gt_store *store)
 {
     const char *slash = strrchr(store->path, '/');
     char *name = create(store, store->path);
 
-    if (!name && slash)
-        name = create(store, slash + 1);
-    if (name && copy(store->db, name) != GT_OK) {
+    return name || !slash ? name : create(store, slash + 1);
+}
+
+/* The file that all writers of a shared database save to.  Which one it is they tell each other in
+ * the database itself, the only thing that all of them still have; the next writer's opening
+ * removes the note. */
+static char *agree(const struct gt_store *store)
+{
+    sqlite3_stmt *note = NULL;
+    char *name = NULL;
+
+    if (sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return create_saved(store);
+    if (sqlite3_prepare_v2(store->db, "SELECT value FROM meta WHERE key = 'saved'", -1, &note,
+                           NULL) == SQLITE_OK &&
+        sqlite3_step(note) == SQLITE_ROW)
+        name = strdup(gt_store_text(note, 0));
+    sqlite3_finalize(note);
+    if (!name && (name = create_saved(store))) {
+        char *sql = sqlite3_mprintf("INSERT INTO meta VALUES ('saved', %Q)", name);
+
+        if (sql)
+            sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+        sqlite3_free(sql);
+    }
+    if (sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return name;
+}
+
+/* Saves everything.  Of several writers each does so, one after the other into one file: what a
+ * later one has stored meanwhile is in it, too. */
+static char *save(const struct gt_store *store)
+{
+    char *name = store->shared ? agree(store) : create_saved(store);
+    const int file = name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+    struct stat status;
+
+    if (file >= 0)
+        flock(file, LOCK_EX);
+    if (name && copy(store->db, name) != GT_OK && file >= 0 && fstat(file, &status) == 0 &&
+        status.st_size == 0) {
         unlink(name);
         free(name);
         name = NULL;
     }
+    if (file >= 0)
+        close(file);
     return name;
-}
-
-/* Whether this writer saves what is held.  Of several one does, and the others wait here until it
- * has closed or they are ended: it has taken the log away, which was the mark of what is to be
- * saved. */
-static bool is_saver(struct gt_store *store)
-{
-    char *log = sqlite3_mprintf("%s-wal", store->path);
-    struct stat status;
-    bool saver = true;
-
-    if (store->shared && log)
-        store->claim = open(log, O_RDONLY | O_CLOEXEC);
-    if (store->claim >= 0 && fstat(store->claim, &status) == 0 &&
-        (uint64_t)status.st_ino == store->log_inode)
-        saver = flock(store->claim, LOCK_EX) == 0 && access(log, F_OK) == 0;
-    sqlite3_free(log);
-    return saver;
 }
 
 int gt_store_check_moved(struct gt_store *store, struct gt_err *err)
@@ -100,8 +123,7 @@ int gt_store_check_moved(struct gt_store *store, struct gt_err *err)
             !moved)
             return GT_OK;
         store->moved = true;
-        if (is_saver(store))
-            store->saved = save(store);
+        store->saved = save(store);
         if (store->shared) /* its process may be killed before it closes */
             gt_store_drop_log(store);
     }

@@ -272,7 +272,7 @@ int gt_store_new(struct gt_store **store, const char *path, struct gt_err *err)
     *store = NULL;
     if (!made)
         return gt_err_nomem(err);
-    made->lock = made->claim = -1;
+    made->lock = -1;
     made->path = strdup(path);
     code = made->path ? check_kind(path, err) : gt_err_nomem(err);
     if (code)
@@ -401,8 +401,6 @@ void gt_store_close(struct gt_store *store)
             unlink(store->lock_path);
         close(store->lock);
     }
-    if (store->claim >= 0)
-        close(store->claim);
     free(store->lock_path);
     free(store->saved);
     free(store->path);

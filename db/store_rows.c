@@ -34,6 +34,8 @@ static int read_samples(sqlite3_stmt *s, int i, float sample[GT_MAX_SAMPLES])
         for (int b = 0; b < 4; b++)
             bits |= (uint32_t)bytes[j * 4 + b] << (8 * b);
         memcpy(&sample[j], &bits, sizeof(bits));
+        if (!(sample[j] >= (float)GT_LEAST_US && sample[j] < (float)GT_MOST_US))
+            return 0;
     }
     return samples;
 }
@@ -72,6 +74,8 @@ int gt_store_read_trial(struct gt_store *store, sqlite3_stmt *s, struct gt_trial
     gt_store_read_fields(s, 4, gt_store_trial_fields, GT_STORE_TRIAL_FIELD_COUNT, trial);
     snprintf(trial->detail, sizeof(trial->detail), "%s", gt_store_text(s, 19));
     trial->samples = read_samples(s, 20, trial->sample);
+    if (trial->status == GT_STATUS_OK && !(trial->us > 0))
+        trial->status = GT_STATUS_NONE;
     return gt_store_whole(store, err);
 }
 
@@ -90,8 +94,9 @@ int gt_store_resume(struct gt_store *store, const struct gt_trial_key *key,
     gt_store_bind(q.s, 6, gt_provenance_name(provenance));
     while (gt_query_row(&q)) {
         q.code = gt_store_read_trial(store, q.s, &trial, err);
-        GT_STEP(q.code,
-                visit(context, gt_store_text(q.s, 0), &trial, sqlite3_column_int(q.s, 1), err));
+        if (trial.status || sqlite3_column_type(q.s, 2) == SQLITE_NULL)
+            GT_STEP(q.code,
+                    visit(context, gt_store_text(q.s, 0), &trial, sqlite3_column_int(q.s, 1), err));
     }
     return gt_query_end(&q);
 }
@@ -153,7 +158,7 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
     "row_number() OVER (PARTITION BY device, cc, problem, timing, provenance = 'replayed'" \
     " ORDER BY " first "ok DESC, provenance, stage DESC,"                                  \
     " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point,"       \
-    " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE true"
+    " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE " GT_STORE_TIMED
 
 #define ORDERED \
     " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, timing, place"
@@ -169,7 +174,8 @@ static const char winners_sql[] =
     " NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
     " AND (later.seen, later.id) > (k.seen, k.id)) AS current FROM kernel AS k) WHERE true%s)"
     ", top AS (SELECT problem, device, timing, provenance, status, stage, min(us) AS least"
-    " FROM trial WHERE status = 'ok' AND kernel IN eligible GROUP BY 1, 2, 3, 4, 5, 6)"
+    " FROM trial WHERE status = 'ok' AND " GT_STORE_TIMED
+    " AND kernel IN eligible GROUP BY 1, 2, 3, 4, 5, 6)"
     ", near AS MATERIALIZED (SELECT t.id FROM top CROSS JOIN trial AS t USING (problem, device,"
     " timing, provenance, status, stage) WHERE us <= 1.02 * least AND kernel IN eligible)"
     " SELECT " RANKED_COLUMNS ", (SELECT count(*) FROM trial AS w JOIN trial AS o"

@@ -81,10 +81,12 @@ int gt_query_end(struct gt_query *query)
     return query->code;
 }
 
-/* A finite number that may be stored; what a failed trial left half measured becomes 0. */
-static double storable_time(double value)
+/* A number that may be stored and read; what a failed trial left half measured becomes 0. */
+static double bounded(enum gt_field_kind kind, double value)
 {
-    return isfinite(value) && value > 0 && value < GT_STORE_MAX_US ? value : 0;
+    if (kind == GT_FIELD_TIME)
+        return value >= GT_LEAST_US && value < GT_MOST_US ? value : 0;
+    return isfinite(value) ? fabs(value) : DBL_MAX;
 }
 
 void gt_store_bind_fields(sqlite3_stmt *s, int first, const struct gt_field *field, size_t fields,
@@ -102,14 +104,8 @@ void gt_store_bind_fields(sqlite3_stmt *s, int first, const struct gt_field *fie
             sqlite3_bind_int(s, i, *(const int *)from);
         else if (f->kind == GT_FIELD_BOOL)
             sqlite3_bind_int(s, i, *(const bool *)from);
-        else if (f->kind == GT_FIELD_TIME)
-            sqlite3_bind_double(s, i, storable_time(*(const double *)from));
-        else if (f->kind == GT_FIELD_ERROR && !isfinite(*(const double *)from))
-            sqlite3_bind_double(s, i, DBL_MAX);
         else
-            sqlite3_bind_double(s, i,
-                                f->kind == GT_FIELD_ERROR ? fabs(*(const double *)from)
-                                                          : *(const double *)from);
+            sqlite3_bind_double(s, i, bounded(f->kind, *(const double *)from));
     }
 }
 
@@ -129,7 +125,7 @@ void gt_store_read_fields(sqlite3_stmt *s, int first, const struct gt_field *fie
         else if (f->kind == GT_FIELD_BOOL)
             *(bool *)to = sqlite3_column_int(s, i);
         else
-            *(double *)to = sqlite3_column_double(s, i);
+            *(double *)to = bounded(f->kind, sqlite3_column_double(s, i));
     }
 }
 

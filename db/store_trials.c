@@ -66,7 +66,7 @@ int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
         q.code = gt_store_read_trial(store, q.s, &named.trial, err);
         read_names(q.s, 2 + GT_STORE_RESUME_COLUMN_COUNT, &named);
         GT_STEP(q.code, gt_store_whole(store, err));
-        if (is_current(filter, &named))
+        if (named.trial.status && is_current(filter, &named))
             GT_STEP(q.code, visit(context, &named, err));
     }
     return gt_query_end(&q);

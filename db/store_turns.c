@@ -11,13 +11,13 @@
 static const struct gt_field fields[] = {
     GT_FIELD(gt_turn, TEXT, kernels), GT_FIELD(gt_turn, TEXT, strategy),
     GT_FIELD(gt_turn, INT64, seed), GT_FIELD(gt_turn, INT64, known),
-    GT_FIELD(gt_turn, INT64, trials), GT_FIELD(gt_turn, REAL, seconds),
-    GT_FIELD(gt_turn, REAL, race_s), GT_FIELD(gt_turn, REAL, busy_s), GT_FIELD(gt_turn, REAL, us),
-    GT_FIELD(gt_turn, REAL, baseline_us),
+    GT_FIELD(gt_turn, INT64, trials), GT_FIELD(gt_turn, TIME, seconds),
+    GT_FIELD(gt_turn, TIME, race_s), GT_FIELD(gt_turn, TIME, busy_s), GT_FIELD(gt_turn, TIME, us),
+    GT_FIELD(gt_turn, TIME, baseline_us),
     /* only read */
     GT_FIELD(gt_turn, TEXT, device), GT_FIELD(gt_turn, TEXT, problem),
     GT_FIELD(gt_turn, TEXT, date), GT_FIELD(gt_turn, INT, timing),
-    GT_FIELD(gt_turn, REAL, best_us)};
+    GT_FIELD(gt_turn, TIME, best_us)};
 enum { WRITTEN = 10, READ = sizeof(fields) / sizeof(fields[0]) };
 
 /* ---- writing ---- */
@@ -74,7 +74,8 @@ int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
 /* ---- reading ---- */
 
 static const char improvements_sql[] =
-    "SELECT seconds, us, trials FROM improvement WHERE visit = ?1 ORDER BY place";
+    "SELECT min(seconds, 1e12), min(max(us, 1e-6), 1e12), trials FROM improvement WHERE visit = ?1"
+    " ORDER BY place";
 
 static const char turns_sql[] =
     "SELECT v.id, v.kernels, v.strategy, v.seed, v.known, v.trials, v.seconds, v.race_s, v.busy_s,"
@@ -112,7 +113,7 @@ static int read_improvements(struct gt_store *store, int64_t id, size_t count,
 
 static const char parts_sql[] =
     "SELECT min(CAST((t.at - v.at + 1000 * v.seconds) / (1000 * v.race_s) * ?2 AS INTEGER), ?2 - 1)"
-    " AS place, sum(t.prove_ms + t.time_ms) / 1000, sum(t.compile_ms) / 1000"
+    " AS place, min(sum(t.prove_ms + t.time_ms) / 1000, 1e12), min(sum(t.compile_ms) / 1000, 1e12)"
     " FROM visit AS v JOIN trial AS t ON t.problem = v.problem AND t.device = v.device"
     " AND t.timing = v.timing AND t.sweep = v.sweep WHERE v.id = ?1 AND v.race_s > 0"
     " AND t.at BETWEEN v.at - 1000 * v.seconds AND v.at - 1000 * (v.seconds - v.race_s)"

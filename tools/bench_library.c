@@ -4,11 +4,11 @@
 
 #include <malloc.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "commands/deploy_file.h"
+#include "console/cmd_write.h"
 #include "lookup/lookup.h"
 #include "session/random_problems.h"
 
@@ -80,6 +80,13 @@ int bench_lookup(struct bench *bench)
     return rc;
 }
 
+static int put_deployed(void *context, FILE *to, struct gt_err *err)
+{
+    size_t bytes;
+
+    return gt_deploy_file_write(context, to, &bytes, err);
+}
+
 /* Writes a file with the answer to the problem on the GPU. */
 static int write_deployed(struct bench *bench, const struct gt_device *device,
                           const struct gt_problem *problem, const char *path)
@@ -90,21 +97,16 @@ static int write_deployed(struct bench *bench, const struct gt_device *device,
     struct gt_binary binary = {0};
     struct gt_deploy_file file;
     struct gt *gt = NULL;
-    FILE *to = fopen(path, "w");
-    size_t bytes;
+    const struct gt_cmd_writing writing = {.write = put_deployed, .context = &file, .mode = 0600};
     int nvrtc, rc;
 
     gt_deploy_file_init(&file);
-    rc = to ? gt_open(&gt, &options, &bench->err)
-            : gt_err_set(&bench->err, GT_EIO, "%s: cannot be created", path);
+    rc = gt_open(&gt, &options, &bench->err);
     GT_STEP(rc, gt_lookup_device(gt, device, problem, &resolved, &bench->err));
     GT_STEP(rc,
             gt_plan_binary(gt_lookup_options(gt), &resolved, NULL, &binary, &nvrtc, &bench->err));
     GT_STEP(rc, gt_deploy_file_add(&file, &resolved, &binary, nvrtc, &bench->err));
-    GT_STEP(rc, gt_deploy_file_write(&file, to, &bytes, &bench->err));
-    if (to)
-        fclose(to);
-    chmod(path, 0600);
+    GT_STEP(rc, gt_cmd_write_file(path, &writing, &bench->err));
     gt_binary_release(&binary);
     gt_resolved_release(&resolved);
     gt_deploy_file_release(&file);

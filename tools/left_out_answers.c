@@ -18,7 +18,6 @@
  * An answer that a trial has measured has that time.  Others are estimated, and say so in the last
  * column: by a ranking of all trials, those of the problem included, times what it is off by at the
  * nearest points that were measured.  db/measured/README.md has what came out. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +26,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "console/cmd_write.h"
 #include "db/store.h"
 #include "exchange/trials.h"
 #include "learn/learn.h"
@@ -210,11 +210,7 @@ static int find_rows(const struct judging *judging, int fold, struct gt_table *r
 
 static int keep(const char *path, const struct gt_strbuf *text, struct gt_err *err)
 {
-    FILE *file = fopen(path, "we");
-    bool ok = file && fwrite(text->text, 1, text->length, file) == text->length;
-
-    ok = (!file || fclose(file) == 0) && ok;
-    return ok ? GT_OK : gt_err_set(err, GT_EIO, "%s: %s", path, strerror(errno));
+    return gt_cmd_write_bytes(path, text->text, text->length, err);
 }
 
 /* The ranking of all trials but those of a part; -1: of all. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "console/cmd_write.h"
 #include "score.h"
 
 #define SPACES_MAX     64
@@ -189,12 +190,11 @@ static void write_point(FILE *file, const struct command *command, size_t place,
 /* The means over spaces, a column for each strategy: the share of the optimum after `at`
  * evaluations, each of the first 20, then at every 5th and from 100 on at every 20th; the score
  * at 100 places of the way, in per cent, that counts. */
-static int write_curves(const struct command *command, struct gt_err *err)
+static int write_curves(void *context, FILE *file, struct gt_err *err)
 {
-    FILE *file = fopen(command->curves, "w");
+    const struct command *command = context;
 
-    if (!file)
-        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", command->curves);
+    (void)err;
     fputs("axis,at", file);
     for (size_t i = 0; i < command->strategies; i++)
         fprintf(file, ",\"%s\"", command->line[i].name);
@@ -209,45 +209,31 @@ static int write_curves(const struct command *command, struct gt_err *err)
         fprintf(file, "way,%.2f", 100 * (GT_SCORE_BEGIN + (GT_SCORE_END - GT_SCORE_BEGIN) * part));
         write_point(file, command, i, false);
     }
-    if (fclose(file))
-        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", command->curves);
-    return GT_OK;
-}
-
-/* path: NULL leaves *file alone. */
-static int open_file(FILE **file, const char *path, struct gt_err *err)
-{
-    if (path && !(*file = fopen(path, "w")))
-        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", path);
-    return GT_OK;
-}
-
-static int close_file(FILE *file, const char *path, struct gt_err *err)
-{
-    if (file && fclose(file))
-        return gt_err_set(err, GT_EIO, "%s: cannot be written: %m", path);
     return GT_OK;
 }
 
 static int run(struct command *command, struct gt_err *err)
 {
-    int rc, closed;
+    const struct gt_cmd_writing curves = {.write = write_curves, .context = command, .mode = 0666};
+    struct gt_cmd_output table = {NULL, NULL, NULL}, runs = {NULL, NULL, NULL};
+    int rc;
 
     command->line = calloc(command->strategies, sizeof(*command->line));
     if (!command->line)
         return gt_err_nomem(err);
-    rc = open_file(&command->table, command->csv, err);
-    GT_STEP(rc, open_file(&command->options.runs, command->runs, err));
+    rc = command->csv ? gt_cmd_output_open(&table, command->csv, err) : GT_OK;
+    if (!rc && command->runs)
+        rc = gt_cmd_output_open(&runs, command->runs, err);
+    command->table = table.file;
+    command->options.runs = runs.file;
     if (!rc)
         print_heads(command);
     for (size_t i = 0; i < command->strategies && !rc; i++)
         rc = score_strategy(command, command->strategy[i], &command->line[i], err);
-    closed = close_file(command->table, command->csv, rc ? NULL : err);
-    rc = rc ? rc : closed;
-    closed = close_file(command->options.runs, command->runs, rc ? NULL : err);
-    rc = rc ? rc : closed;
+    rc = gt_cmd_output_close(&table, rc, err);
+    rc = gt_cmd_output_close(&runs, rc, err);
     if (!rc && command->curves)
-        rc = write_curves(command, err);
+        rc = gt_cmd_write_file(command->curves, &curves, err);
     return rc;
 }
 

@@ -1,5 +1,5 @@
-/* special.h - files that must be written to directly, because a new file must not take their place.
- */
+/* special.h - files that must be written to directly, because a new file must not take their place,
+ * and databases, over which nothing is written. */
 #ifndef GT_SPECIAL_H
 #define GT_SPECIAL_H
 
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Whether the path is a device, a pipe, a folder, or one of the system's names of a file that is
  * open (/dev/stdout, /proc/self/fd/1), even where that is a plain file.  Other plain files below
@@ -23,6 +24,20 @@ static inline bool gt_is_special(const char *path)
     found = !S_ISREG(status.st_mode);
     for (size_t i = 0; i < sizeof(open_file) / sizeof(*open_file) && !found; i++)
         found = !strncmp(path, open_file[i], strlen(open_file[i]));
+    return found;
+}
+
+/* Whether a file of SQLite is there. */
+static inline bool gt_is_database(const char *path)
+{
+    static const char magic[] = "SQLite format 3"; /* with its NUL: how SQLite's files begin */
+    char head[sizeof(magic)] = {0};
+    const int fd = gt_is_special(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const bool found = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+                       memcmp(head, magic, sizeof(magic)) == 0;
+
+    if (fd >= 0)
+        close(fd);
     return found;
 }
 

@@ -36,6 +36,11 @@ enum gt_status {
 #define GT_MAX_ATTEMPTS 3   /* of a candidate whose status is not final */
 #define GT_MAX_SAMPLES  512 /* kept of one trial */
 
+/* What a time in microseconds may be, whoever wrote it: below, it would be 0 as a float and look
+ * like a candidate that was not tried; the upper bound is eleven days.  Also in db/store*.c. */
+#define GT_LEAST_US 1e-6
+#define GT_MOST_US  1e12
+
 /* Where a time comes from; replayed: out of a recording, so it says nothing of a device that is
  * here (tuner/evaluate/evaluator_replay.c). */
 enum gt_provenance { GT_MEASURED, GT_PREDICTED, GT_REPLAYED, GT_PROVENANCE_COUNT };

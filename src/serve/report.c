@@ -286,8 +286,8 @@ static bool write_special(const char *path, const struct gt_strbuf *text)
     return write_all(file, text->text, text->length);
 }
 
-/* Writes to a new file beside the path and renames it.  A device or a pipe with a reader
- * (/dev/stderr) is written to directly, because it must not be replaced. */
+/* Writes to a new file beside the path and renames it, but not over a database.  A device or a pipe
+ * with a reader (/dev/stderr) is written to directly, because it must not be replaced. */
 static bool replace(const char *path, const struct gt_strbuf *text)
 {
     char *beside = NULL;
@@ -296,6 +296,10 @@ static bool replace(const char *path, const struct gt_strbuf *text)
 
     if (gt_is_special(path))
         return write_special(path, text);
+    if (gt_is_database(path)) {
+        errno = EEXIST;
+        return false;
+    }
     if (asprintf(&beside, "%s.%ld.new", path, (long)getpid()) < 0) {
         errno = ENOMEM;
         return false;

@@ -43,3 +43,18 @@ sweep damaged.db > accepted; tail -n 1 accepted
 t --arch sm_86 --shape 256x256x4 --shape 256x256x8 --kernels simt_thread1d --budget 2 --db earlier.db -q > /dev/null
 python3 -c 'import sqlite3; db = sqlite3.connect("earlier.db"); db.execute("UPDATE problem SET text = text || \":alpha=1e-50\" WHERE text LIKE \"256x256x8%\""); db.execute("DELETE FROM meta"); db.commit()'
 t lookup 256x256x4 --arch sm_86 --db earlier.db | grep tier
+# A time that no candidate has, and no check of the schema refuses, ends no strategy: the candidate is tried again.
+small() { t --arch sm_86 --shape 128x128x128 --kernels simt_naive -q --db odd.db "$@" > out; tail -n 1 out; }
+for strategy in auto genetic; do
+    cp gemmtune.db odd.db
+    python3 -c 'import sqlite3; db = sqlite3.connect("odd.db"); db.execute("DELETE FROM meta"); db.execute("UPDATE trial SET us = 1e-100, lo_us = 0, hi_us = 0 WHERE id = (SELECT min(id) FROM trial)"); db.commit()'
+    small --budget 5 --strategy "$strategy"
+    grep -c ' 0\.00  ' out
+done
+# Two names of one file have two logs: neither is written to, and reading goes on.
+ln gemmtune.db other.db
+sweep other.db
+t merge gemmtune.db --db other.db
+t lookup 128x128x128 --arch sm_86 --db other.db | grep tier
+rm other.db
+sweep gemmtune.db > out; tail -n 1 out

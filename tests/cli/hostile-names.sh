@@ -13,7 +13,7 @@ plant() { # plant NAME SQL: exports a changed copy over a good file
     cp e.db "$1.db"
     sqlite3 "$1.db" "$2; DELETE FROM meta WHERE key IN ('winners', 'digest')"
     echo good > "$1.csv"
-    "$TUNE" export --db "$1.db" --format shipped -o "$1.csv" -q 2>&1 | sed -E 's/csv\.[A-Za-z0-9]{6}/csv.XXXXXX/'
+    "$TUNE" export --db "$1.db" --format shipped -o "$1.csv" -q 2>&1 | sed -E 's/csv.part-[A-Za-z0-9]{6}/csv.part-XXXXXX/'
     cat "$1.csv"
 }
 plant tiny "UPDATE trial SET us = us / 1e5, lo_us = lo_us / 1e5, hi_us = hi_us / 1e5"

@@ -27,6 +27,16 @@ ln -s precious "out.db.4711.part"
 t export --db x.db --format db -o out.db
 ls -d out.db* other.db*
 cat precious
+echo "# and of any other output: old ones that are this user's, and nothing else"
+touch x.csv.part-abcdef x.csv.part-ghijkl x.csv.part-toolong x.csv.backup y.csv.part-abcdef
+touch -d '2 hours ago' x.csv.part-abcdef x.csv.part-toolong x.csv.backup y.csv.part-abcdef
+ln -s precious x.csv.part-mnopqr
+mkdir x.csv.part-stuvwx
+touch -hd '2 hours ago' x.csv.part-mnopqr x.csv.part-stuvwx
+"$TUNE" export --db x.db -q -o x.csv
+ls -d x.csv* y.csv*
+cat precious
+rm -r x.csv.part* x.csv.backup y.csv.part*
 echo "# a reader with a database that it may only read: only who may write may remove the log's files"
 chmod 444 x.db
 t lookup 64x64x4 --arch sm_86 --db x.db | grep tier

@@ -43,4 +43,8 @@ t capture --merge one.txt -o gemmtune.db
 t capture -o gemmtune.db -- true
 t compare before.db gemmtune.db --csv gemmtune.db
 t compare before.db gemmtune.db --html gemmtune.db
+mkdir keep
+cp before.db keep/simt_naive.cu
+t try simt_naive --problem 64x64x64 --arch sm_86 --on cpu --keep keep
+cmp keep/simt_naive.cu before.db
 cmp gemmtune.db before.db

@@ -11,11 +11,20 @@ done
 t doctor --predictor --recording "$replay/h200-simt-1024.json.gz" --json -q | grep -oE '"[a-z0-9]+":' | sort -u | tr '\n' ' '
 echo
 t doctor --predictor --recording "$replay/predicted-simt_thread1d-512.json.gz"
+# --learn names what is written: no database, and no older ranking where the new one has no room.
+"$TUNE" --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 2 --db first.db -q >/dev/null
+cp first.db before.db
+t doctor --predictor --learn first.db --from "$ROOT/tests/unit/data/h200-f32acc.csv" -q
+t doctor --predictor --learn first.db --from first.db -q
+cmp first.db before.db
 # Learned from recorded trials of an H200: problems left out lose little, and a ranking comes of it.
 trials=$ROOT/tests/unit/data/h200-f32acc.csv
 "$TUNE" doctor --predictor --learn own.ranking --from "$trials" -q >learned.txt
 awk '$1 == "f32/f32" && $2 >= 20 && $6 < 8 && $6 < $3 { print "the trees lose less than the model" }' learned.txt
 head -n 4 own.ranking | cut -c1-20
+cp own.ranking older.ranking
+(ulimit -f 1; "$TUNE" doctor --predictor --learn own.ranking --onto own.ranking --from "$trials" -q >/dev/null; echo "[exit $?]") 2>&1
+cmp own.ranking older.ranking && ls own.ranking*
 t doctor --predictor --leave-out --from "$trials" --json -q | grep -oE '"[a-z0-9]+":' | sort -u | tr '\n' ' '
 echo
 # What was chosen for each problem, as a table; a ranking that is improved is compared with.

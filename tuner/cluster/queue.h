@@ -129,6 +129,7 @@ int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *sessio
 struct gt_queue_merged {
     int64_t merged, refused; /* refused: somebody wrote what is no sound database */
     struct gt_err why;       /* of the first that was refused */
+    int64_t rows, dated;     /* of those that were merged, as of gt_store_merge_doubts */
 };
 
 /* Merges all results that can be into a database.  The kernels' texts of today come first, because

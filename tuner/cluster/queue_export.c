@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 /* Merges one result, by way of a file. */
-static int merge_bytes(struct gt_store *store, const char *path, const void *bytes, size_t size,
-                       struct gt_err *err)
+static int merge_bytes(struct gt_queue_merged *merged, struct gt_store *store, const char *path,
+                       const void *bytes, size_t size, struct gt_err *err)
 {
     FILE *file = fopen(path, "wbe");
-    int64_t rows;
+    int64_t rows, refused = 0, dated = 0;
     int rc = GT_OK;
 
     if (!file || fwrite(bytes, 1, size, file) != size)
@@ -23,6 +23,10 @@ static int merge_bytes(struct gt_store *store, const char *path, const void *byt
         rc = gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
     if (!rc)
         rc = gt_store_merge(store, path, &rows, err);
+    if (!rc)
+        gt_store_merge_doubts(store, &refused, &dated);
+    merged->rows += refused;
+    merged->dated += dated;
     unlink(path);
     return rc;
 }
@@ -80,7 +84,7 @@ static int merge_all(struct gt_queue_merged *merged, struct gt_pq *pq, struct gt
         size_t size;
         const char *bytes = gt_pq_get(pq, 0, 2, &size);
 
-        rc = merge_bytes(store, path, bytes, size, &why);
+        rc = merge_bytes(merged, store, path, bytes, size, &why);
         if (!rc) {
             merged->merged++;
         } else if (rc != GT_EDB && rc != GT_ESTALE) {
@@ -140,6 +144,8 @@ static int fill(struct gt_queue_copy *copy, struct gt_cli *cli, struct gt_pq *pq
     rc = gt_session_store(&store, copy->path, GT_STORE_WRITE, err);
     GT_STEP(rc, gt_queue_export(cli, pq, store, &merged, err));
     gt_store_close(store);
+    if (!rc)
+        gt_session_doubts(cli, copy->address, merged.rows, merged.dated);
     if (!rc && gt_queue_refused(&merged, &why)) { /* the others are what is read */
         gt_copy_clean(why.msg, sizeof(why.msg), why.msg);
         fprintf(cli->log, "%s: %s\n", copy->address, why.msg);

@@ -2,9 +2,12 @@
 #include "cluster/queue_outbox.h"
 
 #include "base/err.h"
+#include "base/quiet.h"
+#include "cuda/cache_folder.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,28 +17,52 @@
 #define PARTIAL ".partial.db" /* of a worker that was killed: does not end the job */
 #define TAKEN   ".taken"      /* holds the problem of a job that is being tuned */
 
-/* Reads a whole file; *bytes is malloc'ed, and ends with NUL. */
-static int read_file(const char *path, char **bytes, size_t *size, struct gt_err *err)
+/* Opens a file of the outbox for reading; NULL and errno.  A link would lead to a file that is not
+ * the outbox's, and a FIFO would make the worker wait. */
+static FILE *open_file(const struct gt_queue_outbox *outbox, const char *file)
 {
-    FILE *file = fopen(path, "rbe");
+    const int fd = openat(outbox->fd, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat status;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
+        (status.st_uid == geteuid() || status.st_uid == 0))
+        return fdopen(fd, "rb");
+    close(fd);
+    errno = EPERM;
+    return NULL;
+}
+
+/* Reads a whole file; *bytes is malloc'ed, and ends with NUL. */
+static int read_file(const struct gt_queue_outbox *outbox, const char *file, char **bytes,
+                     size_t *size, struct gt_err *err)
+{
+    FILE *stream = open_file(outbox, file);
     struct stat status;
     int rc = GT_OK;
 
     *bytes = NULL;
-    if (!file || fstat(fileno(file), &status) != 0) {
-        rc = gt_err_set(err, GT_EIO, "%s: cannot read it: %s", path, strerror(errno));
+    if (!stream && (errno == EPERM || errno == ELOOP))
+        return gt_err_set(err, GT_EIO,
+                          "%s/%s: a result must be a file with one name that belongs to this user, "
+                          "and not a link, a pipe or a folder; remove it",
+                          outbox->folder, file);
+    if (!stream || fstat(fileno(stream), &status) != 0) {
+        rc = gt_err_set(err, GT_EIO, "%s/%s: cannot read it: %s", outbox->folder, file,
+                        strerror(errno));
     } else {
         *size = (size_t)status.st_size;
         *bytes = malloc(*size + 1);
         if (!*bytes)
             rc = gt_err_nomem(err);
-        else if (fread(*bytes, 1, *size, file) != *size)
-            rc = gt_err_set(err, GT_EIO, "%s: cannot read all of it", path);
+        else if (fread(*bytes, 1, *size, stream) != *size)
+            rc = gt_err_set(err, GT_EIO, "%s/%s: cannot read all of it", outbox->folder, file);
         if (*bytes)
             (*bytes)[*size] = '\0';
     }
-    if (file)
-        fclose(file);
+    if (stream)
+        fclose(stream);
     return rc;
 }
 
@@ -64,7 +91,7 @@ static int upload(const struct gt_queue_outbox *outbox, struct gt_queue_link *li
                   const char *file, struct gt_err *err)
 {
     const bool ends = has_tail(file, RESULT);
-    char job[24], name[96], path[2 * GT_QUEUE_PATH], *bytes;
+    char job[24], name[96], *bytes;
     bool known = true;
     long long trials;
     size_t size = 0;
@@ -72,15 +99,14 @@ static int upload(const struct gt_queue_outbox *outbox, struct gt_queue_link *li
 
     if (!read_name(file, ends ? RESULT : PARTIAL, job, &trials, name, sizeof(name)))
         return GT_OK;
-    snprintf(path, sizeof(path), "%s/%s", outbox->folder, file);
-    rc = read_file(path, &bytes, &size, err);
+    rc = read_file(outbox, file, &bytes, &size, err);
     GT_STEP(rc, gt_queue_put(link->pq, job, name, trials, bytes, size, ends, &known, err));
     free(bytes);
     if (!rc && !known && !link->cli->quiet)
         fprintf(link->cli->log, "job %s is not in the queue any more; its trials stay in %s\n", job,
                 outbox->database);
     if (!rc)
-        unlink(path);
+        unlinkat(outbox->fd, file, 0);
     return rc;
 }
 
@@ -90,7 +116,8 @@ static int each_file(const struct gt_queue_outbox *outbox, struct gt_queue_link 
                                  const char *file, struct gt_err *err),
                      struct gt_err *err)
 {
-    DIR *folder = opendir(outbox->folder);
+    const int copy = openat(outbox->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
     struct dirent *entry;
     int rc = GT_OK;
 
@@ -98,6 +125,8 @@ static int each_file(const struct gt_queue_outbox *outbox, struct gt_queue_link 
         rc = what(outbox, link, entry->d_name, err);
     if (folder)
         closedir(folder);
+    else if (copy >= 0)
+        close(copy);
     return rc;
 }
 
@@ -149,38 +178,39 @@ static int put_result(const struct gt_queue_outbox *outbox, const char *job, con
     return rc;
 }
 
-static void name_taken(const struct gt_queue_outbox *outbox, const char *job, char *path,
-                       size_t size)
+static void name_taken(const struct gt_queue_outbox *outbox, const char *job, char file[160])
 {
-    snprintf(path, size, "%s/%s,0,%s" TAKEN, outbox->folder, job, outbox->worker);
+    snprintf(file, 160, "%s,0,%s" TAKEN, job, outbox->worker);
 }
 
 int gt_queue_outbox_take(const struct gt_queue_outbox *outbox, const struct gt_queue_job *job,
                          struct gt_err *err)
 {
-    char path[GT_QUEUE_PATH + 256];
-    FILE *file;
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    char file[160];
+    int fd;
     bool written;
 
-    name_taken(outbox, job->id, path, sizeof(path));
-    file = fopen(path, "we");
-    written = file && fputs(job->problem, file) >= 0;
-    if (file && fclose(file))
+    name_taken(outbox, job->id, file);
+    fd = openat(outbox->fd, file, flags, 0600);
+    written = gt_write_quietly(fd, job->problem, strlen(job->problem));
+    if (fd >= 0 && close(fd))
         written = false;
     return written ? GT_OK
-                   : gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
+                   : gt_err_set(err, GT_EIO, "%s/%s: cannot be written: %s", outbox->folder, file,
+                                strerror(errno));
 }
 
 int gt_queue_outbox_put(const struct gt_queue_outbox *outbox, const struct gt_queue_job *job,
                         bool ends, struct gt_err *err)
 {
-    char path[GT_QUEUE_PATH + 256];
+    char file[160];
     const int rc =
         put_result(outbox, job->id, job->problem, outbox->worker, ends ? RESULT : PARTIAL, err);
 
-    name_taken(outbox, job->id, path, sizeof(path));
+    name_taken(outbox, job->id, file);
     if (!rc)
-        unlink(path);
+        unlinkat(outbox->fd, file, 0);
     return rc;
 }
 
@@ -188,7 +218,7 @@ int gt_queue_outbox_put(const struct gt_queue_outbox *outbox, const struct gt_qu
 static int save_taken(const struct gt_queue_outbox *outbox, struct gt_queue_link *link,
                       const char *file, struct gt_err *err)
 {
-    char job[24], name[96], path[2 * GT_QUEUE_PATH], *problem;
+    char job[24], name[96], *problem;
     long long none;
     size_t size = 0;
     int rc;
@@ -196,12 +226,11 @@ static int save_taken(const struct gt_queue_outbox *outbox, struct gt_queue_link
     (void)link;
     if (!read_name(file, TAKEN, job, &none, name, sizeof(name)))
         return GT_OK;
-    snprintf(path, sizeof(path), "%s/%s", outbox->folder, file);
-    rc = read_file(path, &problem, &size, err);
+    rc = read_file(outbox, file, &problem, &size, err);
     GT_STEP(rc, put_result(outbox, job, problem, name, PARTIAL, err));
     free(problem);
     if (!rc)
-        unlink(path);
+        unlinkat(outbox->fd, file, 0);
     return rc;
 }
 
@@ -214,15 +243,32 @@ int gt_queue_outbox_upload(const struct gt_queue_outbox *outbox, struct gt_queue
 int gt_queue_outbox_open(struct gt_queue_outbox *outbox, const char *database, const char *worker,
                          struct gt_err *err)
 {
+    struct stat status;
+
     outbox->database = database;
     outbox->worker = worker;
+    outbox->fd = -1;
     snprintf(outbox->folder, sizeof(outbox->folder), "%s.outbox", database);
-    if (mkdir(outbox->folder, 0755) != 0 && errno != EEXIST)
+    if (mkdir(outbox->folder, 0700) != 0 && errno != EEXIST)
         return gt_err_set(err, GT_EIO, "%s: cannot be made: %s", outbox->folder, strerror(errno));
-    return each_file(outbox, NULL, save_taken, err);
+    outbox->fd = open(outbox->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (outbox->fd >= 0 && fstat(outbox->fd, &status) == 0 && gt_cache_owned(&status))
+        return each_file(outbox, NULL, save_taken, err);
+    if (outbox->fd >= 0)
+        close(outbox->fd);
+    outbox->fd = -1; /* another's is not removed */
+    return gt_err_set(err, GT_EIO,
+                      "%s: must be a folder that belongs to this user and that no one else may "
+                      "write to; remove it, or name another database with --db",
+                      outbox->folder);
 }
 
-bool gt_queue_outbox_close(const struct gt_queue_outbox *outbox)
+bool gt_queue_outbox_close(struct gt_queue_outbox *outbox)
 {
-    return rmdir(outbox->folder) != 0;
+    const bool own = outbox->fd >= 0;
+
+    if (own)
+        close(outbox->fd);
+    outbox->fd = -1;
+    return own && rmdir(outbox->folder) != 0;
 }

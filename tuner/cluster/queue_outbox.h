@@ -14,15 +14,18 @@
 
 struct gt_queue_outbox {
     char folder[GT_QUEUE_PATH];
+    int fd;                        /* of the folder; -1: it could not be opened */
     const char *database, *worker; /* its path; the worker's name */
 };
 
-/* Makes the folder; what a worker before this one had found when it was killed is a result in it
- * from now on.  The texts must outlive the outbox. */
+/* Makes the folder, which only this user may enter; one that others can write to is refused
+ * (GT_EIO), because what lies in it is uploaded in this user's name.  What a worker before this one
+ * had found when it was killed is a result in it from now on.  The texts must outlive the outbox,
+ * which is to be closed also after a failure. */
 int gt_queue_outbox_open(struct gt_queue_outbox *outbox, const char *database, const char *worker,
                          struct gt_err *err);
 /* Removes the folder; true: there is still something in it. */
-bool gt_queue_outbox_close(const struct gt_queue_outbox *outbox);
+bool gt_queue_outbox_close(struct gt_queue_outbox *outbox);
 
 /* Notes that the job is being tuned. */
 int gt_queue_outbox_take(const struct gt_queue_outbox *outbox, const struct gt_queue_job *job,

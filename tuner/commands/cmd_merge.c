@@ -51,14 +51,27 @@ static int open_sources(struct gt_queue_copy *from, struct gt_cli *cli, struct g
     return rc;
 }
 
-static void add_item(cJSON *list, const char *from, const char *into, int64_t rows)
+/* Says what one source gave. */
+static void report(struct gt_cli *cli, cJSON *list, const struct gt_store *store, const char *from,
+                   const char *into, int64_t rows)
 {
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item;
+    int64_t refused, dated;
 
+    gt_store_merge_doubts(store, &refused, &dated);
+    if (!cli->quiet)
+        fprintf(cli->log, "%s: %lld trial%s taken into %s\n", from, (long long)rows,
+                rows == 1 ? "" : "s", into);
+    gt_session_doubts(cli, from, refused, dated);
+    if (!list)
+        return;
+    item = cJSON_CreateObject();
     cJSON_AddItemToArray(list, item);
     cJSON_AddStringToObject(item, "from", from);
     cJSON_AddStringToObject(item, "into", into);
     cJSON_AddNumberToObject(item, "trials", (double)rows);
+    cJSON_AddNumberToObject(item, "refused", (double)refused);
+    cJSON_AddNumberToObject(item, "dated", (double)dated);
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
@@ -78,11 +91,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         int64_t rows = 0;
 
         rc = gt_store_merge(store, from[i].path, &rows, err);
-        if (!rc && !cli->quiet)
-            fprintf(cli->log, "%s: %lld trial%s taken into %s\n", cli->argument[i], (long long)rows,
-                    rows == 1 ? "" : "s", into);
-        if (!rc && list)
-            add_item(list, cli->argument[i], into, rows);
+        if (!rc)
+            report(cli, list, store, cli->argument[i], into, rows);
     }
     gt_store_close(store);
     for (int i = 0; i < cli->arguments && from; i++)
@@ -101,8 +111,9 @@ const struct gt_command gt_command_merge = {
     .about =
         "Takes every trial of other databases into one; where both have the same candidate,\n"
         "the one with the later timing stage stays, and of equal ones the newer. Each DB is all\n"
-        "or nothing. A DB is a file, or postgresql://HOST/DATABASE: what the workers of a queue\n"
-        "have found.\n"
+        "or nothing. Left out, and told of, are times in which no device computes the problem; a\n"
+        "date in the future becomes that of today. A DB is a file, or postgresql://HOST/DATABASE:\n"
+        "what the workers of a queue have found.\n"
         "\n"
         "  tune merge node1.db node2.db --db gemmtune.db\n",
     .group = {{option_table, 0}},

@@ -193,6 +193,8 @@ static int export_all(struct gt_cli *cli, const struct options *options, struct 
     if (!rc && cli->json)
         rc = gt_cmd_print_counts(
             cli, COUNTS({"merged", merged.merged}, {"refused", merged.refused}), err);
+    if (!rc)
+        gt_session_doubts(cli, "the results", merged.rows, merged.dated);
     GT_STEP(rc, gt_queue_refused(&merged, err));
     return rc;
 }

@@ -1,7 +1,6 @@
 /* cmd_csv.c - CSV files that commands write; see cmd_csv.h. */
 #include "console/cmd_csv.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,35 +12,29 @@
 #include "console/cmd_write.h"
 
 struct gt_csv {
-    FILE *file;
-    char *path;
-    bool inside; /* a field of this record was written */
+    struct gt_cmd_output output;
+    FILE *file;   /* of the output */
+    bool inside;  /* a field of this record was written */
+    bool records; /* there is one */
 };
 
 int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struct gt_err *err)
 {
     struct gt_csv *made;
+    int rc;
 
     if (strcmp(path, "-") == 0)
         return gt_err_set(err, GT_ESYNTAX,
                           "--csv names a file, not \"-\": standard output has the table already");
-    if (gt_cmd_keep_database(path, err))
-        return GT_EIO;
     made = calloc(1, sizeof(*made));
-    if (made)
-        made->path = strdup(path);
-    if (!made || !made->path) {
-        free(made);
+    if (!made)
         return gt_err_nomem(err);
-    }
-    made->file = fopen(path, "w");
-    if (!made->file) {
-        int rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
-
-        free(made->path);
+    rc = gt_cmd_output_open(&made->output, path, err);
+    if (rc) {
         free(made);
         return rc;
     }
+    made->file = made->output.file;
     fprintf(made->file, "%s\n", heading);
     *csv = made;
     return GT_OK;
@@ -49,16 +42,11 @@ int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struc
 
 int gt_csv_close(struct gt_csv *csv, struct gt_err *err)
 {
-    bool failed;
-    int rc = GT_OK;
+    int rc;
 
     if (!csv)
         return GT_OK;
-    failed = ferror(csv->file) != 0;
-    failed |= fclose(csv->file) != 0;
-    if (failed)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", csv->path, strerror(errno));
-    free(csv->path);
+    rc = gt_cmd_output_close(&csv->output, !err && !csv->records ? GT_EIO : GT_OK, err);
     free(csv);
     return rc;
 }
@@ -109,6 +97,7 @@ void gt_csv_end(struct gt_csv *csv)
     fputc('\n', csv->file);
     fflush(csv->file);
     csv->inside = false;
+    csv->records = true;
 }
 
 void gt_csv_line(struct gt_csv *csv, const char *record)

@@ -1,5 +1,7 @@
 /* cmd_csv.h - CSV files that commands write beside what they print (RFC 4180, with LF at line
- * ends). A record is in the file when gt_csv_end returns, so that an interrupted run loses none. */
+ * ends).  They are written beside the path and get their name when they are closed, also by a run
+ * that was interrupted.  A record is in the file when gt_csv_end returns: a process that is killed
+ * leaves it in PATH.part-XXXXXX (console/cmd_write.h). */
 #ifndef GT_CMD_CSV_H
 #define GT_CMD_CSV_H
 
@@ -12,7 +14,8 @@ struct gt_csv;
 /* Creates the file anew and writes the heading. */
 int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struct gt_err *err);
 
-/* Syncs and closes; NULL accepted.  GT_EIO if any record could not be written. */
+/* Syncs and closes; NULL accepted.  GT_EIO if any record could not be written.  err NULL: the
+ * command has failed, and without a record an older file stays. */
 int gt_csv_close(struct gt_csv *csv, struct gt_err *err);
 
 /* Write a record field by field; fields that need it are quoted.  All of these accept NULL for csv

@@ -4,12 +4,14 @@
 #include "base/err.h"
 #include "base/special.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Syncs the file's folder: only then is the rename durable. */
@@ -31,93 +33,191 @@ static int fail(const char *path, struct gt_err *err)
     return gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* Writes the contents; a failure of the file names it. */
-static int write_contents(const char *path, FILE *file, const struct gt_cmd_writing *writing,
-                          struct gt_err *err)
+int gt_cmd_keep_database(const char *path, struct gt_err *err)
 {
-    const int rc = writing->write(writing->context, file, err);
-
-    return rc && ferror(file) ? gt_err_prefix(err, rc, "%s", path) : rc;
+    return gt_is_database(path)
+               ? gt_err_set(err, GT_EIO,
+                            "%s is a database, and nothing is written over it; name another file",
+                            path)
+               : GT_OK;
 }
 
-/* Writes to a device or a pipe (/dev/stdout), which must not be replaced. */
-static int write_direct(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err)
-{
-    const int fd = gt_open_special(path, 0);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-    int rc;
+/* ---- new files ---- */
 
-    if (!file) {
-        rc = fail(path, err);
-        if (fd >= 0)
+#define PART      ".part-" /* between the name of a file and six letters */
+#define LETTERS   "XXXXXX"
+#define LEFT_OVER 3600 /* seconds after which nobody writes there any more */
+
+/* Removes a file of that name if it is this user's, old, and no process writes it. */
+static void remove_left_over(int folder, const char *name)
+{
+    const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat status;
+
+    if (fd < 0)
+        return;
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+        time(NULL) - status.st_mtime > LEFT_OVER && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    close(fd);
+}
+
+/* Removes what killed processes that wrote to the same path have left. */
+static void remove_left_overs(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t length = strlen(name);
+    char *parent = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+    DIR *folder = parent ? opendir(parent) : NULL;
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        if (strncmp(entry->d_name, name, length) == 0 &&
+            strncmp(entry->d_name + length, PART, strlen(PART)) == 0 &&
+            strlen(entry->d_name + length) == strlen(PART LETTERS))
+            remove_left_over(dirfd(folder), entry->d_name);
+    if (folder)
+        closedir(folder);
+    free(parent);
+}
+
+/* A new file beside the path. */
+static int open_fresh(struct gt_cmd_output *output, struct gt_err *err)
+{
+    int fd, rc = gt_cmd_keep_database(output->path, err);
+
+    if (rc)
+        return rc;
+    remove_left_overs(output->path);
+    if (asprintf(&output->fresh, "%s" PART LETTERS, output->path) < 0) {
+        output->fresh = NULL;
+        return gt_err_nomem(err);
+    }
+    fd = mkostemp(output->fresh, O_CLOEXEC); /* O_EXCL: follows no link */
+    if (fd >= 0)
+        output->file = fdopen(fd, "w");
+    if (!output->file) {
+        rc = fail(output->path, err);
+        if (fd >= 0) {
             close(fd);
+            unlink(output->fresh);
+        }
         return rc;
     }
-    fflush(stdout); /* which may be the same file */
-    rc = write_contents(path, file, writing, err);
-    if (fclose(file) && !rc)
-        rc = fail(path, err);
+    flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, it is safe for an hour */
+    return GT_OK;
+}
+
+/* A device or a pipe (/dev/stdout), which must not be replaced. */
+static int open_direct(struct gt_cmd_output *output, struct gt_err *err)
+{
+    const int fd = gt_open_special(output->path, 0);
+    int rc;
+
+    output->file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (output->file) {
+        fflush(stdout); /* which may be the same file */
+        return GT_OK;
+    }
+    rc = fail(output->path, err);
+    if (fd >= 0)
+        close(fd);
     return rc;
 }
 
-int gt_cmd_keep_database(const char *path, struct gt_err *err)
+static void release(struct gt_cmd_output *output)
 {
-    static const char magic[] = "SQLite format 3"; /* with its NUL: how SQLite's files begin */
-    char head[sizeof(magic)] = {0};
-    const int fd = gt_is_special(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    const bool found = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
-                       memcmp(head, magic, sizeof(magic)) == 0;
+    free(output->path);
+    free(output->fresh);
+    *output = (struct gt_cmd_output){NULL, NULL, NULL};
+}
 
-    if (fd >= 0)
-        close(fd);
-    return found ? gt_err_set(err, GT_EIO,
-                              "%s is a database, and nothing is written over it; name another file",
-                              path)
-                 : GT_OK;
+int gt_cmd_output_open(struct gt_cmd_output *output, const char *path, struct gt_err *err)
+{
+    int rc;
+
+    *output = (struct gt_cmd_output){.path = strdup(path)};
+    if (!output->path)
+        return gt_err_nomem(err);
+    rc = gt_is_special(path) ? open_direct(output, err) : open_fresh(output, err);
+    if (rc)
+        release(output);
+    return rc;
+}
+
+/* Gives the file its mode and its name. */
+static int finish(struct gt_cmd_output *output, const struct gt_cmd_writing *writing, int rc,
+                  struct gt_err *err)
+{
+    const mode_t mask = umask(0);
+
+    umask(mask);
+    errno = 0;
+    if (!rc && output->fresh &&
+        (fflush(output->file) || fchmod(fileno(output->file), writing->mode & ~mask) ||
+         fsync(fileno(output->file))))
+        rc = fail(output->path, err);
+    if (!rc && ferror(output->file))
+        rc = errno ? fail(output->path, err)
+                   : gt_err_set(err, GT_EIO, "%s: cannot write all of it", output->path);
+    if (fclose(output->file) && !rc)
+        rc = fail(output->path, err);
+    if (!rc && output->fresh && writing->check &&
+        writing->check(writing->context, output->fresh, err))
+        rc = gt_err_prefix(err, GT_EDB, "what was exported cannot be read back");
+    if (!rc && output->fresh && rename(output->fresh, output->path))
+        rc = gt_err_set(err, GT_EIO, "%s: cannot replace it: %s", output->path, strerror(errno));
+    if (rc && output->fresh)
+        unlink(output->fresh);
+    else if (output->fresh)
+        sync_folder(output->path);
+    release(output);
+    return rc;
+}
+
+int gt_cmd_output_close(struct gt_cmd_output *output, int rc, struct gt_err *err)
+{
+    const struct gt_cmd_writing plain = {.mode = 0666};
+
+    return output->file ? finish(output, &plain, rc, err) : rc;
 }
 
 int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err)
 {
-    const mode_t mask = umask(0);
-    char fresh[PATH_MAX];
-    FILE *file = NULL;
-    int fd, rc = GT_OK;
+    struct gt_cmd_output output;
+    int rc;
 
-    umask(mask);
     if (strcmp(path, "-") == 0)
         return writing->write(writing->context, stdout, err); /* main() checks and closes it */
-    if (gt_is_special(path))
-        return write_direct(path, writing, err);
-    rc = gt_cmd_keep_database(path, err);
+    rc = gt_cmd_output_open(&output, path, err);
     if (rc)
         return rc;
-    if ((size_t)snprintf(fresh, sizeof(fresh), "%s.XXXXXX", path) >= sizeof(fresh))
-        return gt_err_set(err, GT_EIO, "%s: the name is too long", path);
-    fd = mkostemp(fresh, O_CLOEXEC); /* O_EXCL: follows no link */
-    if (fd >= 0)
-        file = fdopen(fd, "w");
-    if (!file) {
-        rc = fail(path, err);
-        if (fd >= 0) {
-            close(fd);
-            unlink(fresh);
-        }
-        return rc;
-    }
-    rc = write_contents(path, file, writing, err);
-    if (!rc && (fflush(file) || fchmod(fd, writing->mode & ~mask) || fsync(fd) || ferror(file)))
-        rc = fail(path, err);
-    if (fclose(file) && !rc)
-        rc = fail(path, err);
-    if (!rc && writing->check && writing->check(writing->context, fresh, err))
-        rc = gt_err_prefix(err, GT_EDB, "what was exported cannot be read back");
-    if (!rc && rename(fresh, path))
-        rc = gt_err_set(err, GT_EIO, "%s: cannot replace it: %s", path, strerror(errno));
-    if (rc)
-        unlink(fresh);
-    else
-        sync_folder(path);
-    return rc;
+    rc = writing->write(writing->context, output.file, err);
+    if (rc && ferror(output.file))
+        gt_err_prefix(err, rc, "%s", path);
+    return finish(&output, writing, rc, err);
+}
+
+struct bytes {
+    const void *bytes;
+    size_t size;
+};
+
+static int put_bytes(void *context, FILE *file, struct gt_err *err)
+{
+    const struct bytes *text = context;
+
+    if (fwrite(text->bytes, 1, text->size, file) == text->size)
+        return GT_OK;
+    return gt_err_set(err, GT_EIO, "cannot write: %s", strerror(errno));
+}
+
+int gt_cmd_write_bytes(const char *path, const void *bytes, size_t size, struct gt_err *err)
+{
+    struct bytes text = {bytes, size};
+    const struct gt_cmd_writing writing = {.write = put_bytes, .context = &text, .mode = 0666};
+
+    return gt_cmd_write_file(path, &writing, err);
 }
 
 int gt_cmd_may_write(const char *path, struct gt_err *err)

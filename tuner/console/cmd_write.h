@@ -2,6 +2,7 @@
 #ifndef GT_CMD_WRITE_H
 #define GT_CMD_WRITE_H
 
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -20,6 +21,20 @@ struct gt_cmd_writing {
  * failure leaves the old file.  What is no file (/dev/stdout, a pipe) is written to, and not
  * checked; "-" is standard output. */
 int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, struct gt_err *err);
+
+/* The same for a file whose contents are at hand, mode 0666. */
+int gt_cmd_write_bytes(const char *path, const void *bytes, size_t size, struct gt_err *err);
+
+/* The same for what is written over a longer time.  close with rc 0 gives the file its name and
+ * returns whether that succeeded; else it is dropped, and rc is returned.  A process that is killed
+ * leaves PATH.part-XXXXXX, which the next one that writes to PATH removes after an hour. */
+struct gt_cmd_output {
+    FILE *file; /* NULL: not open, and close does nothing */
+    char *path;
+    char *fresh; /* beside it; NULL: what is written to directly */
+};
+int gt_cmd_output_open(struct gt_cmd_output *output, const char *path, struct gt_err *err);
+int gt_cmd_output_close(struct gt_cmd_output *output, int rc, struct gt_err *err);
 
 /* GT_EIO: a database is there, which holds what was measured, and nothing is written over it. */
 int gt_cmd_keep_database(const char *path, struct gt_err *err);

@@ -5,7 +5,6 @@
 #include "doctor/cmd_learn.h"
 #include "doctor/cmd_learn_report.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 #include "base/err.h"
 #include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "session/cmd_session.h"
 #include "db/store.h"
 #include "exchange/trials.h"
@@ -91,12 +91,8 @@ static int write_ranking(const struct learning *learning, const char *path, stru
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     int rc = gt_learn_write(&learning->rows, &text, err);
-    FILE *file = rc ? NULL : fopen(path, "we");
 
-    if (!rc && (!file || fwrite(text.text, 1, text.length, file) < text.length))
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write the ranking: %s", path, strerror(errno));
-    if (file && fclose(file) && !rc)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write the ranking: %s", path, strerror(errno));
+    GT_STEP(rc, gt_cmd_write_bytes(path, text.text, text.length, err));
     gt_strbuf_release(&text);
     return rc;
 }
@@ -118,6 +114,8 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, str
     cJSON *rows = cli->json ? cJSON_CreateArray() : NULL;
     int rc = gt_kernels_load(&learning.kernels, cli->data_dir, NULL, NULL, err);
 
+    if (!rc && options->output) /* before work of minutes */
+        rc = gt_cmd_may_write(options->output, err);
     if (!rc && options->onto)
         rc = read_base(&learning, options->onto, err);
     if (!rc && options->db)

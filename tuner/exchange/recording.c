@@ -114,20 +114,37 @@ bool gt_recording_begins(const char *path, const char *start)
     return so;
 }
 
-/* Converts the file's unit of time to microseconds (times) and milliseconds (costs). */
-static void scale(struct gt_recording *recording, double ms)
+/* A recorded time in microseconds. */
+static int scale_time(float *time, double us, const struct gt_recording_reader *reader)
 {
-    for (size_t i = 0; i < recording->samples; i++)
-        recording->sample[i] = (float)(recording->sample[i] * ms * 1e3);
-    for (size_t i = 0; i < recording->points; i++) {
+    if (!(us >= GT_LEAST_US && us < GT_MOST_US))
+        return gt_err_set(reader->err, GT_ECONFIG,
+                          "%s: a time is %g us; a time must be from 1e-6 to 1e12 us", reader->path,
+                          us);
+    *time = (float)us;
+    return GT_OK;
+}
+
+/* Converts the file's unit of time to microseconds (times) and milliseconds (costs). */
+static int scale(const struct gt_recording_reader *reader)
+{
+    struct gt_recording *recording = reader->recording;
+    const double ms = reader->ms;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < recording->samples && !rc; i++)
+        rc = scale_time(&recording->sample[i], recording->sample[i] * ms * 1e3, reader);
+    for (size_t i = 0; i < recording->points && !rc; i++) {
         struct gt_recorded *point = &recording->point[i];
 
-        point->us = (float)(point->us * ms * 1e3);
+        if (point->status == GT_STATUS_OK)
+            rc = scale_time(&point->us, point->us * ms * 1e3, reader);
         point->compile_ms = (float)(point->compile_ms * ms);
         point->prove_ms = (float)(point->prove_ms * ms);
         point->time_ms = (float)(point->time_ms * ms);
         point->other_ms = (float)(point->other_ms * ms);
     }
+    return rc;
 }
 
 int gt_recording_sign(struct gt_recording *recording, const char *text, size_t length,
@@ -221,9 +238,7 @@ int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size
     gt_recording_release_params(reader);
     GT_STEP(rc, sign_words(recording, reader->err));
     GT_STEP(rc, drop_repeats(recording, reader->err));
-    if (!rc)
-        scale(recording, reader->ms);
-    return rc;
+    return rc ? rc : scale(reader);
 }
 
 int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,

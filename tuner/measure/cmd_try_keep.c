@@ -1,5 +1,4 @@
 /* cmd_try_keep.c - writes what --keep asks for: source, PTX, cubin, SASS and the log. */
-#include <errno.h>
 #include <limits.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -11,6 +10,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "console/cmd_compile.h"
+#include "console/cmd_write.h"
 #include "measure/cmd_try.h"
 #include "kernel/render.h"
 
@@ -21,16 +21,11 @@ static int write_part(const struct gt_try *attempt, const char *suffix, const vo
                       size_t size, char *path, struct gt_err *err)
 {
     char name[PATH_MAX];
-    FILE *file;
-    int rc = GT_OK;
+    int rc;
 
     snprintf(name, sizeof(name), "%s/%s.%s", attempt->keep, attempt->candidate.kernel->name,
              suffix);
-    file = fopen(name, "w");
-    if (!file || fwrite(bytes, 1, size, file) != size)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", name, strerror(errno));
-    if (file && fclose(file) && !rc)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot write: %s", name, strerror(errno));
+    rc = gt_cmd_write_bytes(name, bytes, size, err);
     if (path)
         snprintf(path, PATH_MAX, "%s", name);
     return rc;
@@ -39,20 +34,21 @@ static int write_part(const struct gt_try *attempt, const char *suffix, const vo
 /* Runs a disassembler with its output in `to`; false if it is not there or fails. */
 static bool disassemble(const char *const *argv, const char *to)
 {
+    struct gt_cmd_output output;
     posix_spawn_file_actions_t actions;
     int status = -1;
     pid_t pid;
 
+    if (gt_cmd_output_open(&output, to, NULL))
+        return false;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, to, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    posix_spawn_file_actions_adddup2(&actions, fileno(output.file), 1);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     /* The cast: posix_spawn does not write to its arguments. */
     if (posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ) == 0)
         waitpid(pid, &status, 0);
     posix_spawn_file_actions_destroy(&actions);
-    if (status != 0)
-        unlink(to);
-    return status == 0;
+    return gt_cmd_output_close(&output, status ? GT_EIO : GT_OK, NULL) == GT_OK;
 }
 
 /* Writes the SASS with nvdisasm or cuobjdump, whichever is on the path. */

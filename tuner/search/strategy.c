@@ -106,7 +106,8 @@ enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point)
         answer = strategy->ops->next(strategy, point);
     if (answer != GT_NEXT_POINT)
         return answer;
-    assert(*point < strategy->space->count && strategy->known[*point] == GT_POINT_NEW);
+    if (*point >= strategy->space->count || strategy->known[*point] != GT_POINT_NEW)
+        return GT_NEXT_DONE; /* a strategy that is lost ends; the trials so far are sound */
     gt_strategy_claim(strategy, *point);
     return GT_NEXT_POINT;
 }
@@ -128,13 +129,14 @@ static void find_best(struct gt_strategy *strategy)
 
 void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us)
 {
+    const float time = us >= GT_LEAST_US && us < GT_MOST_US ? (float)us : 0;
     float *known = &strategy->known[point];
 
     if (*known == GT_POINT_NEW)
         strategy->fresh--;
     if (*known == GT_POINT_ASKED)
         strategy->flying--;
-    *known = us > 0 ? (float)us : GT_POINT_FAILED;
+    *known = time > 0 ? time : GT_POINT_FAILED; /* 0 would make it a new one */
     if (point == strategy->best)
         find_best(strategy); /* it may have become slower */
     else if (*known > 0 && (strategy->best == SIZE_MAX || *known < strategy->known[strategy->best]))

@@ -34,6 +34,18 @@ int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mo
     return open_store(store, path, mode, NULL, err);
 }
 
+void gt_session_doubts(const struct gt_cli *cli, const char *from, int64_t refused, int64_t dated)
+{
+    if (refused)
+        fprintf(cli->log,
+                "%s: %lld row%s left out: no device computes it in such a time, or the date is in "
+                "the future\n",
+                from, (long long)refused, refused == 1 ? "" : "s");
+    if (dated)
+        fprintf(cli->log, "%s: %lld date%s in the future set to now\n", from, (long long)dated,
+                dated == 1 ? "" : "s");
+}
+
 int gt_session_database(const char **path, struct gt_cli *cli, const char *named, bool create,
                         struct gt_err *err)
 {

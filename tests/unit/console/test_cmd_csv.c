@@ -63,12 +63,48 @@ static void test_full_disk(void **state)
     assert_int_equal(gt_csv_close(csv, &err), GT_EIO);
 }
 
+static void expect_file(const char *path, const char *expected)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+
+    assert_int_equal(gt_strbuf_add_file(&text, path, NULL), GT_OK);
+    assert_string_equal(text.text, expected);
+    gt_strbuf_release(&text);
+}
+
+/* An older file stays until there is something better. */
+static void test_the_old_file_stays(void **state)
+{
+    char path[] = "/tmp/gt_csv_XXXXXX";
+    struct gt_csv *csv;
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "old\n", 4), 4);
+    close(fd);
+    assert_int_equal(gt_csv_new(&csv, path, "a", NULL), GT_OK);
+    expect_file(path, "old\n");
+    assert_int_not_equal(gt_csv_close(csv, NULL), GT_OK); /* the run had failed before a record */
+    expect_file(path, "old\n");
+    assert_int_equal(gt_csv_new(&csv, path, "a", NULL), GT_OK);
+    gt_csv_line(csv, "1");
+    expect_file(path, "old\n");
+    assert_int_equal(gt_csv_close(csv, NULL), GT_OK); /* it was interrupted later */
+    expect_file(path, "a\n1\n");
+    assert_int_equal(gt_csv_new(&csv, path, "b", NULL), GT_OK);
+    assert_int_equal(gt_csv_close(csv, &(struct gt_err){0}), GT_OK); /* nothing was to be told */
+    expect_file(path, "b\n");
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_nowhere),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_the_old_file_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -303,7 +303,7 @@ static void test_later_trials_come_with_the_next_attempt(void **state)
 
 static void test_impossible_times_are_refused(void **state)
 {
-    static const double bad[] = {0, -1, NAN, INFINITY};
+    static const double bad[] = {0, -1, 1e-100, 9e-7, 1e12, NAN, INFINITY};
     struct fixture *f = *state;
     struct gt_trial trial;
 
@@ -320,6 +320,65 @@ static void test_impossible_times_are_refused(void **state)
     trial.err_u = INFINITY;
     fixture_put(f, "BM=64", &trial);
     expect_rows(f, &everything, "simt BM=64 wrong 0\n");
+}
+
+static int count_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    (void)err;
+    assert_true(named->trial.us >= 1e-6);
+    ++*(int *)context;
+    return GT_OK;
+}
+
+static int count_resumed(void *context, const char *point, const struct gt_trial *trial,
+                         int attempts, struct gt_err *err)
+{
+    (void)err;
+    (void)attempts;
+    assert_string_equal(point, "BM=16");
+    assert_int_equal(trial->samples, 0);
+    ++*(int *)context;
+    return GT_OK;
+}
+
+static int check_numbers(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    const double all = row->lo_us + row->hi_us + row->baseline_us + row->clock_mhz + row->err_u;
+
+    (void)err;
+    assert_true(isfinite(all) && all >= 0 && row->us >= 1e-6);
+    ++*(int *)context;
+    return GT_OK;
+}
+
+/* Numbers that the schema lets pass, and that no measurement gave. */
+static void test_impossible_numbers_are_not_read(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_trial trial = fixture_trial(50, 3);
+    struct gt_baseline baseline = {.name = "theirs", .answers = 1, .us = 77};
+    int trials = 0, rows = 0, resumed = 0;
+
+    OK(f, gt_store_baseline(f->store, &f->key, &baseline, &f->err));
+    fixture_put(f, "BM=8", &trial);
+    fixture_put(f, "BM=16", &trial);
+    fixture_close(f);
+    fixture_sql(f, "DELETE FROM meta;"
+                   "UPDATE trial SET us = 1e-100, lo_us = 0, hi_us = 0 WHERE point = 'BM=8';"
+                   "UPDATE trial SET err_u = 9e999, clock_mhz = 9e999, registers = 1 << 40,"
+                   " lo_us = 1e-300, compile_ms = 9e999, samples = x'0000807f000000000000c0ff'"
+                   " WHERE point = 'BM=16'; UPDATE baseline SET us = 1e-300, hi_us = 9e999");
+    fixture_reopen(f, GT_STORE_WRITE);
+    expect_rows(f, &winners, "simt BM=16 ok 50\n");
+    OK(f, gt_store_rows(f->store, &everything, check_numbers, &rows, &f->err));
+    assert_int_equal(rows, 1);
+    OK(f, gt_store_trials(f->store, &everything, count_trial, &trials, &f->err));
+    assert_int_equal(trials, 1);
+    OK(f, gt_store_resume(f->store, &f->key, GT_MEASURED, count_resumed, &resumed, &f->err));
+    assert_int_equal(resumed, 1);
+    trial = fixture_trial(60, 1); /* a shallower stage, and yet it takes the place */
+    fixture_put(f, "BM=8", &trial);
+    expect_rows(f, &everything, "simt BM=16 ok 50\nsimt BM=8 ok 60\n");
 }
 
 static void test_foreign_ids_are_refused(void **state)
@@ -381,6 +440,7 @@ int main(void)
         TEST(test_an_attempt_without_a_trial_blames_its_candidate),
         TEST(test_later_trials_come_with_the_next_attempt),
         TEST(test_impossible_times_are_refused),
+        TEST(test_impossible_numbers_are_not_read),
         TEST(test_foreign_ids_are_refused),
         TEST(test_a_sweep_ends),
     };

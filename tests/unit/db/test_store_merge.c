@@ -84,6 +84,62 @@ static void test_merge_rules(void **state)
     assert_int_equal(rows, 0);
 }
 
+/* Times in which no device computes the problem, and those in which one may: 2048^3 in FP32 takes
+ * 132 multiprocessors 169 us at 3 GHz. */
+static void fill_impossible(struct fixture *other)
+{
+    struct gt_trial trial = fixture_trial(30, 3);
+    struct gt_baseline baseline = {.name = "theirs", .answers = 1, .us = 0.02};
+    struct gt_problem problem;
+
+    fixture_put(other, "true", &trial);
+    trial = fixture_trial(0.01, 3);
+    fixture_put(other, "no launch", &trial);
+    trial.provenance = GT_REPLAYED;
+    fixture_put(other, "replayed", &trial);
+    trial.provenance = GT_MEASURED;
+    trial.status = GT_STATUS_WRONG;
+    fixture_put(other, "wrong", &trial);
+    OK(other, gt_store_baseline(other->store, &other->key, &baseline, &other->err));
+    gt_problem_init(&problem, 2048, 2048, 2048);
+    OK(other, gt_store_problem(other->store, &problem, &other->key.problem, &other->err));
+    trial = fixture_trial(160, 3);
+    fixture_put(other, "too fast", &trial);
+    trial = fixture_trial(180, 3);
+    fixture_put(other, "fast", &trial);
+}
+
+static void test_merged_times_are_judged(void **state)
+{
+    struct fixture *f = *state;
+    char path[128];
+    int64_t rows, refused, dated, ahead;
+
+    make_other(f, path, fill_impossible);
+    fixture_close(f);
+    snprintf(f->path, sizeof(f->path), "%s", path);
+    fixture_sql(f, "DELETE FROM meta; UPDATE trial SET at = at + 315360000000 WHERE point = 'true';"
+                   "INSERT INTO trial SELECT NULL, device, toolchain, kernel, problem, 'tiny',"
+                   " timing, 'predicted', sweep, status, stage, 1e-100, 0, 0, err_u, registers,"
+                   " spill_bytes, static_shared, shared_bytes, workspace_bytes, clock_mhz,"
+                   " compile_ms, prove_ms, time_ms, varies, detail, samples, at FROM trial"
+                   " WHERE point = 'true'");
+    snprintf(f->path, sizeof(f->path), "%s/t.db", f->folder);
+    fixture_reopen(f, GT_STORE_WRITE);
+    OK(f, gt_store_merge(f->store, path, &rows, &f->err));
+    gt_store_merge_doubts(f->store, &refused, &dated);
+    assert_int_equal(refused, 4); /* too fast, no launch, tiny and the baseline */
+    assert_int_equal(dated, 1);   /* true; tiny has none */
+    assert_int_equal(rows, 4);
+    expect_rows(f, "256x128x64:f32:nn true ok 30 0\n256x128x64:f32:nn replayed ok 0.01 0\n"
+                   "256x128x64:f32:nn wrong wrong 0.01 0\n"
+                   "2048x2048x2048:f32:nn fast ok 180 0\n");
+    OK(f, gt_store_integer(f->store->db, f->path,
+                           "SELECT count(*) FROM trial WHERE at > 1000 * (strftime('%s') + 2)",
+                           &ahead, &f->err));
+    assert_int_equal(ahead, 0);
+}
+
 /* A comparison of "deep" and a visit with two improvements. */
 static void fill_tables(struct fixture *other)
 {
@@ -261,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_merge_rules),
+        TEST(test_merged_times_are_judged),
         TEST(test_merge_of_tables),
         TEST(test_merge_refusals),
         TEST(test_a_changed_export_is_not_merged),

@@ -222,6 +222,50 @@ int fstat(int file, struct stat *status)
 }
 
 /* A disk that has no locks is no other writer. */
+/* Two names of one file have two logs and two locks: the trials of both were lost.  Nothing that
+ * has another name is written to. */
+static void test_no_second_name(void **state)
+{
+    static const char *const tail[] = {"", "-wal", "-shm", "-journal", "-lock"};
+    struct fixture *f = *state;
+    struct gt_store *store = NULL;
+    char path[128], other[128], text[8] = "";
+    FILE *file;
+
+    fixture_close(f);
+    snprintf(other, sizeof(other), "%s.other", f->path);
+    for (size_t i = 0; i < sizeof(tail) / sizeof(*tail); i++) {
+        snprintf(path, sizeof(path), "%s%s", f->path, tail[i]);
+        if (i) {
+            file = fopen(other, "w");
+            assert_non_null(file);
+            fputs("secret", file);
+            fclose(file);
+        }
+        assert_int_equal(i ? link(other, path) : link(path, other), 0);
+        f->err = (struct gt_err){0};
+        assert_int_equal(gt_store_open(&store, f->path, GT_STORE_WRITE, &f->err), GT_EDB);
+        assert_non_null(strstr(f->err.msg, "2 names (hard links)"));
+        assert_non_null(strstr(f->err.msg, path));
+        if (!i) {
+            assert_int_equal(gt_store_open(&store, other, GT_STORE_WRITE, &f->err), GT_EDB);
+        } else {
+            file = fopen(other, "r");
+            assert_non_null(file);
+            assert_non_null(fgets(text, sizeof(text), file));
+            fclose(file);
+            assert_string_equal(text, "secret");
+            assert_int_equal(unlink(path), 0);
+            assert_int_equal(symlink(other, path), 0);
+            assert_int_equal(gt_store_open(&store, f->path, GT_STORE_WRITE, &f->err), GT_EDB);
+            assert_int_equal(unlink(path), 0);
+        }
+        assert_int_equal(unlink(other), 0);
+    }
+    OK(f, gt_store_open(&store, f->path, GT_STORE_WRITE, &f->err));
+    gt_store_close(store);
+}
+
 static void test_a_disk_without_locks(void **state)
 {
     struct fixture *f = *state;
@@ -292,6 +336,7 @@ int main(void)
         TEST(test_read_only_file_in_a_writable_folder),
         TEST(test_one_writer),
         TEST(test_one_writer_through_a_link),
+        TEST(test_no_second_name),
         TEST(test_a_disk_without_locks),
         TEST(test_a_lock_on_another_disk),
         TEST(test_network_file_systems_by_name),

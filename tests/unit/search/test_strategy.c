@@ -105,6 +105,37 @@ static void test_a_small_space_is_exhausted(void **state)
     gt_kernel_free(kernel);
 }
 
+static double impossible(const struct gt_point *point)
+{
+    static const double us[] = {1e-100, 1e-46, 1e-45, 1e-7, 4e38, 1e300, INFINITY, NAN};
+
+    return us[point->value[0]];
+}
+
+/* What is told may come from a database or a recording that somebody else wrote. */
+static void test_no_time_is_too_odd(void **state)
+{
+    struct search *s = *state;
+    struct gt_kernel *kernel = small_kernel(s);
+    struct gt_space space;
+
+    OK(&s->err, gt_space_init(&space, kernel, &s->problem, &s->device, 0, &s->err));
+    for (size_t i = 0; gt_strategies[i]; i++) {
+        struct gt_strategy *strategy;
+        struct run run;
+
+        OK(&s->err, gt_strategy_new(&strategy, tireless(i), &space, 3, NULL, &s->err));
+        gt_strategy_tell(strategy, 5, 1e-100);
+        run = drive(strategy, impossible, 1000);
+        assert_true(run.done);
+        assert_int_equal(run.asked, 63);
+        assert_int_equal(strategy->best, SIZE_MAX);
+        gt_strategy_free(strategy);
+    }
+    gt_space_release(&space);
+    gt_kernel_free(kernel);
+}
+
 static void test_seeds_come_first(void **state)
 {
     const size_t point[] = {40, 2, 40, 17, 99999, 3};
@@ -305,6 +336,7 @@ int main(void)
         WITH_FOLDER(test_local_search_finds_the_optimum),
         WITH_FOLDER(test_equal_seeds_give_equal_traces),
         WITH_FOLDER(test_a_small_space_is_exhausted),
+        WITH_FOLDER(test_no_time_is_too_odd),
         WITH_FOLDER(test_seeds_come_first),
         WITH_FOLDER(test_local_search_keeps_many_busy),
         WITH_FOLDER(test_all_find_good_points),
