@@ -277,6 +277,7 @@ TUNE_SRC := \
 	tuner/recheck/cmd_carry_compare.c \
 	tuner/recheck/cmd_carry_rows.c \
 	tuner/commands/cmd_capture.c \
+	tuner/console/again.c \
 	tuner/console/cmd_compile.c \
 	tuner/console/cmd_csv.c \
 	tuner/commands/cmd_compare.c \
@@ -596,7 +597,9 @@ STATIC_SQLITE := $(filter /%,$(shell $(CC) -print-file-name=libsqlite3.a))
 LINK_SERVE = $(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/serve/serve.map -Wl,--as-needed \
             -Wl,--gc-sections -Wl,--exclude-libs,ALL -Wl,-z,nodelete $(LDFLAGS) $(RUNPATH) \
             $(filter %.o,$^) $(filter %.a,$^) -o $@ $(STATIC_SQLITE) $(LDLIBS)
-LINK_TUNE = $(CC) $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDLIBS)
+# What is made again where it was interrupted: tuner/console/again.c.
+AGAIN     := open openat fopen opendir scandir flock fsync
+LINK_TUNE = $(CC) $(LDFLAGS) $(AGAIN:%=-Wl,--wrap=%) $(RUNPATH) $(filter %.o,$^) $(filter %.a,$^) -o $@ $(LDLIBS)
 
 $(BUILD)/libgemmtune.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -767,11 +770,12 @@ storm: all $(SOAK) $(STUBS)
 # Power cuts: cutlog.so logs what a sweep writes, powercut cuts after each of its writes.
 POWERCUT := $(BUILD)/tests/faults/powercut
 $(POWERCUT): $(addprefix tests/faults/,powercut.c cutdisk.c run.c cutdisk.h cutlog.h run.h) $(BUILD)/libtuner.a \
-		$(BUILD)/tests/faults/cutlog.so
+		$(BUILD)/tests/faults/cutlog.so $(BUILD)/tests/faults/interrupted.so
 	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libtuner.a \
 		-o $@ $(LDFLAGS) $(LDLIBS)
-$(BUILD)/tests/faults/cutlog.so: tests/faults/cutlog.c tests/faults/cutlog.h | $(SETUP)
+$(BUILD)/tests/faults/cutlog.so: tests/faults/cutlog.h
+$(BUILD)/tests/faults/cutlog.so $(BUILD)/tests/faults/interrupted.so: $(BUILD)/%.so: %.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $@")
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -O2 -shared $< -o $@ -ldl
