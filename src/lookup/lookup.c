@@ -194,9 +194,9 @@ void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *dev
                                    gt_digest_number(facts, sizeof(facts), 0));
 }
 
-int gt_lookup_device(struct gt *gt, const struct gt_device *device,
-                     const struct gt_problem *problem, struct gt_resolved *resolved,
-                     struct gt_err *err)
+ONCE int gt_lookup_device(struct gt *gt, const struct gt_device *device,
+                          const struct gt_problem *problem, struct gt_resolved *resolved,
+                          struct gt_err *err)
 {
     struct gt_lookup_entry *entry;
     struct gt_lookup_key key;

@@ -335,6 +335,17 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
     return code ? code : gt_lookup_explain(sources, device_name, search.row, resolved, err);
 }
 
+/* Whether the device's multiply-adds take clearly longer than the answer, whatever the kernel.  A
+ * card may run at half as much again as the clock of its profile. */
+static bool is_out_of_reach(const struct gt_resolved *fast)
+{
+    const struct gt_device *device = &fast->device;
+    const double rate = 2.0 * device->sms * device->fma_lanes * device->clock_mhz; /* a us */
+
+    return rate > 0 && fast->answer.expected_us > 0 &&
+           gt_problem_flops(&fast->problem) > 1.5 * rate * fast->answer.expected_us;
+}
+
 /* Both times are this problem's, or both are estimates, which are off by more than a percent, but
  * by about the same. */
 static bool is_as_fast(const struct gt_answer *exact, const struct gt_answer *fast)
@@ -352,7 +363,8 @@ int gt_lookup_resolve_exactly(const struct gt_sources *sources, const char *devi
     struct gt_resolved exact = {.problem = resolved->problem, .device = resolved->device};
     int code = gt_lookup_resolve(sources, device_name, resolved, err);
 
-    if (code || exact.problem.type > GT_TF32 || exact.problem.accuracy < GT_ACCURACY_TF32)
+    if (code || exact.problem.type > GT_TF32 || exact.problem.accuracy < GT_ACCURACY_TF32 ||
+        is_out_of_reach(resolved))
         return code;
     gt_lookup_in_f32(&exact.problem);
     code = gt_lookup_resolve(sources, device_name, &exact, err);

@@ -160,6 +160,7 @@ static enum gt_reason check(const struct gt_checking *c)
     size_t bytes = FINDINGS + (in_place(c) ? 2 * one : one);
     const uint64_t memory = checker ? take(driver, checker, &bytes) : 0;
     struct gt_both both = {memory, memory + FINDINGS, 0};
+    enum gt_verdict verdict = GT_NOT_COMPARED;
     enum gt_reason reason;
     bool comparable;
 
@@ -172,9 +173,12 @@ static enum gt_reason check(const struct gt_checking *c)
     reason = run_both(c, &both, &comparable);
     if (!reason && !comparable)
         count(c, GT_COMPARED_NOT);
-    else if (!reason && judge(c, &both) == GT_WRONG)
+    else if (!reason)
+        verdict = judge(c, &both);
+    if (verdict == GT_WRONG)
         give_back(c, &both);
-    driver->StreamSynchronize(c->stream); /* before the memory is used again */
+    if (verdict != GT_RIGHT) /* the memory is used again */
+        driver->StreamSynchronize(c->stream);
     put(driver, checker, memory, bytes);
     return reason;
 }

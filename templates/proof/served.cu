@@ -30,6 +30,13 @@ GT_PROOF_DEVICE bool gt_served_same(const gt_served_args &args, long long at, in
     return x.x == y.x && x.y == y.y && x.z == y.z && x.w == y.w;
 }
 
+/* x / y of numbers that are not negative; a division of 64 bits is a function, and seldom needed.
+ */
+GT_PROOF_DEVICE long long gt_served_divide(long long x, long long y)
+{
+    return (x | y) >> 32 ? x / y : (long long)((unsigned)x / (unsigned)y);
+}
+
 /* Threads take pieces of rows, of 16 bytes or of one element, in turns.  Each thread reports the
  * worst of its elements to one of the findings. */
 GT_PROOF_KERNEL(served_compare, gt_served_args)
@@ -42,10 +49,10 @@ GT_PROOF_KERNEL(served_compare, gt_served_args)
 
     for (long long piece = gt_proof_first(); piece < args.ours.batch * args.ours.rows * pieces;
          piece += gt_proof_step()) {
-        long long row = piece / pieces, j = piece % pieces * most;
+        long long row = gt_served_divide(piece, pieces), j = (piece - row * pieces) * most;
+        long long batch = gt_served_divide(row, args.ours.rows);
         long long count = min(args.ours.cols - j, (long long)most);
-        long long at =
-            row / args.ours.rows * args.ours.stride + row % args.ours.rows * args.ours.ld + j;
+        long long at = batch * args.ours.stride + (row - batch * args.ours.rows) * args.ours.ld + j;
 
         if (args.wide && count == most && gt_served_same(args, at, bytes))
             continue;
