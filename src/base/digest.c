@@ -61,8 +61,8 @@ void gt_digest_bytes(const void *bytes, size_t count, char hex[GT_DIGEST_HEX])
     print(&state, hex);
 }
 
-int gt_digest_body(char **body, const struct gt_digested *kind, const char *path, const char *text,
-                   size_t length, struct gt_err *err)
+static int check_body(char **body, const struct gt_digested *kind, const char *path,
+                      const char *text, size_t length, struct gt_err *err)
 {
     const size_t magic = strlen(kind->magic), first = magic + GT_DIGEST_HEX;
     char digest[GT_DIGEST_HEX];
@@ -78,6 +78,31 @@ int gt_digest_body(char **body, const struct gt_digested *kind, const char *path
                           path, kind->remedy);
     *body = strndup(text + first, length - first);
     return *body ? GT_OK : gt_err_nomem(err);
+}
+
+int gt_digest_body(char **body, const struct gt_digested *kind, const char *path, const char *text,
+                   size_t length, struct gt_err *err)
+{
+    char *plain = NULL;
+    size_t kept = 0;
+    int rc;
+
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) { /* what Windows' editors put before UTF-8 */
+        text += 3;
+        length -= 3;
+    }
+    if (memchr(text, '\r', length < 256 ? length : 256)) { /* a checkout of Windows */
+        plain = malloc(length + 1);
+        if (!plain)
+            return gt_err_nomem(err);
+        for (size_t i = 0; i < length; i++)
+            if (text[i] != '\r')
+                plain[kept++] = text[i];
+        plain[kept] = '\0';
+    }
+    rc = check_body(body, kind, path, plain ? plain : text, plain ? kept : length, err);
+    free(plain);
+    return rc;
 }
 
 uint64_t gt_digest_number(const void *bytes, size_t count, uint64_t seed)

@@ -29,7 +29,8 @@ struct gt_digested {
 struct gt_err;
 
 /* *body: what follows the first line, malloc'ed and NUL-terminated.  Errors name `path`: GT_ESTALE,
- * GT_EDB for a text that does not match its digest. */
+ * GT_EDB for a text that does not match its digest.  A mark of UTF-8 and the ends of lines of
+ * Windows are passed over. */
 int gt_digest_body(char **body, const struct gt_digested *kind, const char *path, const char *text,
                    size_t length, struct gt_err *err);
 

@@ -174,6 +174,8 @@ int gt_policy_parse(struct gt_policy *policy, const char *path, const char *text
 {
     int rc = GT_OK, number = 0;
 
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* what Windows' editors put before UTF-8 */
+        text += 3;
     while (!rc && *text) {
         const size_t length = strcspn(text, "\n");
         char *line = strndup(text, length);

@@ -231,12 +231,21 @@ static void take_layout(struct gt_problem *problem, const struct gt_product *pro
     }
 }
 
+static bool is_size(int64_t size, int64_t least)
+{
+    return size >= least && size <= GT_MAX_EXTENT;
+}
+
 int gt_foreign_take(struct gt_foreign_reader *reader, const struct gt_product *from)
 {
     const struct gt_piece none = {NULL, 0};
     struct gt_product product = *from;
     struct gt_problem problem;
 
+    if (!is_size(product.m, 1) || !is_size(product.n, 1) || !is_size(product.k, 0)) {
+        gt_foreign_leave(reader, "of sizes that cannot be", none);
+        return GT_OK;
+    }
     gt_problem_init(&problem, product.n, product.m, product.k);
     if (product.scaled) {
         gt_foreign_leave(reader, "with scales", none);
@@ -250,7 +259,7 @@ int gt_foreign_take(struct gt_foreign_reader *reader, const struct gt_product *f
     }
     take_layout(&problem, &product);
     problem.beta = product.beta;
-    if (product.m < 1 || product.n < 1 || gt_problem_check(&problem, NULL)) {
+    if (gt_problem_check(&problem, NULL)) {
         gt_foreign_leave(reader, "of sizes that cannot be", none);
         return GT_OK;
     }

@@ -141,8 +141,8 @@ int gt_foreign_read_torch(struct gt_foreign_reader *reader, const char *text)
     }
     if (!rc && without && !reader->foreign->products)
         rc = gt_err_set(reader->err, GT_ECONFIG,
-                        "the trace has %zu products without their sizes: record it with "
+                        "the trace names %zu product%s without sizes: record it with "
                         "profile(record_shapes=True)",
-                        without);
+                        without, without == 1 ? "" : "s");
     return rc;
 }

@@ -55,11 +55,12 @@ static void test_tunable(void **state)
           "ScaledGemmTunableOp_Float8_e4m3fn_Float8_e4m3fn_BFloat16_TN,"
           "tn_8_8_16_ld_16_16_8_rw_1_bias_None\n"
           "GemmTunableOp_c10::complex<float>_NN,nn_8_8_8_ld_8_8_8\n"
-          "GemmTunableOp_float_NN,nn_8_8_8_ld_4_8_8\n",
+          "GemmTunableOp_float_NN,nn_8_8_8_ld_4_8_8\n"
+          "GemmTunableOp_float_NN,nn_9223372036854775807_512_8\n",
           "512x256x1024:f32:tn\n16x1536x7168:bf16:nt\n9x8x10:f16:nn:lda=12:ldb=16:ldc=24\n"
           "9x8x10:tf32:tt\n128x3072x768:f16:nt:epi=bias\n128x64x32:f32:nn:batch=12\n"
-          "left out: 4 of 10 products (1 of double, 1 with scales, 1 of complex<float>, "
-          "1 of sizes that cannot be)");
+          "left out: 5 of 11 products (1 of double, 1 with scales, 1 of complex<float>, "
+          "2 of sizes that cannot be)");
 }
 
 #define DESC(type, rows, cols, ld) "desc=[type=" type " rows=" #rows " cols=" #cols " ld=" #ld "] "
