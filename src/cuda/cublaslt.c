@@ -263,7 +263,8 @@ double gt_cublaslt_gain(const char *text)
 
     for (int word = 0; word < 3 && at; word++) {
         at = strchr(at, ' ');
-        at += at != NULL;
+        if (at)
+            at++;
     }
     gain = at ? strtod(at, NULL) : 0;
     gt_locale_leave(before);

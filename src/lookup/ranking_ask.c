@@ -18,7 +18,7 @@ void gt_ranking_end_tree(struct gt_ranking_node *tree, size_t nodes)
 
 double gt_ranking_sum(const struct gt_ranking_node *node, size_t nodes, const float *column)
 {
-    const struct gt_ranking_node *here = node, *end = node + nodes;
+    const struct gt_ranking_node *here = node, *end = nodes ? node + nodes : node;
     double sum = 0;
 
     while (here < end) {

@@ -19,10 +19,13 @@ static void parse(const char *text, size_t length)
 
     if (gt_table_parse(&table, "input", text, length, &err) ? !*err.msg || table.rows : *err.msg)
         abort();
-    for (const struct gt_table_row *row = table.row; row < table.row + table.rows; row++)
+    for (size_t i = 0; i < table.rows; i++) {
+        const struct gt_table_row *row = &table.row[i];
+
         if (gt_problem_check(&row->problem, NULL) || !(row->us > 0) || !isfinite(row->us) ||
             strlen(row->point) + strlen(row->kernel) + strlen(row->device) > length)
             abort();
+    }
     gt_table_release(&table);
 }
 

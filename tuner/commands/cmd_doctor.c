@@ -125,8 +125,7 @@ static int report_checks(struct gt_cli *cli, const struct options *options, stru
         gt_doctor_probe(i, &checking, &finding);
         missing |= finding.verdict == GT_FOUND_MISSING;
         broken |= finding.verdict == GT_FOUND_BROKEN;
-        for (char *c = finding.text; *c; c++)
-            *c = (unsigned char)*c < ' ' ? ' ' : *c;
+        gt_copy_clean(finding.text, sizeof(finding.text), finding.text);
         show_finding(cli, json, i, &finding);
     }
     if (cli->json && gt_cmd_print_json(cli, json, err))

@@ -232,6 +232,7 @@ static int run_deploy(struct gt_cli *cli, const char *path, const struct options
         fprintf(cli->log, "%zu answer%s, %zu cubin%s, %zu KB\n", counts.answers,
                 counts.answers == 1 ? "" : "s", counts.images, counts.images == 1 ? "" : "s",
                 (counts.bytes + 999) / 1000);
+    gt_copy_clean(counts.why, sizeof(counts.why), counts.why);
     if (!rc && counts.left_out)
         fprintf(cli->log, "%zu left out, the first one: %s\n", counts.left_out, counts.why);
     free(problem);

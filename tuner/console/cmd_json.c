@@ -41,6 +41,9 @@ static bool put(FILE *out, char *text)
 
     gt_export_utf8(&clean, text ? text : "");
     whole = text && gt_strbuf_check(&clean, NULL) == GT_OK;
+    for (size_t i = 0; whole && i < clean.length; i++)
+        if (gt_is_control(clean.text, i) && clean.text[i] != '\n' && clean.text[i] != '\t')
+            clean.text[i] = (unsigned char)clean.text[i] < 0x80 ? ' ' : (char)0xbf; /* U+00BF */
     if (whole)
         fprintf(out, "%s\n", clean.text);
     gt_strbuf_release(&clean);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/err.h"
+
 #define ALWAYS 2 /* columns that are shown on the narrowest terminal */
 #define INDENT 2 /* of figures and tails on lines of their own */
 
@@ -35,6 +37,12 @@ void gt_columns_choose(struct gt_columns *columns, const struct gt_column *colum
     }
 }
 
+void gt_columns_put(FILE *out, const char *text)
+{
+    for (size_t i = 0; text[i]; i++)
+        fputc(gt_is_control(text, i) ? '?' : text[i], out);
+}
+
 void gt_columns_row(const struct gt_columns *columns, FILE *out, const char *lead,
                     const char *const *cell, const char *tail)
 {
@@ -42,16 +50,19 @@ void gt_columns_row(const struct gt_columns *columns, FILE *out, const char *lea
     const int begin = columns->below ? INDENT : columns->lead;
     const int left = columns->width - begin - columns->used - 2;
 
+    gt_columns_put(out, lead);
     if (apart)
-        fprintf(out, "%s\n%*s", lead, begin, "");
-    else
-        fprintf(out, "%-*s", columns->lead, lead);
+        fprintf(out, "\n%*s", begin, "");
+    else if (strlen(lead) < (size_t)columns->lead)
+        fprintf(out, "%*s", columns->lead - (int)strlen(lead), "");
     for (size_t i = 0; i < columns->count; i++)
         if (columns->shown[i])
             fprintf(out, " %*s", columns->column[i].width,
                     cell ? cell[i] : columns->column[i].name);
     if (columns->width && left < (int)strlen(tail))
-        fprintf(out, "\n%*s%s\n", INDENT, "", tail);
+        fprintf(out, "\n%*s", INDENT, "");
     else
-        fprintf(out, "  %s\n", tail);
+        fputs("  ", out);
+    gt_columns_put(out, tail);
+    fputc('\n', out);
 }

@@ -34,4 +34,8 @@ void gt_columns_choose(struct gt_columns *columns, const struct gt_column *colum
 void gt_columns_row(const struct gt_columns *columns, FILE *out, const char *lead,
                     const char *const *cell, const char *tail);
 
+/* Writes a text that comes from a database or another program: a question mark for each control
+ * character, because terminals act on them.  gt_columns_row does the same. */
+void gt_columns_put(FILE *out, const char *text);
+
 #endif

@@ -51,8 +51,16 @@ const char *gt_export_status(const struct gt_row *row)
     return gt_provenance_name(row->provenance);
 }
 
+void gt_export_clean(char *text)
+{
+    for (size_t i = 0; text[i]; i++)
+        if (gt_is_control(text, i)) /* the second byte of U+0080 to U+009F: U+00BF instead */
+            text[i] = (unsigned char)text[i] < 0x80 ? ' ' : (char)0xbf;
+}
+
 void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text)
 {
+    const size_t begin = text->length;
     bool quote = strpbrk(field, ",\"\r\n") != NULL;
 
     if (quote)
@@ -62,10 +70,12 @@ void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text)
     for (; *field; field++) {
         if (*field == '"')
             gt_strbuf_add_char(text, '"');
-        gt_strbuf_add_char(text, (unsigned char)*field < ' ' || *field == 127 ? ' ' : *field);
+        gt_strbuf_add_char(text, *field);
     }
     if (quote)
         gt_strbuf_add_char(text, '"');
+    if (!text->failed && text->length > begin)
+        gt_export_clean(text->text + begin);
 }
 
 void gt_export_version(struct gt_strbuf *text, int version)
@@ -144,13 +154,15 @@ static void md_begin(struct gt_export_out *out)
 /* Writes a cell, with the characters that would end it escaped, and what follows it. */
 static void md_cell(struct gt_strbuf *text, const char *cell, const char *after)
 {
+    const size_t begin = text->length;
+
     for (; *cell; cell++)
-        if ((unsigned char)*cell < ' ' || *cell == 127) /* no escape reaches a terminal */
-            gt_strbuf_add_char(text, ' ');
-        else if (strchr("|\\`<*_", *cell))
+        if (strchr("|\\`<*_", *cell))
             gt_strbuf_addf(text, "\\%c", *cell);
         else
             gt_strbuf_add_char(text, *cell);
+    if (!text->failed && text->length > begin)
+        gt_export_clean(text->text + begin);
     gt_strbuf_add(text, after);
 }
 

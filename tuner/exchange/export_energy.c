@@ -44,6 +44,8 @@ static void add(struct gt_export_out *out, const char *key, const char *text, bo
         cJSON *item = cJSON_CreateStringReference(text);
         char *printed = item ? cJSON_PrintUnformatted(item) : NULL;
 
+        if (printed)
+            gt_export_clean(printed);
         gt_strbuf_add(out->text, printed ? printed : "\"\"");
         cJSON_free(printed);
         cJSON_Delete(item);

@@ -38,6 +38,9 @@ extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, g
 /* "measured", "predicted", "replayed", or the status of a failure. */
 const char *gt_export_status(const struct gt_row *row);
 
+/* Writes a blank, or U+00BF, over each control character of a line. */
+void gt_export_clean(char *text);
+
 /* Appends a field of comma-separated values: quoted where RFC 4180 asks for it, control characters
  * as blanks, so that no escape sequence reaches a terminal.  In free text a spreadsheet would run
  * what begins with = + - @: an apostrophe is put before it. */

@@ -134,6 +134,7 @@ static int json_row(struct gt_export_out *out, const struct gt_row *row, struct 
     cJSON_Delete(object.json);
     if (!line)
         return gt_err_nomem(err);
+    gt_export_clean(line);
     gt_strbuf_add(out->text, out->rows ? ",\n" : "");
     gt_strbuf_add(out->text, line);
     cJSON_free(line);

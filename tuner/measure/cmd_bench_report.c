@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "console/columns.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
 #include "console/cmd_csv.h"
@@ -246,8 +247,9 @@ static void print_heading(struct gt_bench_report *report)
     FILE *out = session->cli->out;
     const char *name[FIGURES];
 
-    fprintf(out, "%s (sm_%d), L2 %s: %s\n", session->evaluator->device.name,
-            session->evaluator->device.cc, gt_timing_name(report->timing),
+    gt_columns_put(out, session->evaluator->device.name);
+    fprintf(out, " (sm_%d), L2 %s: %s\n", session->evaluator->device.cc,
+            gt_timing_name(report->timing),
             session->measures ? "measured, paired with cuBLASLt"
                               : "PREDICTED by a model, nothing was measured");
     gt_columns_choose(&report->columns, figures, FIGURES, PROBLEM,

@@ -9,6 +9,7 @@
 #include "db/store.h"
 #include "cuda/cache.h"
 #include "base/err.h"
+#include "console/columns.h"
 #include "console/cmd_json.h"
 #include "session/cmd_session.h"
 #include "evaluate/evaluator.h"
@@ -26,7 +27,8 @@ static void find_assumed(const struct gt_cli *cli, int cc, const char *name,
 static void print_table(const struct gt_cli *cli, const char *device,
                         const struct gt_calibration *calibration, const struct gt_device *assumed)
 {
-    fprintf(cli->out, "%s (sm_%d), measured and as %s says\n", device, assumed->cc,
+    gt_columns_put(cli->out, device);
+    fprintf(cli->out, " (sm_%d), measured and as %s says\n", assumed->cc,
             *assumed->name ? assumed->name : "no profile");
     for (int i = 0; i < GT_CALIBRATION_COUNT; i++) {
         const struct gt_calibration_row *row = &gt_calibration_rows[i];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "console/columns.h"
 #include "console/cmd_csv.h"
 #include "console/options.h"
 #include "measure/cmd_energy.h"
@@ -24,10 +25,12 @@ int gt_energy_rows_open(struct gt_energy_rows *self, const struct gt_device *dev
         if (!self->problems)
             return gt_err_nomem(err);
     }
-    if (report->out)
+    if (report->out) {
+        gt_columns_put(report->out, device->name);
         fprintf(report->out,
-                "%s (sm_%d): energy of a product, whole GPU; *: best by %s, =: not told apart\n",
-                device->name, device->cc, gt_objective_name(self->objective));
+                " (sm_%d): energy of a product, whole GPU; *: best by %s, =: not told apart\n",
+                device->cc, gt_objective_name(self->objective));
+    }
     if (csv)
         rc = gt_csv_new(&self->csv, csv,
                         "device,problem,kernel,point,us,joules,error,watts,clock_mhz,method,best",

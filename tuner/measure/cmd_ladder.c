@@ -203,8 +203,9 @@ static void print_heading(const struct gt_session *session, struct sink *sink, c
         cJSON_AddItemToArray(sink->json, item);
         return;
     }
-    fprintf(session->cli->out, "%s on %s (sm_%d): %s\n", text, session->evaluator->device.name,
-            session->evaluator->device.cc,
+    fprintf(session->cli->out, "%s on ", text);
+    gt_columns_put(session->cli->out, session->evaluator->device.name);
+    fprintf(session->cli->out, " (sm_%d): %s\n", session->evaluator->device.cc,
             session->measures ? "measured" : "PREDICTED by a model, nothing was measured");
     gt_columns_choose(&sink->columns, figures, sizeof(figures) / sizeof(*figures), LEAD,
                       session->cli->raw ? 0 : gt_terminal_width());

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "console/columns.h"
 #include "console/cmd_json.h"
 #include "measure/cmd_try.h"
 #include "console/commands.h"
@@ -90,8 +91,10 @@ static void print_report(const struct gt_try *attempt, const char *point)
 {
     FILE *out = attempt->cli->out;
 
-    fprintf(out, "%s%s%s on %s, %s\n", attempt->candidate.kernel->name, *point ? " " : "", point,
-            attempt->problem_text, attempt->on_cpu ? "in the emulator" : attempt->device.name);
+    fprintf(out, "%s%s%s on %s, ", attempt->candidate.kernel->name, *point ? " " : "", point,
+            attempt->problem_text);
+    gt_columns_put(out, attempt->on_cpu ? "in the emulator" : attempt->device.name);
+    fputc('\n', out);
     if (attempt->on_cpu)
         print_emulated(attempt);
     else

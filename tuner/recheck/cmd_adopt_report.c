@@ -35,8 +35,9 @@ int gt_adopt_report_open(struct gt_adopting *adopting, struct gt_err *err)
         if (!adopting->rows)
             return gt_err_nomem(err);
     } else {
-        fprintf(cli->out, "%s (sm_%d), L2 %s: winners proved and timed with today's kernels\n",
-                device->name, device->cc, l2);
+        gt_columns_put(cli->out, device->name);
+        fprintf(cli->out, " (sm_%d), L2 %s: winners proved and timed with today's kernels\n",
+                device->cc, l2);
         gt_columns_choose(&adopting->columns, figures, sizeof(figures) / sizeof(*figures), 34,
                           cli->raw ? 0 : gt_terminal_width());
         gt_columns_row(&adopting->columns, cli->out, "problem", NULL, "        winner");
@@ -62,9 +63,11 @@ static void print_line(const struct gt_adopting *adopting, const struct gt_adopt
     gt_progress_clear(adopting->session->progress);
     gt_columns_row(&adopting->columns, out, item->text,
                    (const char *const[]){stored, now, baseline}, winner.text);
-    if (*item->detail)
-        fprintf(out, "%*s %s\n", adopting->columns.below ? 1 : adopting->columns.lead, "",
-                item->detail);
+    if (*item->detail) {
+        fprintf(out, "%*s ", adopting->columns.below ? 1 : adopting->columns.lead, "");
+        gt_columns_put(out, item->detail);
+        fputc('\n', out);
+    }
     fflush(out);
     gt_strbuf_release(&winner);
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "console/columns.h"
 #include "base/strbuf.h"
 #include "console/cmd_json.h"
 #include "session/cmd_session.h"
@@ -106,9 +107,15 @@ static void print_text(const struct gt_carrying *carrying)
     for (size_t i = 0; i < carrying->rows; i++) {
         const struct gt_carry_row *row = &carrying->row[i];
 
-        if (row->verdict == GT_CARRY_OTHER || row->verdict == GT_CARRY_UNFIT)
-            fprintf(cli->out, "%-34s %-7s %s %s\n%-34s %s\n", row->text,
-                    verdict_names[row->verdict], row->kernel, row->point, "", row->detail);
+        if (row->verdict != GT_CARRY_OTHER && row->verdict != GT_CARRY_UNFIT)
+            continue;
+        fprintf(cli->out, "%-34s %-7s ", row->text, verdict_names[row->verdict]);
+        gt_columns_put(cli->out, row->kernel);
+        fputc(' ', cli->out);
+        gt_columns_put(cli->out, row->point);
+        fprintf(cli->out, "\n%-34s ", "");
+        gt_columns_put(cli->out, row->detail);
+        fputc('\n', cli->out);
     }
     fprintf(cli->out, "%zu carried over, %zu differ, %zu unfit, %zu current\n",
             tally[GT_CARRY_SAME], tally[GT_CARRY_OTHER], tally[GT_CARRY_UNFIT],

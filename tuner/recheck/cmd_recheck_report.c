@@ -164,9 +164,10 @@ int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli
         if (!report->rows)
             return gt_err_nomem(err);
     } else {
+        gt_columns_put(cli->out, device->name);
         fprintf(cli->out,
-                "%s (sm_%d), L2 %s: stored winners and the best others, timed side by side\n",
-                device->name, device->cc, gt_timing_name(timing));
+                " (sm_%d), L2 %s: stored winners and the best others, timed side by side\n",
+                device->cc, gt_timing_name(timing));
         gt_columns_choose(&report->columns, figures, sizeof(figures) / sizeof(*figures), 34,
                           cli->raw ? 0 : gt_terminal_width());
         gt_columns_row(&report->columns, cli->out, "problem", NULL, "       winner");
