@@ -52,7 +52,7 @@ echo "-- what cannot be written is said before the program runs"
 t capture -o nowhere/shapes.txt -- $client
 mkdir folder
 t capture -o folder -- $client
-echo 'an older set' > shapes.txt
+echo '8x8x8:f32:nn count=1 weight=1' > shapes.txt
 echo "-- temporary folders of any name"
 mkdir 'a%pb c'
 TMPDIR=$PWD/'a%pb c' t capture -- $client
