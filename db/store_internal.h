@@ -96,7 +96,8 @@ extern const struct gt_field gt_store_trial_fields[GT_STORE_TRIAL_FIELD_COUNT];
 
 struct gt_store {
     sqlite3 *db;
-    const volatile sig_atomic_t *signals; /* while it is opened: see gt_store_open_watched; or NULL */
+    const volatile sig_atomic_t
+        *signals; /* while it is opened: see gt_store_open_watched; or NULL */
     char *path;
     char *lock_path; /* of the writer's lock; NULL: reading */
     int lock;        /* its descriptor, or -1 */
@@ -107,7 +108,7 @@ struct gt_store {
     char *saved;     /* where its contents were saved then; NULL: they could not be */
     unsigned mode;   /* of the writer's file: who may read and write it */
     uint64_t log_device, log_inode;  /* of the writer's "<path>-wal"; 0: not known */
-    int64_t refused, dated; /* of the last merge: gt_store_merge_doubts */
+    int64_t refused, dated;          /* of the last merge: gt_store_merge_doubts */
     void (*seal)(struct gt_store *); /* of the writer: run before the database is closed */
     sqlite3_stmt *statement[GT_STORE_STATEMENTS];
 };
@@ -205,8 +206,9 @@ char *gt_store_uri(const char *path, const char *query);
 
 /* Steps of opening, for store_open.c (readers) and store_write.c (the writer).  gt_store_new
  * allocates a handle without a database and refuses what is no file; gt_store_check finds out whose
- * file it is (*fresh: it is empty and may become ours; *version: of its schema); gt_store_check_pages
- * whether it is sound, which reads all of it.  gt_store_open_unchecked leaves that to its caller. */
+ * file it is (*fresh: it is empty and may become ours; *version: of its schema);
+ * gt_store_check_pages whether it is sound, which reads all of it.  gt_store_open_unchecked leaves
+ * that to its caller. */
 int gt_store_new(struct gt_store **store, const char *path, struct gt_err *err);
 int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err);
 int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err);

@@ -36,10 +36,10 @@ static int was_told_to_stop(void *context)
 
 int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err)
 {
-    enum { STEPS = 100000 }; /* of SQLite's machine: about a millisecond */
+    enum { OPCODES = 100000 }; /* of SQLite's machine: about a millisecond */
     sqlite3 *db = store->db;
 
-    sqlite3_progress_handler(db, store->signals ? STEPS : 0, was_told_to_stop, store);
+    sqlite3_progress_handler(db, store->signals ? OPCODES : 0, was_told_to_stop, store);
 
     sqlite3_extended_result_codes(db, 0);
     sqlite3_busy_timeout(db, 10000);

@@ -9,7 +9,8 @@
 double gt_clock_s(void);
 int64_t gt_clock_ms(void);
 
-/* Seconds of a processor that this thread has taken: for limits that hold on a busy machine, too. */
+/* Seconds of a processor that this thread has taken: for limits that hold on a busy machine, too.
+ */
 double gt_clock_thread_s(void);
 
 /* Milliseconds since 1970, UTC (CLOCK_REALTIME), 0 where the clock is before that: for dates of

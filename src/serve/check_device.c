@@ -15,8 +15,8 @@
 #include "problem/problem.h"
 #include "templates/proof/args.h"
 
-#define THREADS 256
-#define STEPS   4 /* of k that a thread takes at least */
+#define BLOCK_THREADS 256
+#define LEAST_STEPS   4 /* of k that a thread takes at least */
 
 static const struct gt_program_sources sources = {
     .name = "templates/proof/served.cu",
@@ -136,14 +136,14 @@ static bool launch(const struct gt_checking *c, void *function, unsigned x, unsi
 {
     void *parameters[] = {args};
 
-    return c->session->driver.LaunchKernel(function, x, y, 1, THREADS, 1, 1, 0, c->stream,
+    return c->session->driver.LaunchKernel(function, x, y, 1, BLOCK_THREADS, 1, 1, 0, c->stream,
                                            parameters, NULL) == 0;
 }
 
 /* The blocks that take so many pieces of work, one each thread at least. */
 static unsigned blocks_for(int64_t pieces, unsigned most)
 {
-    const int64_t blocks = (pieces + THREADS - 1) / THREADS;
+    const int64_t blocks = (pieces + BLOCK_THREADS - 1) / BLOCK_THREADS;
 
     return blocks < most ? (unsigned)blocks : most;
 }
@@ -164,8 +164,8 @@ enum gt_verdict gt_check_on_device(const struct gt_checking *c, const struct gt_
         elements = elements / (16 / gt_dtype_size(p->out)) + p->m * p->batch;
     if (driver->MemsetD32Async(both->findings, 0, sizeof(finding) / 4, c->stream) ||
         !launch(c, checker->compare, blocks_for(elements, checker->blocks), 1, &args) ||
-        !launch(c, checker->exact, blocks_for((p->k + STEPS - 1) / STEPS, 16), GT_SERVED_LOOKED_AT,
-                &args) ||
+        !launch(c, checker->exact, blocks_for((p->k + LEAST_STEPS - 1) / LEAST_STEPS, 16),
+                GT_SERVED_LOOKED_AT, &args) ||
         driver->MemcpyDtoHAsync(finding, both->findings, sizeof(finding), c->stream) ||
         driver->StreamSynchronize(c->stream))
         return GT_NOT_COMPARED;

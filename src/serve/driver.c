@@ -13,10 +13,10 @@ bool gt_serve_driver_load(struct gt_serve_driver *driver)
 
     if (!library)
         return false;
-#define FIND(field, symbol, parameters)         \
+#define FIND(field, symbol, parameters)            \
     address = gt_find_name(library, symbol, NULL); \
-    if (!address)                               \
-        return false;                           \
+    if (!address)                                  \
+        return false;                              \
     memcpy(&driver->field, &address, sizeof(address));
     GT_SERVE_DRIVER_MAP(FIND)
 #undef FIND

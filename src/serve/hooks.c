@@ -4,7 +4,8 @@
  * There is one definition for each version of cuBLAS (serve.map, .symver).  The loader binds a
  * caller to the version that it was linked with, so that a process with two versions of cuBLAS
  * keeps them apart.  Programs that ask dlsym for a function (JAX, TensorFlow) get a hook from the
- * dlsym and the dlvsym below.  dlopen is not replaced, because the caller's RUNPATH would be lost. */
+ * dlsym and the dlvsym below.  dlopen is not replaced, because the caller's RUNPATH would be lost.
+ */
 #include <dlfcn.h>
 #include <string.h>
 

@@ -48,7 +48,8 @@ static void *defined_in(const struct link_map *map, const char *name)
     }
     if (!symbols || !names || !table || !table[0])
         return NULL;
-    /* Buckets, first symbol, words of the filter, its shift; the filter, the buckets, the chains. */
+    /* Buckets, first symbol, words of the filter, its shift; the filter, the buckets, the chains.
+     */
     bucket = table + 4 + table[2] * (sizeof(ElfW(Addr)) / sizeof(*table));
     chain = bucket + table[0];
     i = bucket[hash % table[0]];
@@ -115,8 +116,8 @@ gt_dlvsym *gt_real_dlvsym(void)
 
 void *gt_find_name(void *library, const char *name, const char *version)
 {
-    void *found = version ? gt_real_dlvsym()(library, name, version)
-                          : gt_real_dlsym()(library, name);
+    void *found =
+        version ? gt_real_dlvsym()(library, name, version) : gt_real_dlsym()(library, name);
 
     return found;
 }

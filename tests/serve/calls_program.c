@@ -166,7 +166,8 @@ static void find_elsewhere(void)
     EXPECT(!dlerror());
 }
 
-/* A program that asks dlsym or dlvsym for cuBLAS's functions is served, and RTLD_NEXT means the caller's. */
+/* A program that asks dlsym or dlvsym for cuBLAS's functions is served, and RTLD_NEXT means the
+ * caller's. */
 void test_dlsym(void)
 {
     void *library = dlopen("libcublas.so." VERSION, RTLD_LAZY | RTLD_LOCAL);

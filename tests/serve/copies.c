@@ -213,12 +213,13 @@ static void reopened(void)
     }
 }
 
-/* What a library finds that asks for cuBLAS's functions by name: those of its own dependencies, which
- * nobody else sees.  A handle is made by what was found. */
+/* What a library finds that asks for cuBLAS's functions by name: those of its own dependencies,
+ * which nobody else sees.  A handle is made by what was found. */
 static void asked_inside(const char *file)
 {
-    static const char *const names[] = {"cublasSgemm_v2", "cublasGemmEx", "cublasSetStream_v2",
-                                        "cublasLtMatmul", "cublasGetStream_v2", "cublasNothing"};
+    static const char *const names[] = {"cublasSgemm_v2",     "cublasGemmEx",
+                                        "cublasSetStream_v2", "cublasLtMatmul",
+                                        "cublasGetStream_v2", "cublasNothing"};
     static const char *const versions[] = {NULL, "libcublas.so.11", "libcublas.so.12",
                                            "libcublas.so.13", "libcublasLt.so.13"};
     struct library library = load(file);

@@ -23,7 +23,8 @@
 static const char kernel_json[] =
     "{\"kernel\": \"%s\", \"doc\": \"made up\", \"template\": \"templates/k.cu\",\n"
     " \"role\": \"%s\", %s\n"
-    " \"serves\": {\"types\": [\"f32\", \"tf32\"], \"out\": [\"f32\"], \"layouts\": [\"nn\", \"nt\"],\n"
+    " \"serves\": {\"types\": [\"f32\", \"tf32\"], \"out\": [\"f32\"], \"layouts\": [\"nn\", "
+    "\"nt\"],\n"
     "   \"min_cc\": 75, \"max_cc\": 129, \"accuracy\": \"strict\", \"epilogues\": [\"none\"],\n"
     "   \"batch\": true},\n"
     " \"params\": [{\"name\": \"BM\", \"values\": [16, 32, 64, 128], \"default\": 64,\n"

@@ -125,14 +125,18 @@ static void run_tasks(struct gt_devices *devices)
     }
 }
 
+/* Ends all processes.  After an error one may be in a turn, and even saving a database that was
+ * moved: it is interrupted, and none is killed before it had time to end by itself. */
 static void close_all(struct gt_devices *devices)
 {
     char how[128];
 
     for (size_t i = 0; i < devices->gpus; i++)
+        if (devices->code && devices->gpu[i].state == GT_PROCESS_BUSY)
+            kill(devices->gpu[i].process.pid, SIGINT);
+    for (size_t i = 0; i < devices->gpus; i++)
         if (devices->gpu[i].state != GT_PROCESS_NONE)
-            gt_device_process_end(&devices->gpu[i], devices->code ? 0 : GT_DEVICES_GRACE_MS, how,
-                                  sizeof(how));
+            gt_device_process_end(&devices->gpu[i], GT_DEVICES_GRACE_MS, how, sizeof(how));
 }
 
 /* How many GPUs the driver sees, GT_DEVICES_MAX + 1 at most.  A process of its own asks, because

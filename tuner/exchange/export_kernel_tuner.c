@@ -52,8 +52,7 @@ static void add_time(struct gt_strbuf *text, const struct gt_export_space *space
 }
 
 static int entry(struct gt_strbuf *text, const struct gt_export_space *space,
-                 const struct gt_named_trial *named, const char *const *values,
-                 struct gt_err *err)
+                 const struct gt_named_trial *named, const char *const *values, struct gt_err *err)
 {
     const struct gt_trial *trial = &named->trial;
 

@@ -178,8 +178,8 @@ static int take_value(struct gt_export_param *param, const char *text, size_t le
     code = gt_strbuf_check(&plain, err);
     if (!code) {
         const char *word = plain.text;
-        const bool number = (*word == '-' || (*word >= '0' && *word <= '9')) &&
-                            (strtod(word, &end), !*end);
+        const bool number =
+            (*word == '-' || (*word >= '0' && *word <= '9')) && (strtod(word, &end), !*end);
 
         if (number || *word == '"' || strcmp(word, "true") == 0 || strcmp(word, "false") == 0)
             gt_strbuf_add(&json, word);

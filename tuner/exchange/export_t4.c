@@ -45,8 +45,7 @@ static void add_measurements(struct gt_strbuf *text, const struct gt_export_spac
 }
 
 static int entry(struct gt_strbuf *text, const struct gt_export_space *space,
-                 const struct gt_named_trial *named, const char *const *values,
-                 struct gt_err *err)
+                 const struct gt_named_trial *named, const char *const *values, struct gt_err *err)
 {
     const struct gt_trial *trial = &named->trial;
     bool timed = gt_export_timed(trial);

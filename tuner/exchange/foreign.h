@@ -36,7 +36,7 @@ typedef int gt_foreign_visit(void *context, const struct gt_problem *problem, do
 /* Whether text[0..length), text[length] is NUL, is of one of these kinds. */
 bool gt_foreign_is(const char *text, size_t length);
 
-/* Calls visit for every product that gemmtune has a name for, in the order of the text.  GT_ECONFIG:
+/* Calls visit for every product that gemmtune has a name for, in the order of the text. GT_ECONFIG:
  * a trace of a profiler is malformed, or was recorded without shapes. */
 int gt_foreign_read(struct gt_foreign *foreign, const char *text, size_t length,
                     gt_foreign_visit *visit, void *context, struct gt_err *err);

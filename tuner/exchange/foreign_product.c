@@ -32,8 +32,7 @@ void gt_foreign_leave(struct gt_foreign_reader *reader, const char *what, struct
     char text[sizeof(foreign->reason->what)];
     size_t i = 0;
 
-    snprintf(text, sizeof(text), "%s%.*s", what, name.at ? name.length : 0,
-             name.at ? name.at : "");
+    snprintf(text, sizeof(text), "%s%.*s", what, name.at ? name.length : 0, name.at ? name.at : "");
     for (char *c = text; *c; c++)
         if (!isprint((unsigned char)*c))
             *c = '?';
@@ -90,11 +89,11 @@ static bool type_of(enum gt_dtype *type, struct gt_piece piece)
     static const struct {
         const char *name;
         enum gt_dtype type;
-    } known[] = {{"32F", GT_F32},      {"s", GT_F32},       {"xf32", GT_TF32},
-                 {"16F", GT_F16},      {"h", GT_F16},       {"16BF", GT_BF16},
-                 {"8F_E4M3", GT_E4M3}, {"f8", GT_E4M3},     {"8F_E5M2", GT_E5M2},
-                 {"bf8", GT_E5M2},     {"8I", GT_S8},       {"signed char", GT_S8},
-                 {"Char", GT_S8},      {"32I", GT_S32},     {"int", GT_S32}};
+    } known[] = {{"32F", GT_F32},      {"s", GT_F32},   {"xf32", GT_TF32},
+                 {"16F", GT_F16},      {"h", GT_F16},   {"16BF", GT_BF16},
+                 {"8F_E4M3", GT_E4M3}, {"f8", GT_E4M3}, {"8F_E5M2", GT_E5M2},
+                 {"bf8", GT_E5M2},     {"8I", GT_S8},   {"signed char", GT_S8},
+                 {"Char", GT_S8},      {"32I", GT_S32}, {"int", GT_S32}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (gt_piece_is(piece, known[i].name)) {

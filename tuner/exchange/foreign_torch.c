@@ -12,15 +12,19 @@
 /* The operations that compute a product themselves: matmul, linear and einsum call these. */
 static const struct operation {
     const char *name;
-    int a;      /* which input A is; B follows */
-    bool batch; /* of three dimensions */
-    bool adds;  /* input 0 is added: a bias if it has one dimension */
+    int a;            /* which input A is; B follows */
+    bool batch;       /* of three dimensions */
+    bool adds;        /* input 0 is added: a bias if it has one dimension */
     const char *with; /* what no kernel has; NULL: nothing */
 } operations[] = {
-    {"aten::mm", 0, false, false, NULL},       {"aten::bmm", 0, true, false, NULL},
-    {"aten::addmm", 1, false, true, NULL},     {"aten::addmm_", 1, false, true, NULL},
-    {"aten::baddbmm", 1, true, true, NULL},    {"aten::baddbmm_", 1, true, true, NULL},
-    {"aten::_int_mm", 0, false, false, NULL},  {"aten::_scaled_mm", 0, false, false, "scales"},
+    {"aten::mm", 0, false, false, NULL},
+    {"aten::bmm", 0, true, false, NULL},
+    {"aten::addmm", 1, false, true, NULL},
+    {"aten::addmm_", 1, false, true, NULL},
+    {"aten::baddbmm", 1, true, true, NULL},
+    {"aten::baddbmm_", 1, true, true, NULL},
+    {"aten::_int_mm", 0, false, false, NULL},
+    {"aten::_scaled_mm", 0, false, false, "scales"},
     {"aten::_addmm_activation", 1, false, true, "an activation"},
 };
 
@@ -28,9 +32,8 @@ bool gt_foreign_is_torch(const char *text, size_t length)
 {
     const char first = text[strspn(text, " \t\r\n")];
 
-    return (first == '{' || first == '[') &&
-           (memmem(text, length, "\"traceEvents\"", 13) ||
-            memmem(text, length, "\"Input Dims\"", 12));
+    return (first == '{' || first == '[') && (memmem(text, length, "\"traceEvents\"", 13) ||
+                                              memmem(text, length, "\"Input Dims\"", 12));
 }
 
 /* Element `index` of a list of numbers; -1: there is none. */
@@ -61,7 +64,7 @@ static void take_operand(struct gt_product *product, int operand, const cJSON *s
     }
 }
 
-static int take_event(struct gt_foreign_reader *reader, const struct operation * op,
+static int take_event(struct gt_foreign_reader *reader, const struct operation *op,
                       const cJSON *args)
 {
     const cJSON *dims = cJSON_GetObjectItemCaseSensitive(args, "Input Dims");
@@ -98,7 +101,7 @@ static int take_event(struct gt_foreign_reader *reader, const struct operation *
     return gt_foreign_take(reader, &product);
 }
 
-static const struct operation * find_operation(const cJSON *event)
+static const struct operation *find_operation(const cJSON *event)
 {
     const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(event, "name"));
 
@@ -120,15 +123,15 @@ int gt_foreign_read_torch(struct gt_foreign_reader *reader, const char *text)
         return gt_err_set(reader->err, GT_ECONFIG, "\"traceEvents\" is no list");
     at += 1 + strspn(at + 1, " \t\r\n");
     while (*at && *at != ']' && !rc) {
-        const struct operation * op;
+        const struct operation *op;
         cJSON *event;
 
         errno = 0; /* cJSON does not say why it failed, but its allocator sets errno */
         event = cJSON_ParseWithOpts(at, &at, 0);
         if (!event)
-            return errno == ENOMEM ? gt_err_nomem(reader->err)
-                                   : gt_err_set(reader->err, GT_ECONFIG,
-                                                "malformed JSON near \"%.40s\"", at);
+            return errno == ENOMEM
+                       ? gt_err_nomem(reader->err)
+                       : gt_err_set(reader->err, GT_ECONFIG, "malformed JSON near \"%.40s\"", at);
         op = find_operation(event);
         if (op) {
             const cJSON *args = cJSON_GetObjectItemCaseSensitive(event, "args");

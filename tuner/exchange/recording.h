@@ -33,17 +33,17 @@ struct gt_recording {
      * constraints, and it serves every problem.
      * The values of a parameter that are not all whole numbers become 0, 1, 2... with words. */
     struct gt_kernel *kernel;
-    char *device;   /* name of the GPU; "" if the recording does not say */
-    char *problem;  /* text form; "" if the recording does not say */
-    int cc;         /* 90 for sm_90; 0 if the recording does not say */
-    char *objective; /* what its tuner searched by, if that was not time; "" otherwise */
+    char *device;     /* name of the GPU; "" if the recording does not say */
+    char *problem;    /* text form; "" if the recording does not say */
+    int cc;           /* 90 for sm_90; 0 if the recording does not say */
+    char *objective;  /* what its tuner searched by, if that was not time; "" otherwise */
     size_t described; /* points of the T1 space; 0: there is none */
-    bool predicted; /* the times are a model's estimates, not measurements */
-    bool costs;     /* compile, proof or benchmark times were recorded */
+    bool predicted;   /* the times are a model's estimates, not measurements */
+    bool costs;       /* compile, proof or benchmark times were recorded */
     struct gt_recorded *point;
     uint8_t *index; /* points x kernel->params: which value of each parameter, as in a space */
-    size_t points; /* of a T1 space those that are recorded */
-    float *sample; /* microseconds, in the order taken */
+    size_t points;  /* of a T1 space those that are recorded */
+    float *sample;  /* microseconds, in the order taken */
     size_t samples;
 };
 

@@ -26,13 +26,13 @@ struct gt_recording_reader {
     const char *at, *end;                          /* what is left of the text */
     struct gt_recorded_param param[GT_MAX_PARAMS]; /* in order */
     size_t params;
-    const char *entries; /* where "cache" or "results" begin; NULL: not seen */
-    bool cached;         /* they are "cache" */
+    const char *entries;  /* where "cache" or "results" begin; NULL: not seen */
+    bool cached;          /* they are "cache" */
     cJSON *keys, *values; /* "tune_params_keys", "tune_params"; NULL: not seen */
-    bool listed;   /* the file lists parameters and values; else the entries tell them */
-    bool preset;   /* they are known before: what the file lists is not */
-    double ms;     /* of the file's unit of time */
-    cJSON *launch; /* names of parameters that no cubin depends on; NULL: not said */
+    bool listed;          /* the file lists parameters and values; else the entries tell them */
+    bool preset;          /* they are known before: what the file lists is not */
+    double ms;            /* of the file's unit of time */
+    cJSON *launch;        /* names of parameters that no cubin depends on; NULL: not said */
     size_t points_capacity, samples_capacity;
     struct gt_err *err;
 };

@@ -328,10 +328,10 @@ static int read_lists(struct gt_recording_reader *reader)
 
         return rc ? rc : read_values(reader, reader->values);
     }
-    return !reader->cached ? GT_OK
-                           : gt_err_set(reader->err, GT_ECONFIG,
-                                        "%s: \"tune_params_keys\" is missing beside \"cache\"",
-                                        reader->path);
+    return !reader->cached
+               ? GT_OK
+               : gt_err_set(reader->err, GT_ECONFIG,
+                            "%s: \"tune_params_keys\" is missing beside \"cache\"", reader->path);
 }
 
 int gt_recording_read(struct gt_recording_reader *reader)

@@ -23,8 +23,8 @@ struct gt_report_request {
     int reload_s; /* the page loads itself anew after so many seconds; 0: never */
 };
 
-/* What the database has for a page: problems with a measured time, and trials that were predicted or
- * replayed; how many problems, turns and trials the page has no room for. */
+/* What the database has for a page: problems with a measured time, and trials that were predicted
+ * or replayed; how many problems, turns and trials the page has no room for. */
 struct gt_report_counts {
     size_t measured, guessed, left;
 };

@@ -7,8 +7,9 @@
  * writes them; a count alone is the weight.  A text with lists or ranges of sizes (ranges.h) stands
  * for many problems, each with that name, count and weight.
  *
- * Or what another program wrote down (exchange/foreign.h), plain or gzipped: each product once, with
- * how often it is there as its weight and, where the file has a line for each call, as its count. */
+ * Or what another program wrote down (exchange/foreign.h), plain or gzipped: each product once,
+ * with how often it is there as its weight and, where the file has a line for each call, as its
+ * count. */
 #ifndef GT_PROBLEMSET_H
 #define GT_PROBLEMSET_H
 

@@ -64,58 +64,101 @@ static void test_tunable(void **state)
 }
 
 #define DESC(type, rows, cols, ld) "desc=[type=" type " rows=" #rows " cols=" #cols " ld=" #ld "] "
-#define TRACE "[2026-01-14 21:16:46][cublasLt][4711][Trace][cublasLtMatmul] A=0X7F "
-#define MATMUL(in, out, compute)                                                            \
-    TRACE "A" DESC(in, 768, 2304, 800) "B=0X7F B" DESC(in, 768, 512, 768) "C=0X7F C" DESC(   \
-        out, 2304, 512, 2304) "D=0X7F D" DESC(out, 2304, 512, 2304) "computeDesc=[" compute \
-        "] algo=[] workSpace=0X7F workSpaceSizeInBytes=1 beta="
+#define TRACE                      "[2026-01-14 21:16:46][cublasLt][4711][Trace][cublasLtMatmul] A=0X7F "
+#define MATMUL(in, out, compute)                                                           \
+    TRACE "A" DESC(in, 768, 2304, 800) "B=0X7F B" DESC(in, 768, 512, 768) "C=0X7F C" DESC( \
+        out, 2304, 512,                                                                    \
+        2304) "D=0X7F D" DESC(out, 2304, 512,                                              \
+                              2304) "computeDesc=[" compute                                \
+                                    "] algo=[] workSpace=0X7F workSpaceSizeInBytes=1 beta="
 
 static void test_matmul(void **state)
 {
     (void)state;
-    check("some other line\n" MATMUL("R_16BF", "R_16BF",
-                                     "computeType=COMPUTE_32F scaleType=R_32F transa=OP_T") "0 s\n"
-          "[2026-01-14 21:16:46][cublasLt][4711][Api][cublasLtMatmul] A=0X7F Adesc=0X7F Bdesc=0X1\n"
-          "[2026-01-14 21:16:46][cublasLt][4711][Trace][cublasLtMatmulAlgoGetHeuristic] "
-          "Adesc=[type=R_32F rows=1 cols=1 ld=1] Bdesc=[type=R_32F rows=1 cols=1 ld=1]\n"
-          MATMUL("R_32F", "R_32F", "computeType=COMPUTE_32F_FAST_TF32 scaleType=R_32F "
-                                   "transA=OP_T epilogue=EPILOGUE_RELU_BIAS") "1\n"
-          MATMUL("R_16F", "R_16F", "computeType=COMPUTE_16F transa=OP_T") "0\n"
-          MATMUL("R_16F", "R_16F", "computeType=COMPUTE_32F transa=OP_T epilogue=EPILOGUE_GELU")
-          "0\n" MATMUL("R_8F_E4M3", "R_16BF", "computeType=COMPUTE_32F transa=OP_T "
-                                              "aScalePointer=0x73 bScalePointer=0x74") "0\n"
-          TRACE "\nA" DESC("R_64F", 4, 4, 4) "B=0X0 \nB" DESC("R_64F", 4, 4, 4) "\nD" DESC(
-              "R_64F", 4, 4, 4) "\ncomputeDesc=[computeType=COMPUTE_64F] stream=0X0\n"
-          TRACE "\nAdesc=[type=R_16F rows=64 cols=32 ld=64 batchCount=3 "
-          "stridedBatchOffset=4096] B=0X0 \nBdesc=[type=R_16F rows=32 cols=16 ld=32 batchCount=3 "
-          "stridedBatchOffset=0] C=0X0\nDdesc=[type=R_32F rows=64 cols=16 ld=64 batchCount=3 "
-          "stridedBatchOffset=1024]\ncomputeDesc=[computeType=COMPUTE_32F] stream=0X0\n",
-          "512x2304x768:bf16:nt:ldb=800 calls 1\n"
-          "512x2304x768:tf32:nt:ldb=800:beta=1:epi=bias+relu calls 1\n"
-          "16x64x32:f16:nn:out=f32:batch=3:sa=0:sb=4096 calls 1\n"
-          "left out: 4 of 7 products (1 with sums of COMPUTE_16F, 1 with EPILOGUE_GELU, "
-          "1 with scales, 1 of 64F)");
+    check(
+        "some other line\n" MATMUL("R_16BF", "R_16BF",
+                                   "computeType=COMPUTE_32F scaleType=R_32F transa=OP_T") "0 s\n"
+                                                                                          "[2026-"
+                                                                                          "01-14 "
+                                                                                          "21:16:"
+                                                                                          "46]["
+                                                                                          "cublasLt"
+                                                                                          "][4711]["
+                                                                                          "Api]["
+                                                                                          "cublasLt"
+                                                                                          "Matmul] "
+                                                                                          "A=0X7F "
+                                                                                          "Adesc="
+                                                                                          "0X7F "
+                                                                                          "Bdesc="
+                                                                                          "0X1\n"
+                                                                                          "[2026-"
+                                                                                          "01-14 "
+                                                                                          "21:16:"
+                                                                                          "46]["
+                                                                                          "cublasLt"
+                                                                                          "][4711]["
+                                                                                          "Trace]["
+                                                                                          "cublasLt"
+                                                                                          "MatmulAl"
+                                                                                          "goGetHeu"
+                                                                                          "ristic] "
+                                                                                          "Adesc=["
+                                                                                          "type=R_"
+                                                                                          "32F "
+                                                                                          "rows=1 "
+                                                                                          "cols=1 "
+                                                                                          "ld=1] "
+                                                                                          "Bdesc=["
+                                                                                          "type=R_"
+                                                                                          "32F "
+                                                                                          "rows=1 "
+                                                                                          "cols=1 "
+                                                                                          "ld=1]"
+                                                                                          "\n" MATMUL("R_32F",
+                                                                                                      "R_32F",
+                                                                                                      "computeType=COMPUTE_32F_FAST_TF32 scaleType=R_32F "
+                                                                                                      "transA=OP_T epilogue=EPILOGUE_RELU_BIAS") "1\n" MATMUL("R_16F", "R_16F", "computeType=COMPUTE_16F transa=OP_T") "0\n" MATMUL("R_16F", "R_16F", "computeType=COMPUTE_32F transa=OP_T epilogue=EPILOGUE_GELU") "0\n" MATMUL("R_8F_E4M3",
+                                                                                                                                                                                                                                                                                                                                 "R_16BF",
+                                                                                                                                                                                                                                                                                                                                 "computeType=COMPUTE_32F transa=OP_T "
+                                                                                                                                                                                                                                                                                                                                 "aScalePointer=0x73 bScalePointer=0x74") "0\n" TRACE "\nA" DESC("R_64F", 4, 4, 4) "B=0X0 \nB" DESC("R_64F",
+                                                                                                                                                                                                                                                                                                                                                                                                                                    4, 4, 4) "\nD" DESC("R_64F",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                        4,
+                                                                                                                                                                                                                                                                                                                                                                                                                                                        4,
+                                                                                                                                                                                                                                                                                                                                                                                                                                                        4) "\ncomputeDesc=[computeType=COMPUTE_64F] stream=0X0\n" TRACE
+                                                                                                                                                                                                                                                                                                                                                                                                                                                           "\nAdesc=[type=R_16F rows=64 cols=32 ld=64 batchCount=3 "
+                                                                                                                                                                                                                                                                                                                                                                                                                                                           "stridedBatchOffset=4096] B=0X0 \nBdesc=[type=R_16F rows=32 cols=16 ld=32 batchCount=3 "
+                                                                                                                                                                                                                                                                                                                                                                                                                                                           "stridedBatchOffset=0] C=0X0\nDdesc=[type=R_32F rows=64 cols=16 ld=64 batchCount=3 "
+                                                                                                                                                                                                                                                                                                                                                                                                                                                           "stridedBatchOffset=1024]\ncomputeDesc=[computeType=COMPUTE_32F] stream=0X0\n",
+        "512x2304x768:bf16:nt:ldb=800 calls 1\n"
+        "512x2304x768:tf32:nt:ldb=800:beta=1:epi=bias+relu calls 1\n"
+        "16x64x32:f16:nn:out=f32:batch=3:sa=0:sb=4096 calls 1\n"
+        "left out: 4 of 7 products (1 with sums of COMPUTE_16F, 1 with EPILOGUE_GELU, "
+        "1 with scales, 1 of 64F)");
 }
 
-#define CALL(name) "I! cuBLAS (v13.4.1) function cublasStatus_t " name "(cublasHandle_t) called:\n"
+#define CALL(name)       "I! cuBLAS (v13.4.1) function cublasStatus_t " name "(cublasHandle_t) called:\n"
 #define ARG(name, value) "i!  " name ": type=int; val=" value "\n"
-#define SIZES ARG("m", "32") ARG("n", "16") ARG("k", "8") ARG("alpha", "POINTER (IN HEX:0x0x7f)")
+#define SIZES            ARG("m", "32") ARG("n", "16") ARG("k", "8") ARG("alpha", "POINTER (IN HEX:0x0x7f)")
 
 static void test_calls(void **state)
 {
     (void)state;
-    check(CALL("cublasCreate_v2") ARG("handle", "POINTER (IN HEX:0x0x1)")
-              CALL("cublasSgemm_v2") ARG("transa", "CUBLAS_OP_T(1)") ARG("transb", "CUBLAS_OP_N(0)")
-                  SIZES ARG("lda", "8") ARG("ldb", "10") ARG("ldc", "32") "i! Time: 2026\n"
-          "i!Process=1; MathMode=CUBLAS_TF32_TENSOR_OP_MATH\n"
-              CALL("cublasGemmStridedBatchedEx_64") ARG("transa", "CUBLAS_OP_N(0)")
-                  ARG("transb", "CUBLAS_OP_T(1)") SIZES ARG("Atype", "CUDA_R_16F(2)")
-                  ARG("lda", "32") ARG("strideA", "256") ARG("Btype", "CUDA_R_16F(2)")
-                  ARG("ldb", "16") ARG("strideB", "128") ARG("Ctype", "CUDA_R_16F(2)")
-                  ARG("ldc", "32") ARG("strideC", "1024") ARG("batchCount", "4")
-                  ARG("computeType", "CUBLAS_COMPUTE_32F(68)")
-              CALL("cublasDgemm_v2") SIZES CALL("cublasSgemmBatched") SIZES
-              CALL("cublasHgemm") SIZES ARG("computeType", "CUBLAS_COMPUTE_16F(64)"),
+    check(CALL("cublasCreate_v2") ARG("handle", "POINTER (IN HEX:0x0x1)") CALL(
+              "cublasSgemm_v2") ARG("transa", "CUBLAS_OP_T(1)") ARG("transb", "CUBLAS_OP_N(0)")
+              SIZES ARG("lda", "8") ARG("ldb", "10") ARG(
+                  "ldc",
+                  "32") "i! Time: 2026\n"
+                        "i!Process=1; MathMode=CUBLAS_TF32_TENSOR_OP_MATH\n" CALL(
+                            "cublasGemmStridedBatchedEx_64") ARG("transa", "CUBLAS_OP_N(0)")
+                            ARG("transb", "CUBLAS_OP_T(1)") SIZES ARG("Atype", "CUDA_R_16F(2)") ARG(
+                                "lda", "32") ARG("strideA", "256") ARG("Btype", "CUDA_R_16F(2)")
+                                ARG("ldb", "16") ARG("strideB", "128") ARG("Ctype", "CUDA_R_16F(2)")
+                                    ARG("ldc", "32") ARG("strideC", "1024") ARG("batchCount", "4")
+                                        ARG("computeType", "CUBLAS_COMPUTE_32F(68)")
+                                            CALL("cublasDgemm_v2") SIZES CALL("cublasSgemmBatched")
+                                                SIZES CALL("cublasHgemm") SIZES ARG(
+                                                    "computeType", "CUBLAS_COMPUTE_16F(64)"),
           "16x32x8:tf32:nt:lda=10 calls 1\n16x32x8:f16:tn:batch=4:sc=1024 calls 1\n"
           "left out: 3 of 5 products (1 of double, 1 in batches of pointers, "
           "1 with sums of CUBLAS_COMPUTE_16F)");
@@ -145,33 +188,38 @@ static void test_bench_lines(void **state)
           "left out: 2 of 7 products (1 of d, 1 of f8_fnuz)");
 }
 
-#define EVENT(name, dims, type, strides)                                                      \
+#define EVENT(name, dims, type, strides)                                                     \
     "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::" name "\", \"args\": {\"Input " \
     "type\": [\"" type "\", \"" type "\", \"" type "\"], \"Input Dims\": " dims strides "}},\n"
 
 static void test_torch(void **state)
 {
     (void)state;
-    check("{\"schemaVersion\": 1, \"traceEvents\": [\n"
-          EVENT("linear", "[[4, 3], [5, 3]]", "float", "")
-          EVENT("mm", "[[4, 3], [3, 5]]", "float", ", \"Input Strides\": [[8, 1], [1, 3]]")
-          EVENT("addmm", "[[5], [4, 3], [3, 5], [], []]", "c10::BFloat16", "")
-          EVENT("addmm", "[[4, 5], [4, 3], [3, 5], [], []]", "c10::Half", "")
-          EVENT("bmm", "[[7, 4, 3], [7, 3, 5]]", "float",
-                ", \"Input Strides\": [[12, 1, 4], [0, 5, 1]]")
-          EVENT("mm", "[[4, 3], [3, 5]]", "double", "")
-          EVENT("_scaled_mm", "[[4, 3], [3, 5]]", "c10::Float8_e4m3fn", "")
-          EVENT("_int_mm", "[[32, 16], [16, 8]]", "signed char", "") "{}]}",
-          "4x5x3:f32:nt:lda=8 calls 1\n4x5x3:bf16:nn:epi=bias calls 1\n4x5x3:f16:nn:beta=1 calls 1\n"
-          "4x5x3:f32:tn:batch=7:sb=0 calls 1\n32x8x16:s8:nn calls 1\n"
-          "left out: 2 of 7 products (1 of double, 1 with scales)");
+    check(
+        "{\"schemaVersion\": 1, \"traceEvents\": [\n" EVENT("linear", "[[4, 3], [5, 3]]", "float",
+                                                            "")
+            EVENT("mm", "[[4, 3], [3, 5]]", "float", ", \"Input Strides\": [[8, 1], [1, 3]]")
+                EVENT("addmm", "[[5], [4, 3], [3, 5], [], []]", "c10::BFloat16",
+                      "") EVENT("addmm", "[[4, 5], [4, 3], [3, 5], [], []]", "c10::Half", "")
+                    EVENT("bmm", "[[7, 4, 3], [7, 3, 5]]", "float",
+                          ", \"Input Strides\": [[12, 1, 4], [0, 5, 1]]")
+                        EVENT("mm", "[[4, 3], [3, 5]]", "double", "")
+                            EVENT("_scaled_mm", "[[4, 3], [3, 5]]", "c10::Float8_e4m3fn", "")
+                                EVENT("_int_mm", "[[32, 16], [16, 8]]", "signed char", "") "{}]}",
+        "4x5x3:f32:nt:lda=8 calls 1\n4x5x3:bf16:nn:epi=bias calls 1\n4x5x3:f16:nn:beta=1 calls 1\n"
+        "4x5x3:f32:tn:batch=7:sb=0 calls 1\n32x8x16:s8:nn calls 1\n"
+        "left out: 2 of 7 products (1 of double, 1 with scales)");
 }
 
 static void test_mistakes(void **state)
 {
     static const char *const other[] = {
-        "", "64x64x64\n", "# GemmTunableOp_float_NN,nn_1_2_3\n64x64x64:f32:nn count=3\n",
-        "{\"problems\": [\"1x2x3\"]}", "hello\n", "{\"cache\": {}}"};
+        "",
+        "64x64x64\n",
+        "# GemmTunableOp_float_NN,nn_1_2_3\n64x64x64:f32:nn count=3\n",
+        "{\"problems\": [\"1x2x3\"]}",
+        "hello\n",
+        "{\"cache\": {}}"};
     static const struct {
         const char *text, *says;
     } wrong[] = {
@@ -186,9 +234,9 @@ static void test_mistakes(void **state)
         struct gt_foreign foreign;
         struct gt_err err = {0};
 
-        assert_int_equal(gt_foreign_read(&foreign, wrong[i].text, strlen(wrong[i].text), add, NULL,
-                                         &err),
-                         GT_ECONFIG);
+        assert_int_equal(
+            gt_foreign_read(&foreign, wrong[i].text, strlen(wrong[i].text), add, NULL, &err),
+            GT_ECONFIG);
         if (!strstr(err.msg, wrong[i].says))
             fail_msg("%s", err.msg);
     }

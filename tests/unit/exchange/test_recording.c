@@ -131,24 +131,23 @@ static void test_t4(void **state)
  * something else there is quoted. */
 static void test_words(void **state)
 {
-    static const char *const points[] = {
-        "W=col,N=0.1,T=true,Q=\"a\\u002cb=\\\"c\\\\\"", "W=row,N=2,T=false,Q=\"2\"",
-        "W=row,N=1e+20,T=true,Q=\"\"", "W=col,N=2,T=true,Q=2"};
+    static const char *const points[] = {"W=col,N=0.1,T=true,Q=\"a\\u002cb=\\\"c\\\\\"",
+                                         "W=row,N=2,T=false,Q=\"2\"", "W=row,N=1e+20,T=true,Q=\"\"",
+                                         "W=col,N=2,T=true,Q=2"};
     struct gt_recording recording;
     struct gt_strbuf text = GT_STRBUF_INIT;
     struct gt_space space;
     struct gt_err err = {0};
 
     (void)state;
-    OK(&err,
-       parse(&recording,
-             "{\"tune_params_keys\": [\"W\", \"N\", \"T\", \"Q\"], \"cache\": {"
-             "\"a\": {\"W\": \"col\", \"N\": 0.1, \"T\": true, \"Q\": \"a,b=\\\"c\\\\\", "
-             "\"time\": 1}, \"b\": {\"W\": \"row\", \"N\": 2, \"T\": false, \"Q\": \"2\", "
-             "\"time\": 2}, \"c\": {\"W\": \"row\", \"N\": 1e20, \"T\": true, \"Q\": \"\", "
-             "\"time\": 3}, \"d\": {\"W\": \"col\", \"N\": 2, \"T\": true, \"Q\": 2, "
-             "\"time\": 4}}}",
-             &err));
+    OK(&err, parse(&recording,
+                   "{\"tune_params_keys\": [\"W\", \"N\", \"T\", \"Q\"], \"cache\": {"
+                   "\"a\": {\"W\": \"col\", \"N\": 0.1, \"T\": true, \"Q\": \"a,b=\\\"c\\\\\", "
+                   "\"time\": 1}, \"b\": {\"W\": \"row\", \"N\": 2, \"T\": false, \"Q\": \"2\", "
+                   "\"time\": 2}, \"c\": {\"W\": \"row\", \"N\": 1e20, \"T\": true, \"Q\": \"\", "
+                   "\"time\": 3}, \"d\": {\"W\": \"col\", \"N\": 2, \"T\": true, \"Q\": 2, "
+                   "\"time\": 4}}}",
+                   &err));
     OK(&err, gt_recording_space(&space, &recording, NULL, NULL, &err));
     for (size_t i = 0; i < space.count; i++) {
         struct gt_point point, read;
@@ -369,7 +368,9 @@ int main(void)
         cmocka_unit_test(test_kernel_tuner),
         cmocka_unit_test(test_unterminated),
         cmocka_unit_test(test_t4),
-        cmocka_unit_test(test_words), cmocka_unit_test(test_any_order), cmocka_unit_test(test_our_own),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_our_own),
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_repeats),

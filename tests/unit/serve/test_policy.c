@@ -66,7 +66,11 @@ static void test_file(void **state)
 
     (void)state;
     assert_int_equal(gt_policy_read(&policy, NULL, NULL), GT_OK);
-    assert_int_equal(gt_policy_parse(&policy, "p", "\xef\xbb\xbf" "margin=3\r\n", &err), GT_OK);
+    assert_int_equal(gt_policy_parse(&policy, "p",
+                                     "\xef\xbb\xbf"
+                                     "margin=3\r\n",
+                                     &err),
+                     GT_OK);
     assert_true(policy.margin == 3);
     assert_int_equal(gt_policy_parse(&policy, "p", text, &err), GT_OK);
     assert_string_equal(policy.db, "/a b/c.db");
