@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <time.h>
 
 #include "timing/bench_internal.h"
@@ -99,7 +100,8 @@ static double launch_ns(const struct gpu_fixture *f, const struct gt_binary *bin
     return best;
 }
 
-/* What maps cost the host: a product without depth runs at once, and reads none of them. */
+/* What maps cost the host: a product without depth runs at once, and reads none of them.  The least of several
+ * turns counts: others use the host's cores, too. */
 static void test_cost_of_maps(void **state)
 {
     struct gt_kernel *kernel = gpu_kernel(BOXED);
@@ -109,7 +111,8 @@ static void test_cost_of_maps(void **state)
     struct gt_geometry geometry;
     struct gt_binary binary;
     struct gt_err err;
-    double with, without;
+    double with = INFINITY, without = INFINITY;
+    int maps;
     gt_devptr memory;
 
     (void)state;
@@ -122,9 +125,13 @@ static void test_cost_of_maps(void **state)
         gt_gpu_alloc(f.gpu, &memory, 4096, &err))
         fail_msg("%s", err.msg);
     args.a = args.b = args.d = (void *)(uintptr_t)memory;
-    with = launch_ns(&f, &binary, &geometry, &args);
-    geometry.maps = 0;
-    without = launch_ns(&f, &binary, &geometry, &args);
+    maps = geometry.maps;
+    for (int i = 0; i < 5; i++) {
+        geometry.maps = maps;
+        with = fmin(with, launch_ns(&f, &binary, &geometry, &args));
+        geometry.maps = 0;
+        without = fmin(without, launch_ns(&f, &binary, &geometry, &args));
+    }
     print_message("a launch: %.0f ns with two tensor maps, %.0f ns without\n", with, without);
     assert_true(with < 1.3 * without);
     gt_gpu_free(f.gpu, memory);
