@@ -346,7 +346,7 @@ TUNE_SRC := \
 # first.
 TESTS := \
 	tests/unit/cuda/test_shared_loads.c \
-	tests/unit/cuda/test_compile_everywhere.c \
+	$(if $(SAN),,tests/unit/cuda/test_compile_everywhere.c) \
 	tests/unit/sweep/test_sweep.c \
 	tests/unit/sweep/test_sweep_faults.c \
 	tests/unit/sweep/test_sweep_ahead.c \
@@ -512,6 +512,10 @@ CHECKS := \
 
 # They wait more than they compute, and run beside the emulator's test, which has two processes.
 WAITING := $(addprefix tests/cli/,joules.sh recheck.sh report.sh devices.sh setup.sh first-words.sh)
+
+# What is shipped, and not what the code does: run by `make check-release`, or by name.
+RELEASED := $(addprefix tests/cli/,documents.sh measure-steps.sh tables.sh seeds.sh programs.sh bundle.sh install.sh \
+	wheel.sh cmake.sh)
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := \
@@ -825,17 +829,17 @@ EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c hang.c machine.c 
 EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
 EMU_OBJ  := $(EMU_SRC:%.c=$(BUILD)/%.o)
 $(EMU_OBJ): GT_CFLAGS += $(EMU_SAN) -Wno-psabi
-LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $< $(EMU_OBJ) \
+LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $(filter %.c,$^) $(EMU_OBJ) \
             $(BUILD)/libtuner.a -o $@ $(LDLIBS)
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate exactness proof_kernels proof_types proof_served conversions)
-$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c $(EMU_OBJ) $(wildcard tests/emu/*.h) \
+$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c tests/remembered.c tests/remembered.h $(EMU_OBJ) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(LINK_EMU)
 
 $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) \
-		$(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
+		tests/remembered.c tests/remembered.h $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
 	@mkdir -p $(@D)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c %.a,$^) -o $@ \
@@ -942,7 +946,12 @@ build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUIL
 .PHONY: check
 check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(BUILD)/tools/page-trials $(BUILD)/tools/race-replay $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(firstword $(CHECKS)) $(WAITING) $(filter-out $(firstword $(CHECKS)),$(CHECKS)) \
-		$(TEST_BIN) $(filter-out $(WAITING),$(CLI_TESTS))
+		$(TEST_BIN) $(filter-out $(WAITING) $(if $(T),,$(RELEASED)),$(CLI_TESTS))
+
+## check-release: documents, tables, seeds, and the ways in which the program is shipped and installed
+.PHONY: check-release
+check-release: all $(BUNDLED) $(STUBS) $(SERVE_TEST)
+	$(Q)BUILD=$(BUILD) tests/run $(RELEASED)
 
 ## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts
 .PHONY: check-queue

@@ -15,7 +15,8 @@
  *
  * Each kernel must have run in every layout that it serves, and for LEAST_PROBLEMS.  A point runs
  * in a process of its own, two at a time; a process that dies has failed.  Sources, objects and a
- * log per point are left in $BUILD/emu.  Prints TAP. */
+ * log per point are left in $BUILD/emu.  A point that passed, and of which nothing has changed
+ * since, is not run again (tests/remembered.h).  Prints TAP. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #include "problem/problem.h"
 #include "sample.h"
 #include "served.h"
+#include "tests/remembered.h"
 #include "tests/serves.h"
 
 #define LEAST_PROBLEMS 12 /* of a kernel, over all its points */
@@ -45,6 +47,7 @@ struct job {
     pid_t pid;
     int result[2]; /* pipe for the tally */
     struct gt_emu_tally tally;
+    char key[GT_DIGEST_HEX]; /* of its verdict (tests/remembered.h) */
     bool ok;
 };
 
@@ -77,7 +80,8 @@ static struct job *add_job(struct jobs *jobs, const struct gt_kernel *kernel,
                                 .data_dir = place->data_dir}};
     if (!place->all) {
         job->emu.part = CASES_PART;
-        job->emu.first = (unsigned)jobs->count;
+        for (size_t i = 0; i < jobs->count; i++)
+            job->emu.first += jobs->job[i].emu.kernel == kernel;
     }
     gt_point_format(&text, kernel, point);
     gt_strbuf_addf(&text, ":%s:%s", gt_dtype_name(types->type), gt_dtype_name(types->out));
@@ -272,12 +276,8 @@ static double seconds_of(const struct rusage *used)
            (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec) / 1e6;
 }
 
-static void finish(struct job *job, int status, const struct rusage *used, size_t number)
+static void tell(const struct job *job, size_t number, int status, double seconds)
 {
-    ssize_t got = read(job->result[0], &job->tally, sizeof job->tally);
-    close(job->result[0]);
-    bool passed = status == 0 && got == (ssize_t)sizeof job->tally && job->tally.failed == 0;
-    job->ok = job->expected ? !passed && log_holds(job, job->expected) : passed;
     printf("%s %zu - %s %s: ", job->ok ? "ok" : "not ok", number, job->emu.kernel->name,
            job->point_text);
     if (job->expected)
@@ -285,27 +285,76 @@ static void finish(struct job *job, int status, const struct rusage *used, size_
     else
         printf("%d builds, %d runs exact, %d wrong%s, ", job->tally.builds, job->tally.passed,
                job->tally.failed, status ? ", died" : "");
-    printf("%.1f s\n", seconds_of(used));
+    printf("%.1f s\n", seconds);
     if (!job->ok)
         show_log(job);
     fflush(stdout);
 }
 
-static void run_all(struct jobs *jobs)
+/* The digest of all that decides the job's verdict. */
+static void add_key(struct job *job, const char *base)
 {
-    size_t started = 0, finished = 0;
+    const struct gt_emu_job *emu = &job->emu;
+    struct gt_strbuf what = GT_STRBUF_INIT;
+
+    gt_strbuf_addf(&what, "%s accuracy=%d layouts=%x epilogues=%x once=%d part=%u first=%u %d %d",
+                   job->point_text, (int)emu->types.accuracy, emu->layouts, emu->epilogues,
+                   emu->once, emu->part, emu->first, emu->seconds, emu->cc);
+    gt_strbuf_addf(&what, " %dx%dx%d %s", emu->scale.m, emu->scale.n, emu->scale.k,
+                   job->expected ? job->expected : "");
+    gt_remember_key(job->key, base, emu->kernel, what.text);
+    gt_strbuf_release(&what);
+}
+
+static void finish(struct job *job, int status, const struct rusage *used, size_t number)
+{
+    ssize_t got = read(job->result[0], &job->tally, sizeof job->tally);
+    close(job->result[0]);
+    bool passed = status == 0 && got == (ssize_t)sizeof job->tally && job->tally.failed == 0;
+    job->ok = job->expected ? !passed && log_holds(job, job->expected) : passed;
+    if (job->ok)
+        gt_remember(job->key, &job->tally, sizeof job->tally);
+    tell(job, number, status, seconds_of(used));
+}
+
+/* Takes the verdicts that are known; how many. */
+static size_t recall(struct jobs *jobs, const char *base)
+{
+    size_t known = 0;
+
+    for (size_t i = 0; i < jobs->count; i++) {
+        struct job *job = &jobs->job[i];
+
+        add_key(job, base);
+        job->ok = gt_remembered(job->key, &job->tally, sizeof job->tally);
+        if (job->ok)
+            tell(job, ++known, 0, 0);
+    }
+    return known;
+}
+
+static void run_all(struct jobs *jobs, const char *base)
+{
+    const size_t known = recall(jobs, base);
+    size_t started = 0, running = 0, finished = known;
+
     while (finished < jobs->count) {
-        while (started < jobs->count && started - finished < PROCESSES)
-            start(&jobs->job[started++]);
+        for (; started < jobs->count && running < PROCESSES; started++)
+            if (!jobs->job[started].ok) {
+                start(&jobs->job[started]);
+                running++;
+            }
         int status;
         struct rusage used;
         pid_t pid = wait4(-1, &status, 0, &used);
         for (size_t i = 0; i < started; i++)
             if (jobs->job[i].pid == pid) {
-                finish(&jobs->job[i], status, &used, ++finished);
                 jobs->job[i].pid = 0; /* a later process may be given the number */
+                running--;
+                finish(&jobs->job[i], status, &used, ++finished);
             }
     }
+    printf("# %zu of %zu verdicts were remembered\n", known, jobs->count);
 }
 
 /* 1, with a line, if the kernel ran too few problems or left out a layout that it serves. */
@@ -371,7 +420,7 @@ int main(int argc, char **argv)
     struct gt_kernels kernels = {0};
     struct jobs jobs = {0};
     struct gt_err err;
-    char *data_dir = NULL, folder[256], planted[600];
+    char *data_dir = NULL, folder[256], planted[600], base[GT_DIGEST_HEX];
     const bool all = argc > 1;
     const char *only = all && strcmp(argv[1], "--all") != 0 ? argv[1] : NULL;
     const char *build = getenv("BUILD");
@@ -395,7 +444,10 @@ int main(int argc, char **argv)
     if (only && !jobs.count)
         fprintf(stderr, "tests/emu: no kernel is named '%s'; tune list kernels names them\n", only);
     printf("1..%zu\n", jobs.count);
-    run_all(&jobs);
+    char *compiler = gt_remember_host_compiler();
+    gt_remember_base(base, data_dir, compiler ? compiler : "");
+    free(compiler);
+    run_all(&jobs, base);
     int status = report(&jobs, &kernels) || (only && !jobs.count);
     release(&jobs, &kernels, data_dir);
     return status;

@@ -100,8 +100,8 @@ static double launch_ns(const struct gpu_fixture *f, const struct gt_binary *bin
     return best;
 }
 
-/* What maps cost the host: a product without depth runs at once, and reads none of them.  The least of several
- * turns counts: others use the host's cores, too. */
+/* What maps cost the host: a product without depth runs at once, and reads none of them.  The least
+ * of several turns counts: others use the host's cores, too. */
 static void test_cost_of_maps(void **state)
 {
     struct gt_kernel *kernel = gpu_kernel(BOXED);

@@ -5,11 +5,13 @@
  * (an array of no elements, say): most of these as PTX, which is half as long.  A register limit
  * must be kept.
  *
- * Two processes share the work.  Prints TAP; without NVRTC it is skipped. */
+ * Two processes share the work.  What compiled before, from the same source by the same NVRTC, is
+ * not compiled again (tests/remembered.h).  Prints TAP; without NVRTC it is skipped. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@
 
 #include "search/space.h"
 #include "tests/emu/sample.h"
+#include "tests/remembered.h"
 #include "tests/serves.h"
 
 #define PROCESSES  2
@@ -43,6 +46,7 @@ struct job {
     /* filled in by a process */
     bool done, ok, skipped;
     bool moved; /* the default is not valid there */
+    bool known; /* remembered */
     int registers;
     double ms; /* of a processor */
     char message[512];
@@ -262,16 +266,60 @@ static void add_drawn(struct jobs *jobs, const struct gt_kernel *kernel)
     free(sample);
 }
 
+static char base[GT_DIGEST_HEX]; /* of the keys of verdicts */
+
+/* The version of NVRTC, and which file it is. */
+static void find_base(const struct gt_nvrtc *nvrtc, const char *data_dir)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    char line[4096];
+    FILE *maps = fopen("/proc/self/maps", "r");
+
+    gt_strbuf_addf(&text, "%d", gt_nvrtc_version(nvrtc));
+    while (maps && fgets(line, sizeof line, maps)) {
+        struct stat status;
+        char *path = strchr(line, '/');
+
+        if (path && strstr(path, "libnvrtc")) {
+            path[strcspn(path, "\n")] = '\0';
+            if (stat(path, &status) == 0)
+                gt_strbuf_addf(&text, " %lld %lld", (long long)status.st_size,
+                               (long long)status.st_mtime);
+        }
+    }
+    if (maps)
+        fclose(maps);
+    gt_remember_base(base, data_dir, text.text);
+    gt_strbuf_release(&text);
+}
+
+static void find_key(char key[GT_DIGEST_HEX], const struct job *job,
+                     const struct gt_geometry *geometry, const char *source)
+{
+    struct gt_strbuf what = GT_STRBUF_INIT;
+
+    gt_strbuf_addf(&what, "arch %d, device %d, features %d, ptx %d, registers %d, spills %d: %s",
+                   geometry->code_arch, job->device.cc, (int)geometry->arch_features,
+                   job->ptx || geometry->code_ptx, geometry->max_registers,
+                   job->standard && !job->moved, source);
+    gt_remember_key(key, base, job->kernel, what.text);
+    gt_strbuf_release(&what);
+}
+
 static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_candidate *candidate,
                    struct gt_err *err)
 {
     struct gt_strbuf source = GT_STRBUF_INIT;
     struct gt_geometry geometry;
     struct gt_binary binary = {0};
+    char key[GT_DIGEST_HEX] = "";
     int status = gt_candidate_geometry(candidate, &geometry, err);
     if (!status)
         status = gt_render(&source, candidate, err);
-    if (!status) {
+    if (!status)
+        find_key(key, job, &geometry, source.text);
+    job->known = !status && gt_remembered(key, &job->registers, sizeof job->registers);
+    if (!status && !job->known) {
         struct gt_compile_request request = {.source = source.text,
                                              .name = job->kernel->name,
                                              .include_dirs = job->kernel->include_dirs,
@@ -282,12 +330,15 @@ static int compile(struct job *job, struct gt_nvrtc *nvrtc, const struct gt_cand
                                              .max_registers = geometry.max_registers};
         status = gt_compile(nvrtc, &request, &binary, err);
     }
-    job->registers = binary.registers;
+    if (!job->known)
+        job->registers = binary.registers;
     if (!status && job->standard && !job->moved && binary.spill_bytes)
         status = gt_err_set(err, GT_ERANGE, "the point spills %d bytes", binary.spill_bytes);
     if (!status && geometry.max_registers && binary.registers > geometry.max_registers)
         status = gt_err_set(err, GT_ERANGE, "the limit of %d registers has no effect",
                             geometry.max_registers);
+    if (!status && !job->known)
+        gt_remember(key, &job->registers, sizeof job->registers);
     gt_binary_release(&binary);
     gt_strbuf_release(&source);
     return status;
@@ -360,7 +411,7 @@ static pid_t start(struct jobs *jobs, size_t process)
 
 static int report(const struct jobs *jobs)
 {
-    int failed = 0;
+    int failed = 0, known = 0;
     for (size_t i = 0; i < jobs->count; i++) {
         const struct job *job = &jobs->job[i];
         struct gt_strbuf point = GT_STRBUF_INIT;
@@ -376,8 +427,10 @@ static int report(const struct jobs *jobs)
                                : "",
                job->message);
         failed += !ok;
+        known += job->known;
         gt_strbuf_release(&point);
     }
+    printf("# %d of %zu were remembered\n", known, jobs->count);
     return failed != 0;
 }
 
@@ -393,10 +446,11 @@ int main(void)
         printf("1..1\nok 1 - compile everywhere # SKIP %s\n", err.msg);
         return 0;
     }
-    gt_nvrtc_close(nvrtc);
     setenv("GEMMTUNE_LIBNVJITLINK", "/nowhere", 1); /* what is asked for as PTX stays PTX */
     if (gt_data_dir(&data_dir, &err) || gt_kernels_load(&kernels, data_dir, NULL, NULL, &err))
         fail("kernels", &err);
+    find_base(nvrtc, data_dir);
+    gt_nvrtc_close(nvrtc);
     struct jobs jobs = {.job = mmap(NULL, MAX_JOBS * sizeof(struct job), PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
     if (jobs.job == MAP_FAILED)
