@@ -256,6 +256,7 @@ TUNE_SRC := \
 	tuner/sweep/reuse.c \
 	tuner/sweep/scout.c \
 	tuner/sweep/shares.c \
+	tuner/sweep/slow.c \
 	tuner/sweep/seeds.c \
 	tuner/sweep/time_slices.c \
 	tuner/sweep/ahead.c \
