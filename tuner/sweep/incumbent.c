@@ -64,7 +64,7 @@ void gt_sweep_note_guest(struct gt_race *race, const struct gt_trial *trial)
 
     gt_strbuf_addf(&sentence, "what look-up hands out, %s ", race->incumbent->kernel->name);
     gt_point_format(&sentence, race->incumbent->kernel, &race->incumbent->point);
-    gt_strbuf_addf(&sentence, ", has no time here: %s%s%.*s", gt_status_name(trial->status),
+    gt_strbuf_addf(&sentence, ", could not be timed here: %s%s%.*s", gt_status_name(trial->status),
                    *trial->detail ? ": " : "", (int)strcspn(trial->detail, "\n"), trial->detail);
     if (!gt_strbuf_check(&sentence, NULL))
         gt_sweep_note(race, sentence.text);
