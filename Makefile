@@ -154,6 +154,7 @@ TUNE_SRC := \
 	db/store_compared.c \
 	db/store_deploy.c \
 	db/store_energy.c \
+	db/store_forget.c \
 	db/store_lock.c \
 	db/store_merge.c \
 	db/store_moved.c \
@@ -256,6 +257,7 @@ TUNE_SRC := \
 	tuner/sweep/reuse.c \
 	tuner/sweep/scout.c \
 	tuner/sweep/shares.c \
+	tuner/sweep/slow.c \
 	tuner/sweep/seeds.c \
 	tuner/sweep/time_slices.c \
 	tuner/sweep/ahead.c \
@@ -284,6 +286,7 @@ TUNE_SRC := \
 	tuner/commands/cmd_doctor.c \
 	tuner/doctor/doctor_checks.c \
 	tuner/commands/cmd_export.c \
+	tuner/commands/cmd_forget.c \
 	tuner/commands/deploy.c \
 	tuner/commands/deploy_file.c \
 	tuner/commands/cmd_help.c \

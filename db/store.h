@@ -335,6 +335,29 @@ void gt_store_merge_doubts(const struct gt_store *store, int64_t *refused, int64
 int gt_store_merge_problem(struct gt_store *store, const char *path, const char *problem,
                            int64_t *rows, struct gt_err *err);
 
+/* Which trials to forget; every condition narrows, and without any it is all of them. */
+struct gt_selection {
+    const char *device;        /* its name, in letters of either kind, or its uuid; NULL: all */
+    const char *const *kernel; /* names or patterns such as "simt*" */
+    const char *const *problem;
+    size_t kernels, problems; /* 0: all */
+    bool predicted;           /* only predictions */
+};
+
+/* So many of the selected trials are of one kernel, problem, device and provenance. */
+struct gt_selected {
+    const char *device, *problem, *kernel, *result;
+    int64_t trials;
+};
+typedef int gt_selected_visit(void *context, const struct gt_selected *selected,
+                              struct gt_err *err);
+int gt_store_select(struct gt_store *store, const struct gt_selection *which,
+                    gt_selected_visit *visit, void *context, struct gt_err *err);
+
+/* Removes them in one transaction, with what hangs on them alone: launches, ties, comparisons,
+ * energies, and baselines and turns of problems that have no trial left. */
+int gt_store_forget(struct gt_store *store, const struct gt_selection *which, struct gt_err *err);
+
 /* What a candidate can be the best by, and the names: "time", "energy", "edp" (energy times time).
  */
 enum gt_objective { GT_BY_TIME, GT_BY_ENERGY, GT_BY_EDP, GT_OBJECTIVES };

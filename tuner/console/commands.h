@@ -22,6 +22,7 @@ struct gt_err;
     X(report)          \
     X(compare)         \
     X(merge)           \
+    X(forget)          \
     X(queue)           \
     X(recheck)         \
     X(list)            \

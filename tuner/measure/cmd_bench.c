@@ -22,9 +22,11 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    GT_TEXT(options, session.kernels, "kernels", 'k', "KERNELS",
-            "kernels to tune with --budget, names or patterns joined by commas (default: those in "
-            "production)"),
+    GT_TEXT(
+        options, session.kernels, "kernels", 'k', "KERNELS",
+        "kernels whose winners are timed, with the winner of all beside them, and which --budget "
+        "tunes, names or patterns joined by commas (default: the winner of all is timed, and "
+        "those in production are tuned)"),
     GT_TEXT(options, session.budget, "budget", 'b', "BUDGET",
             "tune first, that long or that many trials for each problem, in one sweep over all of "
             "them: 10s, 500 (default: not at all)"),
@@ -83,13 +85,13 @@ static int report_winner(struct gt_bench_run *bench, struct gt_bench_winner *win
         gt_bench_report_nothing(&bench->report, text, "winner failed: %s %s",
                                 gt_status_name(winner->trial.status), winner->trial.detail);
     } else if (!rc) {
-        if (bench->session.measures)
+        if (bench->session.measures && !winner->incumbent.kernel) /* else it is not the winner */
             rc = remember(bench, winner, problem, &with, err);
-        GT_STEP(rc,
-                gt_bench_report_row(&bench->report,
-                                    &(struct gt_bench_row){problem, weight, winner->kernel,
-                                                           &winner->point, &winner->trial, &with},
-                                    err));
+        GT_STEP(rc, gt_bench_report_row(&bench->report,
+                                        &(struct gt_bench_row){problem, weight, winner->kernel,
+                                                               &winner->point, &winner->trial,
+                                                               &with, &winner->incumbent},
+                                        err));
     }
     gt_strbuf_release(&untuned);
     return rc;
@@ -126,7 +128,8 @@ static int bench_problem(struct gt_bench_run *bench, const struct gt_problem *pr
         gt_bench_report_nothing(&bench->report, text, "no kernel serves it: %s", unserved);
     else if (!rc)
         gt_bench_report_nothing(&bench->report, text,
-                                "has no winner here; tune it, or give --budget");
+                                "has no winner%s here; tune it, or give --budget",
+                                bench->named ? " of these kernels" : "");
     gt_resolved_release(&winner.untuned);
     if (only_this_problem(rc)) {
         gt_bench_report_nothing(&bench->report, text, "not compared: %s", why.msg);
@@ -263,7 +266,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     GT_STEP(rc, gt_session_no_replay(&options->session, err));
     session.stored = !budget;
     GT_STEP(rc, gt_session_open(&bench.session, cli, &session, err));
-    if (!rc && budget)
+    bench.named = session.kernels != NULL;
+    if (!rc && (budget || bench.named))
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
     bench.session.fallbacks = !options->session.kernels;
@@ -300,7 +304,9 @@ const struct gt_command gt_command_bench = {
         "of a few megabytes does not reach that bandwidth, so the column moved has what a kernel\n"
         "takes that only reads A and B (and C) and writes D, the best of several. With --budget\n"
         "the problems are tuned first, in one sweep that has so much time for each of them.\n"
-        "--dtype and --accuracy replace those of FILE's problems.\n"
+        "--dtype and --accuracy replace those of FILE's problems. With --kernels the row is the "
+        "best\n"
+        "of those, and the winner of all kernels stands below it.\n"
         "\n"
         "  tune bench bench.json --csv h200-f32.csv\n"
         "  tune bench bench.json --dtype bf16 --csv h200-bf16.csv\n"

@@ -40,17 +40,45 @@ static int take_winner(void *context, const struct gt_row *row, struct gt_err *e
     return gt_point_parse(&winner->point, kernel, row->point, err);
 }
 
+static bool is_named(const struct gt_bench_run *bench, const struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < bench->kernels; i++)
+        if (bench->kernel[i] == kernel)
+            return true;
+    return false;
+}
+
+/* Finds the winner of all kernels, unless that is of one of those that are named. */
+static int find_incumbent(struct gt_bench_winner *winner, const struct gt_row_filter *filter,
+                          struct gt_err *err)
+{
+    const struct gt_bench_run *bench = winner->bench;
+    struct gt_bench_winner best = {.bench = bench};
+    int rc = gt_store_rows(bench->session.store, filter, take_winner, &best, err);
+
+    if (!rc && best.kernel && !is_named(bench, best.kernel))
+        winner->incumbent = (struct gt_bench_incumbent){best.kernel, best.point, best.trial.us};
+    return rc;
+}
+
 int gt_bench_find_winner(struct gt_bench_winner *winner, const struct gt_problem *problem,
                          struct gt_err *err)
 {
     const struct gt_session *session = &winner->bench->session;
+    const struct gt_bench_run *bench = winner->bench;
+    const struct gt_kernels named = {(struct gt_kernel **)bench->kernel, bench->kernels};
     char text[GT_PROBLEM_TEXT_MAX];
-    const struct gt_row_filter filter = {
-        .winners_only = true, .problem = text, .cc = session->evaluator->device.cc};
+    struct gt_row_filter filter = {.winners_only = true,
+                                   .problem = text,
+                                   .cc = session->evaluator->device.cc,
+                                   .kernels = bench->named ? &named : NULL};
     int rc;
 
     gt_problem_format(problem, text);
     rc = gt_store_rows(session->store, &filter, take_winner, winner, err);
+    filter.kernels = NULL;
+    if (!rc && winner->kernel && bench->named)
+        rc = find_incumbent(winner, &filter, err);
     if (!rc && winner->kernel && session->measures)
         rc = gt_snapshot_lookup(&winner->bench->untuned, &session->evaluator->device, problem,
                                 &winner->untuned, err);
@@ -99,24 +127,44 @@ static void note_lost(const struct gt_bench_run *bench, const char *who,
     gt_strbuf_release(&sentence);
 }
 
-/* Times the winner, the untuned answer and cuBLASLt's best one in turns. */
+/* Adds a candidate to a contest of so many. */
+static void enter(struct gt_candidate *candidate, size_t *count, const struct gt_kernel *kernel,
+                  const struct gt_point *point, const struct gt_candidate *like)
+{
+    candidate[*count] = *like;
+    candidate[*count].kernel = kernel;
+    candidate[(*count)++].point = *point;
+}
+
+/* Times the winner, the untuned answer, the incumbent and cuBLASLt's best one in turns. */
 static int hold_contest(const struct gt_bench_run *bench, struct gt_bench_winner *winner,
                         const struct gt_problem *problem, bool baseline, struct gt_comparison *with,
                         struct gt_err *err)
 {
     struct gt_evaluator *evaluator = bench->session.evaluator;
     const bool both = winner->untuned.kernel && !same_answer(winner);
-    const struct gt_candidate candidate[] = {
-        {winner->kernel, problem, &evaluator->device, winner->point},
-        {winner->untuned.kernel, problem, &evaluator->device, winner->untuned.point}};
-    struct gt_trial trial[2] = {winner->trial}, vendor = {0};
-    const double round_us = (1 + baseline + both) * winner->trial.us;
-    const int rounds = bench->rounds ? bench->rounds : gt_rounds_for(&default_rounds, 2, round_us);
-    int rc = evaluator->ops->final(evaluator, candidate, 1 + (size_t)both, rounds, trial,
-                                   baseline ? &vendor : NULL, err);
+    struct gt_bench_incumbent *incumbent = &winner->incumbent;
+    struct gt_candidate candidate[3] = {
+        {winner->kernel, problem, &evaluator->device, winner->point}};
+    struct gt_trial trial[3] = {winner->trial}, vendor = {0};
+    size_t count = 1;
+    double round_us;
+    int rounds, rc;
 
+    if (both)
+        enter(candidate, &count, winner->untuned.kernel, &winner->untuned.point, candidate);
+    if (incumbent->kernel)
+        enter(candidate, &count, incumbent->kernel, &incumbent->point, candidate);
+    round_us = (double)(count + baseline) * winner->trial.us;
+    rounds = bench->rounds ? bench->rounds : gt_rounds_for(&default_rounds, 2, round_us);
+    rc = evaluator->ops->final(evaluator, candidate, count, rounds, trial,
+                               baseline ? &vendor : NULL, err);
     if (rc)
         return rc;
+    if (incumbent->kernel)
+        incumbent->us = trial[count - 1].status == GT_STATUS_OK ? trial[count - 1].us : 0;
+    if (incumbent->kernel && !(incumbent->us > 0))
+        note_lost(bench, "the incumbent", &candidate[count - 1], &trial[count - 1]);
     winner->trial = trial[0];
     if (trial[0].status != GT_STATUS_OK) {
         note_lost(bench, "the winner", &candidate[0], &trial[0]);

@@ -10,8 +10,9 @@
 /* A benchmark run: what it has opened, and what it has found so far. */
 struct gt_bench_run {
     struct gt_session session;
-    const struct gt_kernel **kernel;
+    const struct gt_kernel **kernel; /* what is tuned */
     size_t kernels;
+    bool named; /* --kernels names those: only their winners are timed, others as incumbents */
     struct gt_bench_report report;
     struct gt_snapshot untuned; /* answers look-ups as a program without this database gets them */
     int rounds;                 /* 0: as many as take about 2 s */
@@ -25,6 +26,7 @@ struct gt_bench_winner {
     struct gt_trial trial;
     bool vendor; /* the sweep found cuBLASLt's answer faster, and it is a candidate */
     struct gt_resolved untuned;
+    struct gt_bench_incumbent incumbent;
 };
 
 /* Finds the winner and, where times are measured, the untuned answer; winner->bench is set, the

@@ -85,6 +85,19 @@ static void json_pair(cJSON *row, const char *time, double us, const char *ratio
         cJSON_AddNumberToObject(row, ratio, over / under);
 }
 
+static void json_incumbent(cJSON *row, const struct gt_bench_row *of)
+{
+    const struct gt_bench_incumbent *incumbent = of->incumbent;
+    cJSON *json = cJSON_AddObjectToObject(row, "incumbent");
+    struct gt_strbuf point = GT_STRBUF_INIT;
+
+    gt_point_format(&point, incumbent->kernel, &incumbent->point);
+    cJSON_AddStringToObject(json, "kernel", incumbent->kernel->name);
+    cJSON_AddStringToObject(json, "point", point.text);
+    json_pair(json, "us", incumbent->us, "ratio", of->with->baseline_us, incumbent->us);
+    gt_strbuf_release(&point);
+}
+
 static void json_row(const struct gt_bench_report *report, const struct gt_bench_row *of,
                      const char *problem, const char *point)
 {
@@ -119,6 +132,8 @@ static void json_row(const struct gt_bench_report *report, const struct gt_bench
     }
     json_pair(row, "bound_us", bound_us, "memory", bound_us, trial->us);
     json_pair(row, "move_us", with->move_us, "moved", with->move_us, trial->us);
+    if (of->incumbent->kernel)
+        json_incumbent(row, of);
 }
 
 void gt_bench_report_nothing(const struct gt_bench_report *report, const char *problem,
@@ -149,6 +164,27 @@ static void ratio_text(char text[32], int digits, double over, double under)
         snprintf(text, 32, "%.*f", digits, over / under);
     else
         snprintf(text, 32, "-");
+}
+
+/* The incumbent on a line of its own. */
+static void print_incumbent(const struct gt_bench_report *report, const struct gt_bench_row *row)
+{
+    const struct gt_bench_incumbent *incumbent = row->incumbent;
+    struct gt_strbuf tail = GT_STRBUF_INIT;
+    char us[32], ratio[32];
+    const char *cell[FIGURES];
+
+    for (size_t i = 0; i < FIGURES; i++)
+        cell[i] = "";
+    ratio_text(us, 2, incumbent->us, 1);
+    ratio_text(ratio, 3, row->with->baseline_us, incumbent->us);
+    cell[US] = us;
+    cell[RATIO] = ratio;
+    gt_strbuf_addf(&tail, "%s ", incumbent->kernel->name);
+    gt_report_point(&tail, report->session, incumbent->kernel, &incumbent->point);
+    gt_columns_row(&report->columns, report->session->cli->out, "  incumbent, of all kernels", cell,
+                   tail.text);
+    gt_strbuf_release(&tail);
 }
 
 static void print_line(const struct gt_bench_report *report, const struct gt_bench_row *row,
@@ -184,6 +220,8 @@ static void print_line(const struct gt_bench_report *report, const struct gt_ben
         gt_strbuf_add(&winner, " [slower than untuned]");
     gt_progress_clear(report->session->progress);
     gt_columns_row(&report->columns, out, problem, cell, winner.text);
+    if (row->incumbent->kernel)
+        print_incumbent(report, row);
     fflush(out);
     gt_strbuf_release(&winner);
 }

@@ -21,6 +21,13 @@ struct gt_bench_report {
     struct gt_columns columns;
 };
 
+/* The winner of all kernels, where the row is the best of those that --kernels names. */
+struct gt_bench_incumbent {
+    const struct gt_kernel *kernel; /* NULL: it is one of those, or nothing else is stored */
+    struct gt_point point;
+    double us; /* in the same rounds, or as predicted; 0: it could not be timed */
+};
+
 /* A winner and what it was compared with. */
 struct gt_bench_row {
     const struct gt_problem *problem;
@@ -29,6 +36,7 @@ struct gt_bench_row {
     const struct gt_point *point;
     const struct gt_trial *trial;
     const struct gt_comparison *with; /* as stored; its time and error are those of the trial */
+    const struct gt_bench_incumbent *incumbent;
 };
 
 /* Prints the heading and creates the CSV file (csv; NULL: none).  GT_ENOGPU: a CSV file is asked

@@ -86,6 +86,13 @@ static bool fits(int *left, int columns)
     return room;
 }
 
+static void widen(int *name, const struct gt_sweep_row *row)
+{
+    const int length = row->kernel ? (int)strlen(row->kernel->name) : 0;
+
+    *name = length > *name ? length : *name;
+}
+
 static struct columns choose_columns(const struct gt_session *session,
                                      const struct gt_sweep_result *result, size_t rows)
 {
@@ -94,11 +101,9 @@ static struct columns choose_columns(const struct gt_session *session,
     struct columns columns = {12, compares, true, measures, measures, true, true};
     int left;
 
-    for (size_t i = 0; i < result->rows && i < rows; i++) {
-        const int name = (int)strlen(result->row[i].kernel->name);
-
-        columns.name = name > columns.name ? name : columns.name;
-    }
+    for (size_t i = 0; i < result->rows && i < rows; i++)
+        widen(&columns.name, &result->row[i]);
+    widen(&columns.name, &result->incumbent);
     left = width - 6 - columns.name;
     if (!width || !fits(&left, 12)) /* of the time, which is always there */
         return columns;
@@ -119,18 +124,19 @@ static char mark_of(const struct gt_sweep_result *result, size_t i)
     return i && row->tie ? '=' : row->apart ? '~' : ' ';
 }
 
+/* rank: with its mark. */
 static void print_row(const struct gt_session *session, const struct gt_sweep_result *result,
-                      const struct columns *columns, size_t i, struct gt_strbuf *point)
+                      const struct columns *columns, const char *rank,
+                      const struct gt_sweep_row *row, struct gt_strbuf *point)
 {
-    const struct gt_sweep_row *row = &result->row[i];
     const struct gt_trial *trial = &row->trial;
     FILE *out = session->cli->out;
-    char interval[64];
+    char interval[64], name[80];
 
+    gt_copy_clean(name, sizeof(name), row->kernel->name);
     gt_strbuf_reset(point);
     gt_report_point(point, session, row->kernel, &row->point);
-    fprintf(out, "%4zu%c %-*s %11.2f", i + 1, mark_of(result, i), columns->name, row->kernel->name,
-            trial->us);
+    fprintf(out, "%5s %-*s %11.2f", rank, columns->name, name, trial->us);
     snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
     if (columns->interval)
         fprintf(out, "  %-20s", interval);
@@ -204,6 +210,18 @@ void gt_report_nothing(struct gt_strbuf *buf, const struct gt_session *session,
     gt_strbuf_release(&reason.text);
 }
 
+/* The incumbent that was not searched, in a row of its own. */
+static void print_incumbent(const struct gt_session *session, const struct gt_sweep_result *result,
+                            const struct columns *columns, struct gt_strbuf *point)
+{
+    if (!result->incumbent.kernel)
+        return;
+    print_row(session, result, columns, "- ", &result->incumbent, point);
+    fprintf(session->cli->out,
+            "- the incumbent, what look-up hands out: timed beside the others, not searched%s\n",
+            result->stays ? "; it stays" : "");
+}
+
 static void print_nothing(const struct gt_session *session, const struct gt_sweep_result *result)
 {
     struct gt_strbuf sentence = GT_STRBUF_INIT;
@@ -228,16 +246,20 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
     const struct columns columns = choose_columns(session, result, rows);
     struct gt_strbuf point = GT_STRBUF_INIT;
     FILE *out = session->cli->out;
+    char rank[24];
 
     print_heading(session, result);
-    if (!result->rows) {
+    if (!result->rows)
         print_nothing(session, result);
+    if (!result->rows && !result->incumbent.kernel)
         return;
-    }
     print_baseline(session, result);
     print_names(session, &columns);
-    for (size_t i = 0; i < result->rows && i < rows; i++)
-        print_row(session, result, &columns, i, &point);
+    for (size_t i = 0; i < result->rows && i < rows; i++) {
+        snprintf(rank, sizeof(rank), "%zu%c", i + 1, mark_of(result, i));
+        print_row(session, result, &columns, rank, &result->row[i], &point);
+    }
+    print_incumbent(session, result, &columns, &point);
     if (is_marked(result, rows, '='))
         fprintf(out, "= cannot be told apart from rank 1\n");
     if (session->measures && is_marked(result, rows, '~'))

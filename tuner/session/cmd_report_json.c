@@ -62,6 +62,12 @@ static cJSON *result_json(const struct gt_sweep_result *result)
         cJSON_AddStringToObject(json, "nothing", result->nothing.msg);
         cJSON_AddStringToObject(json, "why", result->nothing.msg);
     }
+    if (result->incumbent.kernel) {
+        cJSON *incumbent = row_json(&result->incumbent, result);
+
+        cJSON_AddBoolToObject(incumbent, "stays", result->stays);
+        cJSON_AddItemToObject(json, "incumbent", incumbent);
+    }
     for (size_t i = 0; i < result->rows; i++)
         cJSON_AddItemToArray(rows, row_json(&result->row[i], result));
     return json;

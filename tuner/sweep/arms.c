@@ -141,6 +141,7 @@ int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err)
         rc = gt_sweep_seed(race, &race->arm[i], seeds_wanted(race), err);
         GT_STEP(rc, gt_sweep_resume(race, &race->arm[i], err));
     }
+    GT_STEP(rc, gt_sweep_retry_slow(race, err));
     return rc ? rc : gt_sweep_open_incumbent(race, err);
 }
 

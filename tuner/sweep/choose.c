@@ -40,7 +40,7 @@ bool gt_sweep_trials_spent(const struct gt_race *race)
         race->tried + (int64_t)(race->flights + race->draws - race->drawn) + retries(race);
 
     if (last && last->guest)
-        tried -= last->tried + last->flying + (int64_t)last->retries;
+        tried -= last->flying + (int64_t)last->retries;
     return (budget->trials && tried >= budget->trials) ||
            (budget->patience && race->best_us > 0 &&
             race->tried - race->improved_at >= budget->patience);

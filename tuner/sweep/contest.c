@@ -23,7 +23,7 @@ static double left_us(const struct gt_race *race)
 
 size_t gt_contest_affordable(const struct gt_race *race, double part, size_t most)
 {
-    double count = part * left_us(race) / (ROUNDS_LEAST * gt_sweep_best_us(race->result));
+    double count = part * left_us(race) / (ROUNDS_LEAST * gt_sweep_best_us(race));
 
     if (!(race->finals_s > 0))
         return most;

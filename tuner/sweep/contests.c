@@ -187,6 +187,21 @@ static void choose(const struct gt_race *race, const struct gt_contest *contest,
         row[i].tie = i > 0 && i < ties;
 }
 
+/* Marks what ties with the best of what is searched, if that lost to an incumbent that is not. */
+static void tie_searched(const struct gt_race *race, size_t finalists)
+{
+    struct gt_sweep_row *row = race->result->row;
+    const struct gt_trial *best = &row[1].trial;
+
+    for (size_t i = 2; i < finalists && gt_sweep_is_guest(race, &row[0]); i++) {
+        const struct gt_trial *trial = &row[i].trial;
+
+        row[i].tie =
+            gt_paired_compare(best->sample, trial->sample,
+                              best->samples < trial->samples ? best->samples : trial->samples) == 0;
+    }
+}
+
 static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
 {
     const struct gt_sweep_row *row = race->result->row;
@@ -295,6 +310,8 @@ int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
     if (!rc && ties) {
         choose(race, contest, ties);
         rc = store_ties(race, ties, err);
+        if (ties == 1 && again == 1)
+            tie_searched(race, finalists);
     }
     free(contest);
     return rc;

@@ -28,10 +28,13 @@ static int count_faster(const struct gt_sweep_result *result, double us)
 }
 
 /* The next row to sample: first those during which an earlier run ended, then the best one that is
- * not sampled yet and may still win.  only_blamed: the time of the finals is limited, and goes into
+ * not sampled yet and may still win.  Where the time of the finals is limited, it goes into
  * contests, whose times are better: they are taken in turns. */
-static struct gt_sweep_row *next_to_sample(struct gt_sweep_result *result, bool only_blamed)
+static struct gt_sweep_row *next_to_sample(const struct gt_race *race)
 {
+    struct gt_sweep_result *result = race->result;
+    const bool only_blamed = race->finals_s > 0;
+
     for (size_t i = 0; i < result->rows; i++)
         if (result->row[i].blamed)
             return &result->row[i];
@@ -40,7 +43,7 @@ static struct gt_sweep_row *next_to_sample(struct gt_sweep_result *result, bool 
 
         if (row->trial.stage >= 2)
             continue;
-        if (row->trial.us > GT_SWEEP_TOO_SLOW * gt_sweep_best_us(result) ||
+        if (row->trial.us > GT_SWEEP_TOO_SLOW * gt_sweep_best_us(race) ||
             count_faster(result, row->trial.us) >= GT_SWEEP_SAMPLED)
             return NULL;
         return row;
@@ -53,8 +56,7 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
     struct gt_sweep_row *row;
     int sampled = 0, rc = GT_OK;
 
-    while (!rc && (row = next_to_sample(race->result, race->finals_s > 0)) != NULL &&
-           sampled < GT_SWEEP_SAMPLED) {
+    while (!rc && (row = next_to_sample(race)) != NULL && sampled < GT_SWEEP_SAMPLED) {
         struct gt_candidate candidate = gt_sweep_candidate(race, row);
         struct gt_trial trial = row->trial;
         bool resumed = row->resumed;

@@ -4,6 +4,7 @@
  * winners, before the strategies choose. */
 #include "base/array.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "sweep/sweep_parts.h"
 
 #include <stdlib.h>
@@ -33,6 +34,41 @@ bool gt_sweep_is_incumbent(const struct gt_race *race, const struct gt_kernel *k
     return race->incumbent_arm && strcmp(kernel->name, incumbent->kernel->name) == 0 &&
            memcmp(point->value, incumbent->point.value, kernel->params * sizeof(point->value[0])) ==
                0;
+}
+
+bool gt_sweep_is_guest(const struct gt_race *race, const struct gt_sweep_row *row)
+{
+    return race->incumbent_arm && race->incumbent_arm->guest &&
+           gt_sweep_is_incumbent(race, row->kernel, &row->point);
+}
+
+void gt_sweep_part_guest(struct gt_race *race)
+{
+    struct gt_sweep_result *result = race->result;
+    size_t i = 0;
+
+    while (i < result->rows && !gt_sweep_is_guest(race, &result->row[i]))
+        i++;
+    if (i == result->rows)
+        return;
+    result->incumbent = result->row[i];
+    result->stays = i == 0 || result->row[0].trial.stage < 3;
+    memmove(&result->row[i], &result->row[i + 1], (--result->rows - i) * sizeof(*result->row));
+    if (result->rows)
+        result->row[0].tie = false; /* it may have been one of the incumbent's */
+}
+
+void gt_sweep_note_guest(struct gt_race *race, const struct gt_trial *trial)
+{
+    struct gt_strbuf sentence = GT_STRBUF_INIT;
+
+    gt_strbuf_addf(&sentence, "what look-up hands out, %s ", race->incumbent->kernel->name);
+    gt_point_format(&sentence, race->incumbent->kernel, &race->incumbent->point);
+    gt_strbuf_addf(&sentence, ", could not be timed here: %s%s%.*s", gt_status_name(trial->status),
+                   *trial->detail ? ": " : "", (int)strcspn(trial->detail, "\n"), trial->detail);
+    if (!gt_strbuf_check(&sentence, NULL))
+        gt_sweep_note(race, sentence.text);
+    gt_strbuf_release(&sentence);
 }
 
 /* The place of the incumbent's row; result->rows: it has none. */

@@ -107,6 +107,14 @@ struct gt_incumbent {
 };
 
 #define GT_SWEEP_LEADS 8
+#define GT_SWEEP_SLOW  32
+
+/* A candidate that an earlier run gave up as slow. */
+struct gt_given_up {
+    struct gt_arm *arm;
+    size_t point;
+    double us; /* of its first launch */
+};
 
 /* The point of a near winner, which is tried before the strategies choose. */
 struct gt_lead {
@@ -152,6 +160,8 @@ struct gt_race {
     bool incumbent_due;                  /* it is still to be timed */
     struct gt_lead lead[GT_SWEEP_LEADS]; /* nearest first */
     size_t leads, next_lead;
+    struct gt_given_up slow[GT_SWEEP_SLOW]; /* the fastest of those of earlier runs, in order */
+    size_t slows;
     struct gt_flight *flight;
     size_t flights, flight_capacity;
     uint64_t *next_id;          /* of the whole sweep */
@@ -165,9 +175,9 @@ struct gt_race {
     double end_s;               /* when the race ended, before the finals; 0: there was no race */
     double busy_s;              /* how long the GPU worker was at work until end_s */
     uint64_t seed;              /* of this turn's random numbers */
-    int64_t tried;              /* trials of all arms, those of earlier runs included */
+    int64_t tried;              /* trials of all arms but a guest, of earlier runs included */
     int64_t improved_at;        /* `tried` when the best last improved by 0.5 % */
-    double best_us, anchor_us;  /* best; the best that improved_at refers to */
+    double best_us, anchor_us;  /* best of those; the best that improved_at refers to */
     double resumed_us;          /* the best of earlier turns and runs; 0: none */
     struct gt_best *history;    /* every improvement of this turn */
     size_t bests, history_capacity;

@@ -90,14 +90,18 @@ static bool same_row(const struct gt_sweep_row *row, const struct gt_kernel *ker
            memcmp(row->point.value, point->value, kernel->params * sizeof(point->value[0])) == 0;
 }
 
-double gt_sweep_best_us(const struct gt_sweep_result *result)
+double gt_sweep_best_us(const struct gt_race *race)
 {
-    double us = 0;
+    const struct gt_sweep_result *result = race->result;
+    double us = 0, guest_us = 0;
 
-    for (size_t i = 0; i < result->rows; i++)
-        if (!i || result->row[i].trial.us < us)
-            us = result->row[i].trial.us;
-    return us;
+    for (size_t i = 0; i < result->rows; i++) {
+        double *least = gt_sweep_is_guest(race, &result->row[i]) ? &guest_us : &us;
+
+        if (!(*least > 0) || result->row[i].trial.us < *least)
+            *least = result->row[i].trial.us;
+    }
+    return us > 0 ? us : guest_us;
 }
 
 /* The order of two points' texts, which are not made: nothing here can fail. */
@@ -187,14 +191,20 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
     return GT_OK;
 }
 
-/* Counts a trial and takes note of a better best. */
+/* Counts a trial and takes note of a better best.  An incumbent that is not searched is neither a
+ * trial of the budget nor a best that others are slow beside. */
 static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial *trial,
                  bool resumed, struct gt_err *err)
 {
     int rc;
 
-    race->tried++;
     arm->tried++;
+    if (arm->guest) {
+        if (!resumed && trial->status != GT_STATUS_OK)
+            gt_sweep_note_guest(race, trial);
+        return GT_OK;
+    }
+    race->tried++;
     race->result->status[trial->status]++;
     if (resumed)
         race->result->resumed++;
@@ -229,8 +239,10 @@ static void find_best_again(struct gt_race *race, struct gt_arm *arm)
 {
     const struct gt_strategy *strategy = arm->strategy;
 
+    if (arm->guest)
+        return;
     arm->best_us = strategy->best == SIZE_MAX ? 0 : (double)strategy->known[strategy->best];
-    race->best_us = gt_sweep_best_us(race->result);
+    race->best_us = gt_sweep_best_us(race);
     if (race->anchor_us < race->best_us)
         race->anchor_us = race->best_us;
 }
@@ -371,6 +383,8 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
         return resume_attempt(resume, &point, index, trial, attempts, err);
     if (index != SIZE_MAX)
         gt_strategy_tell(arm->strategy, index, told(trial));
+    if (index != SIZE_MAX && trial->status == GT_STATUS_SLOW)
+        gt_sweep_note_slow(race, arm, index, trial->us);
     rc = gt_sweep_rank(race, arm->kernel, &point, trial, true, err);
     if (!rc && attempts)
         blame_row(race->result, arm->kernel, &point);

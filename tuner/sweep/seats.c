@@ -63,12 +63,20 @@ static size_t find_shape(const struct gt_sweep_result *result, const struct shap
     return result->rows;
 }
 
+/* The time of the first row of what is searched, or of the incumbent if there is no other. */
+static double first_us(const struct gt_race *race)
+{
+    const struct gt_sweep_result *result = race->result;
+
+    return result->row[result->rows > 1 && gt_sweep_is_guest(race, &result->row[0])].trial.us;
+}
+
 /* The shapes of the rows that are fast enough for one to take part for its shape's sake, the first
  * *count: none where shapes do not matter.  `shape` has room for all rows. */
 static void find_shapes(const struct gt_race *race, struct shape *shape, size_t *count)
 {
     const struct gt_sweep_result *result = race->result;
-    const double best = result->row[0].trial.us;
+    const double best = first_us(race);
 
     *count = 0;
     while (best >= LONG_US && *count < result->rows &&
@@ -107,7 +115,7 @@ int gt_contest_seats(struct gt_race *race, size_t most, size_t *seats, struct gt
 {
     struct gt_sweep_result *result = race->result;
     struct gt_sweep_row *row = result->row;
-    double limit = GT_SWEEP_TOO_SLOW * row[0].trial.us;
+    double limit = GT_SWEEP_TOO_SLOW * first_us(race);
     struct shape *shape = calloc(result->rows, sizeof(*shape));
     size_t count = 0, shapes = 0;
 

@@ -96,6 +96,8 @@ static void show_end(struct gt_race *race)
     struct gt_progress_state state = state_of(race, NULL);
 
     state.searched = state.ended = true;
+    if (result->rows) /* the finals' time, as in the table */
+        state.best_us = result->row[0].trial.us;
     if (result->have_baseline && result->rows)
         state.ratio = result->baseline.us / result->row[0].trial.us;
     gt_progress_end(race->options->progress, &state);
@@ -153,6 +155,7 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     GT_STEP(rc, gt_sweep_prepare_next(race->run, true, err));
     if (!rc && race->measures && !race->options->search_only)
         rc = gt_sweep_finals(race, err);
+    gt_sweep_part_guest(race);
     show_end(race);
     return rc;
 }
@@ -194,10 +197,11 @@ static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_re
     *result = (struct gt_sweep_result){.problem = race->problem};
     evaluator->options.events = gt_sweep_events(race);
     rc = run_problem(race, err);
+    gt_sweep_part_guest(race); /* also where the problem was not opened */
     *result = race->own;
     race->own = (struct gt_sweep_result){.problem = race->problem};
     race->result = result;
-    if (!rc && result->rows && result->row[0].trial.stage == 3)
+    if (!rc && result->rows && result->row[0].trial.stage == 3 && !result->stays)
         run->incumbent[run->now] =
             (struct gt_incumbent){result->row[0].kernel, result->row[0].point, true};
     gt_sweep_sum_up(race, &before);

@@ -95,11 +95,14 @@ struct gt_sweep_row {
     bool apart;   /* not timed beside the first row; the device may have been cooler or hotter */
 };
 
-/* The result of one problem. */
+/* The result of one problem.  What look-up hands out is a row among the others where it was
+ * searched too.  Where it was not, it is timed beside them, and is no row and no trial of them. */
 struct gt_sweep_result {
     const struct gt_problem *problem; /* of the options */
-    struct gt_sweep_row *row;         /* best first; row[0] is the winner */
+    struct gt_sweep_row *row;         /* best first; row[0] is the best of what was searched */
     size_t rows;
+    struct gt_sweep_row incumbent; /* kernel NULL: it was searched, there is none, or it failed */
+    bool stays; /* the incumbent: nothing that was searched is shown to be faster */
     double points, cross_product;    /* points of all kernels: valid ones; before constraints */
     bool points_estimated;           /* of a kernel that has too many to count */
     int64_t status[GT_STATUS_COUNT]; /* trials by status, earlier runs included */

@@ -146,6 +146,12 @@ int gt_sweep_find_incumbent(const struct gt_race *race, const struct gt_snapshot
 int gt_sweep_open_incumbent(struct gt_race *race, struct gt_err *err);
 bool gt_sweep_is_incumbent(const struct gt_race *race, const struct gt_kernel *kernel,
                            const struct gt_point *point);
+/* Whether the row is the incumbent's, and that is not searched. */
+bool gt_sweep_is_guest(const struct gt_race *race, const struct gt_sweep_row *row);
+/* Takes the row of an incumbent that is not searched out of the others, if it is among them. */
+void gt_sweep_part_guest(struct gt_race *race);
+/* Says that a trial of it ended without a time, and why. */
+void gt_sweep_note_guest(struct gt_race *race, const struct gt_trial *trial);
 /* Makes sure that the incumbent is among the first rows, if it is ranked at all: as one more, or in
  * the last one's place if there are `most` already.  Returns how many they are. */
 size_t gt_sweep_seat_incumbent(struct gt_race *race, size_t rows, size_t most);
@@ -237,13 +243,22 @@ int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct 
 int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_trial *trial, bool resumed,
                   struct gt_err *err);
-/* The shortest time of all ranked rows; 0: there are none. */
-double gt_sweep_best_us(const struct gt_sweep_result *result);
-/* Tells the evaluator the best time, by which it gives slow candidates up, once the incumbent has
- * one: the incumbent is timed in full. */
+/* The shortest time of all ranked rows of what is searched or, where there are none, of the
+ * incumbent's; 0: there are none at all. */
+double gt_sweep_best_us(const struct gt_race *race);
+/* Tells the evaluator the best time of what is searched, by which it gives slow candidates up, once
+ * the incumbent has a time: that is timed in full.  Who works on a kernel of his own needs its
+ * times, however fast another kernel is. */
 void gt_sweep_tell_best(const struct gt_race *race);
 /* Adds a point that the arm is to try again. */
 int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err);
+
+/* slow.c */
+
+/* Takes note of a trial of an earlier run that gave its candidate up as slow. */
+void gt_sweep_note_slow(struct gt_race *race, struct gt_arm *arm, size_t point, double us);
+/* Has those tried again that are not slow beside what is searched now. */
+int gt_sweep_retry_slow(struct gt_race *race, struct gt_err *err);
 
 /* turn.c */
 

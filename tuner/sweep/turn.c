@@ -53,6 +53,10 @@ void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earli
         memcpy(result->status, earlier->status, sizeof(result->status));
         earlier->row = NULL;
     }
+    if (!result->incumbent.kernel) { /* beaten in an earlier turn, or not timed in this one */
+        result->incumbent = earlier->incumbent;
+        result->stays = earlier->stays;
+    }
     gt_sweep_result_release(earlier);
 }
 

@@ -108,7 +108,18 @@ static double other_is_fast(const struct gt_candidate *candidate)
     return strcmp(candidate->kernel->name, "other") == 0 ? 60 : bowl(candidate);
 }
 
-/* The answer's kernel is not searched: it is timed beside the budget, and stays the answer. */
+static struct fake *judge;
+
+/* As a GPU's worker judges a first launch. */
+static int slow_beside_best(const struct gt_candidate *candidate)
+{
+    const double best_us = judge->best_us;
+
+    return best_us > 0 && judge->us_of(candidate) > 1.5 * best_us ? GT_STATUS_SLOW : GT_STATUS_OK;
+}
+
+/* The answer's kernel is not searched: it is timed beside the budget, and stays the answer.  What
+ * is searched is judged, ranked and shown without it. */
 static void test_a_kernel_that_is_not_searched(void **state)
 {
     struct search *s = *state;
@@ -116,19 +127,126 @@ static void test_a_kernel_that_is_not_searched(void **state)
 
     open_arena(&arena, s, "other", "P=3,Q=2");
     arena.fake.us_of = other_is_fast;
+    arena.fake.status_of = slow_beside_best;
+    judge = &arena.fake;
     arena.bench.options.budget.trials = 10;
     for (int again = 0; again < 2; again++) {
         OK(&s->err, run(&arena.bench, &arena.fake));
         assert_int_equal(arena.fake.first, 3 * SIDE + 2);
         assert_int_equal(arena.fake.trials, 11);
         assert_int_equal(arena.fake.finals, 1);
-        assert_string_equal(arena.bench.result.row[0].kernel->name, "other");
+        assert_int_equal(arena.bench.result.fresh + arena.bench.result.resumed, 10);
+        assert_int_equal(arena.bench.result.status[GT_STATUS_OK], 10);
+        assert_true(arena.fake.best_us >= 100);
+        assert_int_equal(arena.bench.result.rows, 10);
+        for (size_t i = 0; i < arena.bench.result.rows; i++)
+            assert_string_equal(arena.bench.result.row[i].kernel->name, "grid");
+        assert_int_equal(arena.bench.result.row[0].trial.stage, 3);
+        assert_string_equal(arena.bench.result.incumbent.kernel->name, "other");
+        assert_true(arena.bench.result.incumbent.trial.us < 61);
+        assert_int_equal(arena.bench.result.incumbent.trial.stage, 3);
+        assert_true(arena.bench.result.stays);
         assert_string_equal(stored_winner(&arena.bench, true).point, "P=3,Q=2");
     }
     arena.bench.options.budget.trials = 12;
     OK(&s->err, run(&arena.bench, &arena.fake));
     assert_int_equal(arena.fake.trials, 13);
-    assert_int_equal(arena.bench.result.resumed, 11);
+    assert_int_equal(arena.bench.result.resumed, 10);
+    assert_int_equal(arena.bench.result.fresh, 2);
+    close_bench(&arena.bench);
+}
+
+/* Points of "other" are slow. */
+static double other_is_slow(const struct gt_candidate *candidate)
+{
+    return strcmp(candidate->kernel->name, "other") == 0 ? 400 : bowl(candidate);
+}
+
+/* What is searched is faster: it takes the answer's place, which still has its time. */
+static void test_a_kernel_that_is_not_searched_is_beaten(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "other", "P=3,Q=2");
+    arena.fake.us_of = other_is_slow;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_string_equal(stored_winner(&arena.bench, true).point, "P=10,Q=9");
+    assert_string_equal(arena.bench.result.row[0].kernel->name, "grid");
+    assert_string_equal(arena.bench.result.incumbent.kernel->name, "other");
+    assert_int_equal(arena.bench.result.incumbent.trial.us, 400);
+    assert_false(arena.bench.result.stays);
+    close_bench(&arena.bench);
+}
+
+static int other_fails(const struct gt_candidate *candidate)
+{
+    return strcmp(candidate->kernel->name, "other") == 0 ? GT_STATUS_WRONG : GT_STATUS_OK;
+}
+
+static int grid_fails(const struct gt_candidate *candidate)
+{
+    return strcmp(candidate->kernel->name, "other") == 0 ? GT_STATUS_OK : GT_STATUS_WRONG;
+}
+
+/* A failure of either is not the other's: an answer that fails is no row, and where all that is
+ * searched fails, the answer's time does not hide that. */
+static void test_a_kernel_that_is_not_searched_or_the_others_fail(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+
+    open_arena(&arena, s, "other", "P=3,Q=2");
+    arena.fake.us_of = other_is_fast;
+    arena.fake.status_of = other_fails;
+    arena.bench.options.budget.trials = 10;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.bench.result.rows, 10);
+    assert_null(arena.bench.result.incumbent.kernel);
+    assert_int_equal(arena.bench.result.status[GT_STATUS_WRONG], 0);
+    close_bench(&arena.bench);
+    search_teardown(state);
+    search_setup(state);
+    s = *state;
+    open_arena(&arena, s, "other", "P=3,Q=2");
+    arena.fake.us_of = other_is_fast;
+    arena.fake.status_of = grid_fails;
+    arena.bench.options.budget.trials = 10;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.bench.result.rows, 0);
+    assert_int_equal(arena.bench.result.status[GT_STATUS_WRONG], 10);
+    assert_string_equal(arena.bench.result.incumbent.kernel->name, "other");
+    close_bench(&arena.bench);
+}
+
+/* A run of both kernels gives every point of "grid" up as slow.  A run of "grid" alone tries the
+ * fastest of them again, for their times, and a further one has nothing to do. */
+static void test_what_was_slow_beside_others_is_tried_again(void **state)
+{
+    struct search *s = *state;
+    struct arena arena;
+    int64_t slow;
+
+    open_arena(&arena, s, "other", "P=3,Q=2");
+    arena.fake.us_of = other_is_fast;
+    arena.fake.status_of = slow_beside_best;
+    judge = &arena.fake;
+    arena.bench.options.kernels = 2;
+    arena.bench.options.budget.trials = 60;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    slow = arena.bench.result.status[GT_STATUS_SLOW];
+    assert_in_range(slow, 2, 60);
+    arena.fake.best_us = 0;
+    arena.bench.options.kernels = 1;
+    arena.bench.options.budget.trials = slow;
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_in_range(arena.bench.result.rows, 1, slow);
+    assert_int_equal(arena.bench.result.fresh + arena.bench.result.resumed, slow);
+    assert_in_range(arena.bench.result.fresh, 1, slow);
+    assert_int_equal(arena.bench.result.row[0].trial.stage, 3);
+    assert_true(arena.bench.result.stays);
+    OK(&s->err, run(&arena.bench, &arena.fake));
+    assert_int_equal(arena.bench.result.fresh, 0);
     close_bench(&arena.bench);
 }
 
@@ -412,6 +530,9 @@ int main(void)
         WITH_FOLDER(test_it_is_the_first_candidate),
         WITH_FOLDER(test_it_is_compiled_before_its_space_is_known),
         WITH_FOLDER(test_a_kernel_that_is_not_searched),
+        WITH_FOLDER(test_a_kernel_that_is_not_searched_is_beaten),
+        WITH_FOLDER(test_a_kernel_that_is_not_searched_or_the_others_fail),
+        WITH_FOLDER(test_what_was_slow_beside_others_is_tried_again),
         WITH_FOLDER(test_the_finals_decide),
         WITH_FOLDER(test_a_better_one_replaces_it),
         WITH_FOLDER(test_the_clock_waits_for_it),

@@ -1,0 +1,162 @@
+/* store_forget.c - removes trials, with all that hangs on them alone.  Part of the store: see
+ * store.h. */
+#include "db/store_internal.h"
+
+#include "base/err.h"
+
+/* What of a selection applies to a statement, which names the columns device, kernel, problem. */
+enum { OF_KERNEL = 1, BY_NAME = 2, OF_RESULT = 4 };
+
+static void add_list(struct gt_strbuf *sql, const char *before, const char *between, size_t first,
+                     size_t count, const char *after)
+{
+    for (size_t i = 0; i < count; i++)
+        gt_strbuf_addf(sql, "%s?%zu", i ? between : before, first + i);
+    gt_strbuf_add(sql, after);
+}
+
+static void add_names(struct gt_strbuf *sql, const struct gt_selection *which)
+{
+    add_list(sql, "(name GLOB ", " OR name GLOB ", 2, which->kernels, ")");
+}
+
+/* Appends the conditions: ?1 is the device, the kernels follow, then the problems. */
+static void add_selection(struct gt_strbuf *sql, const struct gt_selection *which, unsigned parts)
+{
+    if (which->device)
+        gt_strbuf_add(sql, " AND device IN (SELECT id FROM device WHERE"
+                           " name = ?1 COLLATE NOCASE OR (uuid = ?1 AND uuid <> ''))");
+    if (which->problems)
+        add_list(sql, " AND problem IN (SELECT id FROM problem WHERE text IN (", ", ",
+                 2 + which->kernels, which->problems, "))");
+    if (which->kernels && parts & OF_KERNEL) {
+        gt_strbuf_addf(sql, " AND kernel IN (SELECT %s FROM %s WHERE ",
+                       parts & BY_NAME ? "kernel" : "id",
+                       parts & BY_NAME ? "(SELECT DISTINCT kernel, kernel AS name FROM energy)"
+                                       : "kernel");
+        add_names(sql, which);
+        gt_strbuf_add(sql, ")");
+    }
+    if (which->predicted && parts & OF_RESULT)
+        gt_strbuf_add(sql, " AND provenance = 'predicted'");
+}
+
+static void bind_selection(sqlite3_stmt *s, const struct gt_selection *which)
+{
+    if (which->device)
+        gt_store_bind(s, 1, which->device);
+    for (size_t i = 0; i < which->kernels; i++)
+        gt_store_bind(s, (int)(2 + i), which->kernel[i]);
+    for (size_t i = 0; i < which->problems; i++)
+        gt_store_bind(s, (int)(2 + which->kernels + i), which->problem[i]);
+}
+
+int gt_store_select(struct gt_store *store, const struct gt_selection *which,
+                    gt_selected_visit *visit, void *context, struct gt_err *err)
+{
+    struct gt_strbuf sql = GT_STRBUF_INIT;
+    struct gt_query q;
+
+    gt_strbuf_add(&sql, "SELECT count(*), d.name, p.text, k.name, t.provenance FROM"
+                        " (SELECT * FROM trial WHERE true");
+    add_selection(&sql, which, OF_KERNEL | OF_RESULT);
+    gt_strbuf_add(&sql, ") AS t JOIN device AS d ON d.id = t.device"
+                        " JOIN problem AS p ON p.id = t.problem"
+                        " JOIN kernel AS k ON k.id = t.kernel"
+                        " GROUP BY 2, 3, 4, 5 ORDER BY 2, 3, 4, 5");
+    q = gt_query_built(store, "read trials", &sql, err);
+    if (q.s)
+        bind_selection(q.s, which);
+    while (gt_query_row(&q)) {
+        const struct gt_selected selected = {
+            .trials = sqlite3_column_int64(q.s, 0),
+            .device = gt_store_text(q.s, 1),
+            .problem = gt_store_text(q.s, 2),
+            .kernel = gt_store_text(q.s, 3),
+            .result = gt_store_text(q.s, 4),
+        };
+
+        q.code = gt_store_whole(store, err);
+        GT_STEP(q.code, visit(context, &selected, err));
+    }
+    return gt_query_end(&q);
+}
+
+/* A statement, up to its conditions and after them. */
+struct removal {
+    const char *from, *then;
+    unsigned parts;
+    bool predictions; /* also where only predictions go */
+};
+
+#define NO_TRIAL(table)                                                               \
+    " AND NOT EXISTS (SELECT 1 FROM trial AS t WHERE (t.device, t.problem, t.timing)" \
+    " = (" table ".device, " table ".problem, " table ".timing)"                      \
+    " AND t.provenance = 'measured')"
+
+/* In this order: what refers to a row goes before it.  A tie goes as a whole, because nothing was
+ * found of those that remain; a baseline and the records of turns go with the last trial. */
+static const struct removal removals[] = {
+    {"DELETE FROM tie WHERE (device, problem, timing) IN (SELECT device, problem, timing"
+     " FROM trial AS t WHERE EXISTS (SELECT 1 FROM tie AS i WHERE (i.device, i.problem, i.timing,"
+     " i.point) = (t.device, t.problem, t.timing, t.point)"
+     " AND i.kernel = (SELECT name FROM kernel WHERE id = t.kernel))",
+     ")", OF_KERNEL | OF_RESULT, true},
+    {"DELETE FROM attempt WHERE true", "", OF_KERNEL, false},
+    {"DELETE FROM comparison WHERE true", "", OF_KERNEL, false},
+    {"DELETE FROM energy WHERE true", "", OF_KERNEL | BY_NAME, false},
+    {"DELETE FROM trial WHERE true", "", OF_KERNEL | OF_RESULT, true},
+    {"DELETE FROM baseline WHERE true", NO_TRIAL("baseline"), 0, false},
+    {"DELETE FROM improvement WHERE visit IN (SELECT id FROM visit WHERE true",
+     NO_TRIAL("visit") ")", 0, false},
+    {"DELETE FROM visit WHERE true", NO_TRIAL("visit"), 0, false},
+};
+
+static int remove_rows(struct gt_store *store, const struct gt_selection *which,
+                       const struct removal *removal, struct gt_err *err)
+{
+    struct gt_strbuf sql = GT_STRBUF_INIT;
+    struct gt_query q;
+
+    gt_strbuf_add(&sql, removal->from);
+    add_selection(&sql, which, removal->parts);
+    gt_strbuf_add(&sql, removal->then);
+    q = gt_query_built(store, "forget trials", &sql, err);
+    if (q.s)
+        bind_selection(q.s, which);
+    gt_query_run(&q);
+    return gt_query_end(&q);
+}
+
+/* The texts of a kernel that was named go with its last trial: a later one among them would make
+ * those of an older text count as replaced. */
+static int remove_kernels(struct gt_store *store, const struct gt_selection *which,
+                          struct gt_err *err)
+{
+    struct gt_strbuf sql = GT_STRBUF_INIT;
+    struct gt_query q;
+
+    if (!which->kernels)
+        return GT_OK;
+    gt_strbuf_add(&sql, "DELETE FROM kernel WHERE id NOT IN (SELECT kernel FROM trial UNION"
+                        " SELECT kernel FROM attempt UNION SELECT kernel FROM comparison) AND ");
+    add_names(&sql, which);
+    q = gt_query_built(store, "forget kernels", &sql, err);
+    if (q.s)
+        bind_selection(q.s, which);
+    gt_query_run(&q);
+    return gt_query_end(&q);
+}
+
+int gt_store_forget(struct gt_store *store, const struct gt_selection *which, struct gt_err *err)
+{
+    int code = gt_store_begin(store, err);
+
+    if (code)
+        return code;
+    for (size_t i = 0; i < sizeof(removals) / sizeof(removals[0]) && !code; i++)
+        if (removals[i].predictions || !which->predicted)
+            code = remove_rows(store, which, &removals[i], err);
+    GT_STEP(code, remove_kernels(store, which, err));
+    return gt_store_finish(store, code, err);
+}
