@@ -317,6 +317,7 @@ TUNE_SRC := \
 	tuner/session/cmd_session_sweep.c \
 	tuner/console/cmd_write.c \
 	tuner/console/columns.c \
+	tuner/console/passwords.c \
 	tuner/console/gpu_names.c \
 	tuner/console/scratch.c \
 	tuner/commands/cmd_show.c \
@@ -394,6 +395,7 @@ TESTS := \
 	tests/unit/measure/test_cmd_try.c \
 	tests/unit/doctor/test_quality.c \
 	tests/unit/console/test_columns.c \
+	tests/unit/console/test_passwords.c \
 	tests/unit/console/test_terminal.c \
 	tests/unit/session/test_problemset.c \
 	tests/unit/session/test_random_problems.c \
