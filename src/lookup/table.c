@@ -438,8 +438,8 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
     struct stat status;
 
     if (stat(path, &status) != 0) {
-        if (strstr(path, "://") || (strchr(path, '=') && strstr(path, "pass"))) /* not repeated */
-            path = "the address of a server";
+        if (strpbrk(path, "@=")) /* it may be an address with a password, which is not repeated */
+            path = "the database";
         return gt_err_set(err, GT_EDB, "%s: cannot open the table: %s", path, strerror(errno));
     }
     if (S_ISDIR(status.st_mode))

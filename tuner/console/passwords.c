@@ -43,15 +43,16 @@ static char *find_credentials(char *user, char **end)
 /* How many characters one of the text takes, which may be escaped: %70 is p. */
 static size_t read_letter(const char *text, char *letter)
 {
-    const bool escaped = *text == '%' && isxdigit((unsigned char)text[1]) &&
-                         isxdigit((unsigned char)text[2]);
+    const bool escaped =
+        *text == '%' && isxdigit((unsigned char)text[1]) && isxdigit((unsigned char)text[2]);
     const char digits[] = {escaped ? text[1] : '0', escaped ? text[2] : '0', '\0'};
 
     *letter = escaped ? (char)strtol(digits, NULL, 16) : *text;
     return escaped ? 3 : 1;
 }
 
-/* What stands behind "password =" in any case, if that is what begins here; NULL: something else. */
+/* What stands behind "password =" in any case, if that is what begins here; NULL: something else.
+ */
 static char *behind_key(char *text)
 {
     char letter;
@@ -65,7 +66,8 @@ static char *behind_key(char *text)
     return *text == '=' ? text + 1 + strspn(text + 1, " \t") : NULL;
 }
 
-/* The end of a value: of 'one that is quoted' the closing quote, with \ before what stands for itself. */
+/* The end of a value: of 'one that is quoted' the closing quote, with \ before what stands for
+ * itself. */
 static char *end_of_value(char *value)
 {
     const bool quoted = *value == '\'';

@@ -1,5 +1,6 @@
-/* passwords.h - passwords in the words of a command line, which must not be repeated: in the address
- * of a server (scheme://user:password@host) and in what stands behind password=, as libpq takes it. */
+/* passwords.h - passwords in the words of a command line, which must not be repeated: in the
+ * address of a server (scheme://user:password@host) and in what stands behind password=, as libpq
+ * takes it. */
 #ifndef GT_PASSWORDS_H
 #define GT_PASSWORDS_H
 
