@@ -1012,10 +1012,10 @@ uninstall:
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
 
-## wheel: the Python package with the library, templates and tables inside (build/gemmtune-*.whl)
+## wheel: the Python package with the library, templates and tables inside (build/gemmtune-*.whl); HOMEPAGE=URL: its address
 .PHONY: wheel
 wheel: $(BUILD)/bundle/libgemmtune.so.$(SOVERSION)
-	$(Q)tools/wheel $(BUILD) $(VERSION)
+	$(Q)tools/wheel $(BUILD) $(VERSION) $(HOMEPAGE)
 
 ## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
 .PHONY: cross crossed
