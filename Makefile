@@ -320,6 +320,7 @@ TUNE_SRC := \
 	tuner/session/cmd_session_sweep.c \
 	tuner/console/cmd_write.c \
 	tuner/console/columns.c \
+	tuner/console/passwords.c \
 	tuner/console/gpu_names.c \
 	tuner/console/scratch.c \
 	tuner/commands/cmd_show.c \
@@ -397,6 +398,7 @@ TESTS := \
 	tests/unit/measure/test_cmd_try.c \
 	tests/unit/doctor/test_quality.c \
 	tests/unit/console/test_columns.c \
+	tests/unit/console/test_passwords.c \
 	tests/unit/console/test_terminal.c \
 	tests/unit/session/test_problemset.c \
 	tests/unit/session/test_random_problems.c \
@@ -1022,10 +1024,10 @@ uninstall:
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
 
-## wheel: the Python package with the library, templates and tables inside (build/gemmtune-*.whl)
+## wheel: the Python package with the library, templates and tables inside (build/gemmtune-*.whl); HOMEPAGE=URL: its address
 .PHONY: wheel
 wheel: $(BUILD)/bundle/libgemmtune.so.$(SOVERSION)
-	$(Q)tools/wheel $(BUILD) $(VERSION)
+	$(Q)tools/wheel $(BUILD) $(VERSION) $(HOMEPAGE)
 
 ## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
 .PHONY: cross crossed

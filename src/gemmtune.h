@@ -266,13 +266,16 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan);
 /* Device pointers (CUdeviceptr values or runtime-API pointers). */
 struct gt_operands {
     size_t size;           /* GT_OPERANDS_INIT; 0: the members of version 0.1 */
-    const void *a, *b, *c; /* c may be NULL when beta == 0; c == d is allowed.  Any operand may be
-                              NULL that has no element, because a size is 0 */
-    void *d;
-    const void *bias; /* n elements of the out type; NULL unless the epilogue has BIAS */
-    void *workspace;  /* gt_answer.workspace_bytes; NULL if 0; at a multiple of 16 bytes, and of 128
-                       * for full speed; of 256 where cuBLASLt runs.  A run may be several launches
-                       * that hand data on in it: threads need one each, also on one stream */
+    const void *a, *b, *c; /* c may be NULL when beta == 0.  Any operand may be NULL that has no
+                              element, because a size is 0 */
+    void *d;               /* c == d is allowed.  Apart from that no byte of D's elements may be one
+                            * of A, B, C, bias or workspace, nor one of workspace be one of them:
+                            * kernels read and write in any order.  gt_run does not look.  D may lie
+                            * between the rows of another operand, as columns of one buffer do */
+    const void *bias;      /* n elements of the out type; NULL unless the epilogue has BIAS */
+    void *workspace; /* gt_answer.workspace_bytes; NULL if 0; at a multiple of 16 bytes, and of 128
+                      * for full speed; of 256 where cuBLASLt runs.  A run may be several launches
+                      * that hand data on in it: threads need one each, also on one stream */
     float alpha, beta;
 };
 #define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)

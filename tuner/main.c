@@ -14,6 +14,7 @@
 #include "console/commands.h"
 #include "console/help.h"
 #include "console/options.h"
+#include "console/passwords.h"
 #include "console/terminal.h"
 #include "workers/process.h"
 
@@ -73,7 +74,7 @@ static bool wants_color(const struct gt_cli *cli)
     return isatty(STDOUT_FILENO) && !(none && *none) && term && strcmp(term, "dumb") != 0;
 }
 
-/* The words of the command line, joined; NULL without memory. */
+/* The words of the command line without passwords, joined; NULL without memory. */
 static char *join_words(int argc, char **argv)
 {
     size_t size = 1;
@@ -85,8 +86,13 @@ static char *join_words(int argc, char **argv)
     if (!text)
         return NULL;
     at = text;
-    for (int i = 0; i < argc; i++)
-        at += snprintf(at, size - (size_t)(at - text), "%s%s", i ? " " : "", argv[i]);
+    for (int i = 0; i < argc; i++) {
+        char *word = at + (i > 0);
+
+        snprintf(at, size - (size_t)(at - text), "%s%s", i ? " " : "", argv[i]);
+        gt_passwords_mask(word);
+        at = word + strlen(word);
+    }
     return text;
 }
 
@@ -127,6 +133,10 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
         goto out;
     }
     rc = refuse_sizes(argc, argv, err);
+    if (rc)
+        goto out;
+    for (int i = 0; i < argc && !rc && command->max_args < GT_WORDS_OF_A_PROGRAM; i++)
+        rc = gt_passwords_refuse(argv[i], err);
     if (rc)
         goto out;
     if (argc < command->min_args || argc > command->max_args) {
@@ -198,6 +208,7 @@ static void print_error(FILE *to, const struct gt_err *err, int code, bool json)
     char text[sizeof(err->msg)];
 
     gt_copy_clean(text, sizeof(text), err->msg);
+    gt_passwords_mask(text);
     if (!json || !gt_cmd_json_error(stderr, text, code))
         fprintf(to, "tune: %s\n", text);
 }

@@ -10,6 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
+bool gt_json_escapes_nul(const char *text)
+{
+    for (; *text; text++)
+        if (*text == '\\' && (!*++text || strncmp(text, "u0000", 5) == 0))
+            return *text != '\0';
+    return false;
+}
+
 int gt_json_parse(cJSON **root, const char *path, const char *text, size_t length,
                   struct gt_err *err)
 {
@@ -18,7 +26,7 @@ int gt_json_parse(cJSON **root, const char *path, const char *text, size_t lengt
     int line = 1;
 
     *root = NULL;
-    if (memchr(text, '\0', length))
+    if (memchr(text, '\0', length) || gt_json_escapes_nul(text))
         return gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text", path);
     errno = 0;                  /* cJSON does not say why it failed, but its allocator sets errno */
     before = gt_locale_enter(); /* cJSON would take only the first byte of a longer decimal point */

@@ -9,6 +9,9 @@
 
 #include "gemmtune.h"
 
+/* Whether \u0000 stands in a string of the text, where C would end it. */
+bool gt_json_escapes_nul(const char *text);
+
 /* Parses a whole file; GT_ECONFIG names the line of a syntax error.  The top must be an object.
  * Free with cJSON_Delete. */
 int gt_json_load(cJSON **root, const char *path, struct gt_err *err);

@@ -25,6 +25,7 @@ static const int data_types[GT_DTYPE_COUNT] = {
     [GT_F32] = REAL_32F, [GT_TF32] = REAL_32F, [GT_F16] = REAL_16F, [GT_BF16] = 14,
     [GT_E4M3] = 28,      [GT_E5M2] = 29,       [GT_S8] = 3,         [GT_S32] = REAL_32I,
 };
+_Static_assert(GT_DTYPE_COUNT == 8, "a new type needs its cudaDataType here");
 
 enum { DESC_TRANS_A = 3, DESC_TRANS_B = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };
 enum { LAYOUT_BATCH = 5, LAYOUT_STRIDE = 6 };

@@ -16,6 +16,7 @@ static int data_type(enum gt_dtype element)
         [GT_F32] = FLOAT32, [GT_TF32] = TFLOAT32, [GT_F16] = FLOAT16, [GT_BF16] = BFLOAT16,
         [GT_E4M3] = UINT8,  [GT_E5M2] = UINT8,    [GT_S8] = UINT8,    [GT_S32] = INT32,
     };
+    _Static_assert(GT_DTYPE_COUNT == 8, "a new type needs its CUtensorMapDataType here");
 
     return types[element];
 }

@@ -269,6 +269,7 @@ struct scan {
     const char *include_dirs; /* one folder a line: the templates' first, then the user's */
     struct gt_strbuf seen;    /* paths of included files, each "\n<path>\n" */
     size_t files;
+    int depth; /* of the file's folder below the one that it was found in */
     struct gt_err *err;
 };
 
@@ -309,6 +310,18 @@ static int next_path(struct scan *scan, struct gt_strbuf *path, const char **dir
     return gt_strbuf_check(path, scan->err);
 }
 
+/* How deep the folder of `name` is that is looked for in a folder of this depth; -1: outside of
+ * all.
+ * "./" and "//" are not deeper, nor are other names that begin with a sign. */
+static int depth_of(const char *name, int depth)
+{
+    if (*name == '/')
+        return -1;
+    for (const char *slash; depth >= 0 && (slash = strchr(name, '/')); name = slash + 1)
+        depth += strncmp(name, "../", 3) == 0 ? -1 : *name > '/';
+    return depth;
+}
+
 /* Finds an include as NVRTC does with our options: a quoted one in the folder of the templates, in
  * the user's folders and beside the file that includes it; one in <> in the user's folders, else it
  * belongs to the toolkit.  *found is false if it is nowhere. */
@@ -316,13 +329,15 @@ static int find_include(struct scan *scan, struct gt_strbuf *path, const char *f
                         const char *name, bool quoted, bool *found)
 {
     const char *dirs = scan->include_dirs, *slash = strrchr(from, '/');
+    const int beside = depth_of(name, scan->depth), below = depth_of(name, 0);
     bool own = false; /* a folder of the user: every one but the first */
     int rc = GT_OK;
 
     for (*found = false; !rc && !*found && *dirs; own = true) {
         rc = next_path(scan, path, &dirs, name);
-        *found = !rc && (quoted || own) && !access(path->text, R_OK);
+        *found = !rc && (quoted || own) && below >= 0 && !access(path->text, R_OK);
     }
+    scan->depth = *found ? below : beside;
     if (rc || *found || !quoted)
         return rc;
     gt_strbuf_reset(path);
@@ -341,15 +356,19 @@ static int add_include(struct scan *scan, struct gt_strbuf *to, const char *from
     char name[256];
     bool quoted, found = false;
     const bool named = include_name(line, name, &quoted);
-    int rc = named ? find_include(scan, &path, from, name, quoted, &found) : GT_OK;
+    const int depth = scan->depth;
+    const bool inside = !named || depth_of(name, depth) >= 0;
+    int rc = named && inside ? find_include(scan, &path, from, name, quoted, &found) : GT_OK;
 
     if (!rc && found)
         rc = add_file(scan, to, path.text);
-    else if (!rc && (!named || !quoted || strchr(scan->include_dirs, '\n')))
+    else if (!rc && inside && (!named || !quoted || strchr(scan->include_dirs, '\n')))
         add_line(to, line);
     else if (!rc)
-        rc = gt_err_set(scan->err, GT_ECONFIG, "%s: line %d: include \"%.100s\" is not in %s", from,
-                        number, name, scan->include_dirs);
+        rc = gt_err_set(scan->err, GT_ECONFIG,
+                        "%s: line %d: include \"%.100s\" is not in this folder or %s", from, number,
+                        name, scan->include_dirs);
+    scan->depth = depth;
     gt_strbuf_release(&path);
     return rc;
 }
@@ -430,8 +449,10 @@ int gt_tokens_add_template(struct gt_strbuf *to, const struct gt_kernel *kernel,
                            struct gt_err *err)
 {
     struct scan scan = {.include_dirs = kernel->include_dirs, .seen = GT_STRBUF_INIT, .err = err};
-    int rc = add_text(&scan, to, path, kernel->text);
+    int rc;
 
+    scan.depth = depth_of(kernel->template_path, 0);
+    rc = add_text(&scan, to, path, kernel->text);
     gt_strbuf_release(&scan.seen);
     return rc ? rc : gt_strbuf_check(to, err);
 }

@@ -437,8 +437,11 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
 {
     struct stat status;
 
-    if (stat(path, &status) != 0)
+    if (stat(path, &status) != 0) {
+        if (strpbrk(path, "@=")) /* it may be an address with a password, which is not repeated */
+            path = "the database";
         return gt_err_set(err, GT_EDB, "%s: cannot open the table: %s", path, strerror(errno));
+    }
     if (S_ISDIR(status.st_mode))
         return load_folder(table, path, err);
     return load_file(table, path, err);

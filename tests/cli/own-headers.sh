@@ -18,6 +18,13 @@ t list kernels --kernels-dir mykernels -I nosuch
 mkdir {a..q}
 t list kernels --kernels-dir mykernels -I a:b:c:d:e:f:g:h:i:j:k:l:m:n:o:p:q
 
+for name in '"../secret"' '"deep/../../secret"' '"/etc/passwd"' '</etc/passwd>' '<../secret>' '"../nowhere"'; do
+    mkdir out; cp mykernels/rows.* out; echo 1 > secret
+    echo "#include $name" >> out/rows.cu
+    "$TUNE" list kernels --kernels-dir out -I more:"my headers" 2>&1 | grep -o 'rows.cu: line [0-9]*: include .* is not in this folder'
+    rm -r out
+done
+
 echo "# with them"
 t list kernels "${own[@]}" | grep -E '^(rows|\[)'
 t show rows --problem 96x96x96 "${own[@]}" | grep -E 'registers|exit'

@@ -51,6 +51,10 @@ grep -rhoE '"GEMMTUNE_[A-Z_]+"' src tuner db --include='*.c' | tr -d '"' | sort 
     grep -qE "^\|.*$name\b.*\|.*\|" tuner/README.md || grep -qw "$name" tuner/SERVE.md ||
         echo "tuner/README.md: the table has no $name"
 done
+# And every status of a trial.
+sed -n 's/^    X([A-Z_]*, "\([a-z_]*\)", [01]).*/\1/p' src/problem/trial.h | while read -r name; do
+    grep -qE "^\|.*\`$name\`.*\|" tuner/README.md || echo "tuner/README.md: the table has no status $name"
+done
 # The table of calls has the figures of `make bench-host`.
 host_figure() { awk -v name="$1" 'index($0, name) == 1 { split(substr($0, length(name) + 1), f); printf "%.0f %s\n", f[1], f[2] }' db/measured/host.txt; }
 while IFS='|' read -r call figure; do

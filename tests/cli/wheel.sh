@@ -5,7 +5,7 @@ command -v python3 >/dev/null || skip "Python is not installed"
 need_stub
 wheel=$("$ROOT/tools/wheel" "$BUILD" 9.9) || exit
 name=${wheel##*/}
-echo "${name/$(uname -m)/MACHINE}"
+echo "${name/$(uname -m)/MACHINE}" | sed 's/manylinux_2_[0-9]*_/manylinux_2_NN_/'
 (($(stat -c %s "$wheel") < 20000000)) && echo "less than 20 MB"
 cp "$wheel" again.whl
 "$ROOT/tools/wheel" "$BUILD" 9.9 >/dev/null
@@ -16,6 +16,16 @@ if python3 -m pip --version >/dev/null 2>&1; then
 else
     python3 -m zipfile -e "$wheel" site
 fi
+# The tag is the glibc that the libraries inside need, and the metadata says what pip shows.
+newest=$(objdump -T site/gemmtune/lib/*.so* | grep -oE 'GLIBC_2\.[0-9]+' | sort -uV | tail -n 1)
+[[ $name == *-manylinux_2_${newest#GLIBC_2.}_* ]] || echo "$name, and its libraries need $newest"
+grep '^Tag: ' site/gemmtune-9.9.dist-info/WHEEL | grep -cF "${newest#GLIBC_2.}"
+sed '/^$/q' site/gemmtune-9.9.dist-info/METADATA | grep -E '^(Version|Summary|Author|License|Requires-Python|Home-page|Requires-Dist):'
+sed '1,/^$/d' site/gemmtune-9.9.dist-info/METADATA | cmp - "$ROOT/src/PYTHON.md"
+"$ROOT/tools/wheel" "$BUILD" 9.9 https://example.org/gemmtune >/dev/null
+unzipped=$(python3 -c 'import sys, zipfile; print(zipfile.ZipFile(sys.argv[1]).read("gemmtune-9.9.dist-info/METADATA").decode())' "$wheel")
+grep -E 'example.org' <<<"$unzipped"
+ls "$BUILD"/gemmtune-9.9-*.whl | wc -l
 rm "$wheel"
 find site -name '*.so.*' -newermt 1970-01-01 | sed 's/\.so.*//; s|.*/||' | sort
 (cd site && ls -d gemmtune/*.py gemmtune/py.typed gemmtune/share/gemmtune/*)

@@ -12,6 +12,7 @@ struct allocation {
 
 struct event {
     double us;
+    void *stream;
 };
 
 size_t stub_memory_total(void)
@@ -153,10 +154,24 @@ int stub_EventDestroy(void *event)
 
 int stub_EventRecord(void *event, void *stream)
 {
-    (void)stream;
     stub_pass(0, 1);
     ((struct event *)event)->us = stub_device.now_us;
+    ((struct event *)event)->stream = stream;
     return stub_device.sticky;
+}
+
+/* Which streams have waited for which ones; the tests of the Python package read it. */
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags);
+void *stub_waits[16][2];
+int stub_waits_count;
+
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+    void **entry = stub_waits[stub_waits_count++ % 16];
+
+    entry[0] = stream;
+    entry[1] = ((struct event *)event)->stream;
+    return flags ? 1 : stub_device.sticky;
 }
 
 int stub_EventSynchronize(void *event)

@@ -28,11 +28,13 @@ class Matrix:
 
 
 class WithInterface(Matrix):
+    read_only, more = False, {}  # more: the mask, the stream
+
     @property
     def __cuda_array_interface__(self):
         strides = self.strides and tuple(s * self.size for s in self.strides)
-        return {"shape": self.shape, "typestr": self.typestr, "data": (self.address, False),
-                "strides": strides, "version": 3}
+        return {"shape": self.shape, "typestr": self.typestr, "data": (self.address, self.read_only),
+                "strides": strides, "version": 3, **self.more}
 
 
 class WithDLPack(Matrix):
@@ -40,13 +42,16 @@ class WithDLPack(Matrix):
 
     freed = 0
     device = 0
+    where = 2  # CUDA's memory
+    asked = None  # for which stream
 
     def __dlpack_device__(self):
-        return (2, self.device)
+        return (self.where, self.device)
 
     def __dlpack__(self, stream=None):
         from gemmtune._arrays import _Tensor
 
+        self.asked = stream
         tensor = _Tensor()
         tensor.data, tensor.device.type, tensor.ndim = self.address, 2, len(self.shape)
         tensor.dtype.code, tensor.dtype.bits = self.dlpack
@@ -60,6 +65,29 @@ class WithDLPack(Matrix):
         new = ctypes.pythonapi.PyCapsule_New
         new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
         return new(ctypes.addressof(tensor), b"dltensor", None)
+
+
+class WithNewDLPack(WithDLPack):
+    """Of DLPack 1.0, which says what may not be written."""
+
+    read_only, major = False, 1
+
+    def __dlpack__(self, stream=None, max_version=None):
+        from gemmtune._arrays import _Versioned
+
+        super().__dlpack__(stream)
+        assert max_version == (1, 0)
+        self.versioned = _Versioned(self.major, 0, None, None, int(self.read_only), self.kept[0])
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(ctypes.addressof(self.versioned), b"dltensor_versioned", None)
+
+
+def part(whole, shape, strides=None, at=0):
+    """A slice of the memory of another array, from its element `at` on."""
+    view = type(whole)(shape, strides=strides)
+    view.memory, view.address = whole.memory, whole.address + at * whole.size
+    return view
 
 
 def product(a, b, m, n, k):

@@ -1,6 +1,8 @@
 # test_eager.py - gemmtune.torch's way of small products on the stub driver, with a stand-in for PyTorch: what
 # was run once is launched without a look at its problem, and everything that changes the problem is seen.
+import ctypes
 import dataclasses
+import os
 import sys
 import unittest
 
@@ -188,6 +190,16 @@ class Eager(unittest.TestCase):
         self.assertIs(gt.linear(a, bt, bias).dtype, torch.float32)
         self.assertEqual(gt.counts["pytorch"], before + 2)
 
+    def test_memory_of_tensors(self):
+        """A workspace of the host, and a result where an operand lies."""
+        a, out, host = filled(16, 16), torch.Tensor((16, 16)), torch.Tensor((1 << 16,), torch.uint8)
+        gemmtune.matmul(a, a, out, workspace=host)
+        host.is_cuda = False
+        with self.assertRaisesRegex(ValueError, "not in device memory"):
+            gemmtune.matmul(a, a, out, workspace=host)
+        with self.assertRaisesRegex(ValueError, "out overlaps a"):
+            gemmtune.matmul(a, out, a)
+
     def test_deterministic_algorithms(self):
         """They have no sums by atomics, whether the product was run before or not."""
         a, b = filled(15, 24), filled(24, 32, salt=3)
@@ -252,6 +264,18 @@ class Streams(unittest.TestCase):
             with self.subTest(stream=stream):
                 found = self.made(cupy._state, a, b, stream)
                 self.assertEqual(found.values()[0], 2.0 * k)
+
+    def test_cupy_is_waited_for(self):
+        """Its arrays are ready on the stream that it works on, and the product is on another one."""
+        import cupy
+
+        waits = ctypes.c_int.in_dll(ctypes.CDLL(os.environ["GEMMTUNE_LIBCUDA"]), "stub_waits_count")
+        a, b = cupy.ndarray((8, 8), [1.0] * 64), cupy.ndarray((8, 8), [2.0] * 64)
+        for number, stream, expected in ((0x77, None, 0), (0x77, 0x77, 0), (0x77, 0x50, 2), (0, 0x50, 2), (0, 1, 0)):
+            cupy._state["stream"], waits.value = number, 0
+            gemmtune.matmul(a, b, stream=stream)
+            self.assertEqual(waits.value, expected, (number, stream))
+        cupy._state["stream"] = 0
 
 
 if __name__ == "__main__":

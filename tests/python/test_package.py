@@ -13,8 +13,8 @@ import types
 import unittest
 
 import gemmtune
-from gemmtune import _arrays, _library, _matmul
-from stub import Matrix, WithDLPack, WithInterface, product
+from gemmtune import _arrays, _library, _matmul, _memory
+from stub import Matrix, WithDLPack, WithInterface, WithNewDLPack, part, product
 
 M, N, K = 33, 20, 48
 
@@ -249,6 +249,177 @@ class Products(unittest.TestCase):
             _matmul.Plan = gemmtune.Plan
         self.assertIs(found[0], found[1])
         self.assertIs(found[0], _matmul.plan_for("31x17x11:f32:nn", 0))
+
+
+class Memory(unittest.TestCase):
+    """What is written has memory of its own, on the device, that may be written."""
+
+    def refused(self, said, a, b, out, **more):
+        more.setdefault("workspace", WithInterface((1 << 20,)))
+        with self.subTest(said), self.assertRaisesRegex(ValueError, said):
+            gemmtune.matmul(a, b, out, **more)
+
+    def test_overlaps(self):
+        for kind in WithInterface, WithDLPack:
+            whole, other = kind((3 * N, N), values(3 * N * N, 1)), kind((N, N), values(N * N, 2))
+            a, first = part(whole, (N, N), at=N * N), kind((N, N))
+            for at in 1, N * N - N, N * N, N * N + N // 2, 2 * N * N - 1:  # the first and the last element, too
+                out = part(whole, (N, N), at=at)
+                self.refused("out overlaps a", a, other, out)
+                self.refused("out overlaps b", other, a, out)
+                if at != N * N:
+                    self.refused("out overlaps c.*out itself", other, other, out, c=a, beta=1)
+                self.refused("out overlaps bias", other, other, a, bias=part(a, (N,), at=N * N - 1))
+                self.refused("workspace overlaps out", other, other, a, workspace=part(whole, (N, N), at=at))
+                for name, operands in (("a", (a, other)), ("b", (other, a))):
+                    self.refused(f"workspace overlaps {name}", *operands, first, workspace=out)
+                self.refused("workspace overlaps c", other, other, first, c=a, beta=1, workspace=out)
+            self.refused("workspace overlaps bias", other, other, first, bias=part(whole, (N,)), workspace=whole)
+            self.refused("out overlaps a", part(whole, (N, N), (1, N)), other, part(whole, (N, N)))
+
+    def test_slices_of_one_buffer(self):
+        """Columns side by side, rows in turns and neighbours do not meet; one column of them does."""
+        a, b = values(N * N, 1), values(N * N, 2)
+        right = product(a, b, N, N, N)
+        for pitch, at in ((2 * N, N), (3 * N, N), (2 * N + 1, N), (2 * N, N - 1), (2 * N + 3, 2 * N + 2)):
+            buffer = WithInterface((2 * N, 3 * N))
+            left, out = part(buffer, (N, N), (pitch, 1)), part(buffer, (N, N), (pitch, 1), at)
+            if pitch - N >= at >= N:
+                gemmtune.matmul(fill(left, a, pitch), WithInterface((N, N), b), out,
+                                workspace=WithInterface((1 << 20,)))
+                found = buffer.values()
+                self.assertEqual([found[at + i * pitch + j] for i in range(N) for j in range(N)], right)
+            else:
+                self.refused("out overlaps a", left, WithInterface((N, N), b), out)
+        buffer = WithInterface((2 * N * N,))
+        gemmtune.matmul(fill(part(buffer, (N, N)), a, N), WithInterface((N, N), b), part(buffer, (N, N), at=N * N),
+                        workspace=WithInterface((1 << 20,)))
+        self.assertEqual(buffer.values()[N * N:], right)
+
+    def test_blocks_against_elements(self):
+        """_memory.meet is right, as sets of bytes have it."""
+        state = 1
+        for _ in range(4000):
+            forms = []
+            for _ in range(2):
+                numbers = []
+                for _ in range(5):
+                    state = state * 48271 % (2**31 - 1)
+                    numbers.append(state)
+                shape = [n % 4 + (n % 7 != 0) for n in numbers[:2]] + [numbers[2] % 5 + 1]
+                forms.append((shape, [numbers[3] % 40, numbers[4] % 13, 1], 1 + numbers[0] % 2))
+            state = state * 48271 % (2**31 - 1)
+            apart = state % 120 - 60
+            cells = [
+                {shift + size * (i * s[0] + j * s[1] + k) + byte for i in range(n[0]) for j in range(n[1])
+                 for k in range(n[2]) for byte in range(size)}
+                for (n, s, size), shift in zip(forms, (0, apart))
+            ]
+            x, y = (_memory.block(tuple(n), tuple(s), size) for n, s, size in forms)
+            self.assertEqual(_memory.meet(x, y, apart), bool(cells[0] & cells[1]), (forms, apart))
+
+    def test_plans(self):
+        plan = gemmtune.Tables("").plan(f"{N}x{N}x{N}:beta=1:epi=bias")
+        whole, b, bias, space = (WithInterface((2 * N, N), values(2 * N * N, salt)) for salt in range(4))
+        a, d = whole.address, whole.address + 4 * N * N
+        plan.run(a, b.address, d, c_=d, bias=bias.address, workspace=space.address, beta=1)
+        good = {"a": a, "b": b.address, "d": d, "c_": d, "bias": bias.address, "workspace": space.address}
+        for said, changes in (("out overlaps a", {"d": d - 4}), ("out overlaps a", {"a": d}),
+                              ("out overlaps b", {"b": d}), ("out overlaps c", {"c_": d + 4}),
+                              ("out overlaps bias", {"bias": d})):
+            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
+                plan.run(beta=1, **{**good, **changes})
+        for name, number in (("a", 2**64), ("bias", -1), ("stream", 2**64 + 1), ("d", None)):
+            with self.assertRaisesRegex(ValueError, f"{name} is {number}; addresses"):
+                plan.run(**{**good, name: number})
+
+    def test_masks(self):
+        for name in "a", "b", "out", "c", "bias", "workspace":
+            given = self.operands(WithInterface)
+            given[name].more = {"mask": WithInterface((N, N))}
+            self.refused("masked", beta=1, **given)
+
+    def operands(self, kind):
+        shapes = {"a": (N, N), "b": (N, N), "out": (N, N), "c": (N, N), "bias": (N,), "workspace": (1 << 20,)}
+        return {name: kind(shape, [1.0] * (N * N if len(shape) == 2 else N)) for name, shape in shapes.items()}
+
+    def test_read_only(self):
+        for kind in WithInterface, WithNewDLPack:
+            for name in "a", "b", "out", "c", "bias", "workspace":
+                given = self.operands(kind)
+                given[name].read_only = True
+                if name in ("out", "workspace"):
+                    self.refused(f"{name} is read-only", beta=1, **given)
+                else:
+                    gemmtune.matmul(beta=1, **given)
+        given["a"].major = 2
+        self.refused("DLPack 2", **given)
+
+    def test_memory_of_the_host(self):
+        both = type("Both", (WithInterface, WithDLPack), {})
+        for kind, where in ((both, 1), (WithDLPack, 1), (WithDLPack, 3), (WithNewDLPack, 1)):
+            for name in "a", "b", "out", "c", "bias", "workspace":
+                given = self.operands(kind)
+                given[name].where = where
+                self.refused("not in device memory", beta=1, **given)
+        for found in bytearray(1 << 22), types.SimpleNamespace(data_ptr=lambda: 4096, nbytes=1 << 22):
+            with self.assertRaisesRegex(TypeError, "neither"):
+                gemmtune.matmul(*(WithInterface((N, N)) for _ in range(3)), workspace=found)
+
+    def test_workspaces(self):
+        """Bytes of any type, side by side."""
+        given = self.operands(WithDLPack)
+        given["workspace"].dlpack = 1, 8
+        gemmtune.matmul(beta=1, **given)
+        given = self.operands(WithInterface)
+        given["workspace"].typestr = "|u1"
+        gemmtune.matmul(beta=1, **given)
+        self.refused("workspace: its elements must be contiguous", *(WithInterface((N, N)) for _ in range(3)),
+                     workspace=WithInterface((1 << 16,), strides=(2,)))
+
+    def waits(self, stream=None, **streams):
+        """The streams that were waited for, each time by which one."""
+        driver = ctypes.CDLL(os.environ["GEMMTUNE_LIBCUDA"])
+        count, given = ctypes.c_int.in_dll(driver, "stub_waits_count"), self.operands(WithInterface)
+        for name, number in streams.items():
+            given[name].more = {"stream": number}
+        count.value = 0
+        gemmtune.matmul(beta=1, stream=stream, **given)
+        entries = (ctypes.c_void_p * 32).in_dll(driver, "stub_waits")
+        self.assertEqual(given["out"].values()[0], N + 1 + 1)
+        return [(entries[2 * i], entries[2 * i + 1]) for i in range(count.value)]
+
+    def test_streams(self):
+        """A product begins when its arrays are ready; on a's stream, unless another one is given."""
+        self.assertEqual(self.waits(), [])
+        self.assertEqual(self.waits(a=0x50, b=0x50, out=0x50), [])
+        self.assertEqual(self.waits(a=1, b=0), [])
+        self.assertEqual(self.waits(stream=0, b=1), [])
+        self.assertEqual(self.waits(stream=0x50, a=1), [(0x50, 1)])
+        self.assertEqual(self.waits(stream=0, a=2), [(1, 2)])
+        self.assertEqual(self.waits(a=0x50, b=1), [(0x50, 1)])
+        for name in "b", "out", "c", "bias", "workspace":
+            self.assertEqual(self.waits(**{name: 0x50}), [(1, 0x50)])
+            self.assertEqual(self.waits(stream=0x60, **{name: 0x50}), [(0x60, 0x50)])
+        for number in -1, 2**64, "1":
+            with self.assertRaisesRegex(ValueError, "stream is"):
+                self.waits(b=number)
+
+    def test_dlpack_stream(self):
+        """The library that hands an array over is told for which stream."""
+        for stream, asked in ((None, 1), (0, 1), (0x50, 0x50)):
+            given = self.operands(WithDLPack)
+            gemmtune.matmul(beta=1, stream=stream, **given)
+            self.assertEqual({array.asked for array in given.values()}, {asked})
+
+
+
+def fill(view, numbers, pitch):
+    rows, columns = view.shape
+    for i in range(rows):
+        row = (ctypes.c_float * columns).from_address(view.address + 4 * i * pitch)
+        row[:] = numbers[i * columns:(i + 1) * columns]
+    return view
 
 
 class Deployed(unittest.TestCase):

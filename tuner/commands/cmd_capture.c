@@ -233,7 +233,7 @@ const struct gt_command gt_command_capture = {
     .size = sizeof(struct options),
     .argument = "FILE",
     .min_args = 1,
-    .max_args = 1 << 20,
+    .max_args = GT_WORDS_OF_A_PROGRAM,
     .needs_no_data = true,
     .run = run,
 };

@@ -188,6 +188,6 @@ const struct gt_command gt_command_doctor = {
         "  tune doctor --program -- python3 train.py\n",
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
-    .max_args = 1 << 20,
+    .max_args = GT_WORDS_OF_A_PROGRAM,
     .run = run,
 };

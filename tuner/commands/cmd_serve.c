@@ -147,7 +147,7 @@ const struct gt_command gt_command_serve = {
     .group = {{option_table, 0}},
     .size = sizeof(struct options),
     .min_args = 1,
-    .max_args = 1 << 20,
+    .max_args = GT_WORDS_OF_A_PROGRAM,
     .needs_no_data = true,
     .run = run,
 };

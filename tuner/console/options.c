@@ -11,6 +11,7 @@
 #include "base/near.h"
 #include "base/strbuf.h"
 #include "console/gpu_names.h"
+#include "console/passwords.h"
 
 #define MAX_OPTIONS 64
 #define FIRST_CODE  256 /* getopt's answer for option i; a letter answers itself */
@@ -252,8 +253,10 @@ static int set_field(const struct gt_option *option, void *fields, char *value, 
 {
     void *field = (char *)fields + option->offset;
     struct gt_texts *texts = field;
-    int rc;
+    int rc = gt_passwords_refuse(value, err);
 
+    if (rc)
+        return rc;
     if (value && !*value)
         return gt_err_set(err, GT_ESYNTAX, "option \"--%s\" needs a value, not an empty one",
                           option->name);

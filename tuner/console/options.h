@@ -70,7 +70,8 @@ struct gt_option {
         .name = NULL   \
     }
 
-#define GT_MAX_GROUPS 5 /* tables that one command's options come from */
+#define GT_WORDS_OF_A_PROGRAM (1 << 20)
+#define GT_MAX_GROUPS         5 /* tables that one command's options come from */
 
 /* A table, and where the struct that it fills begins in the struct of the command. */
 struct gt_option_group {
@@ -112,8 +113,8 @@ struct gt_command {
      */
     const char *argument;
     struct gt_option_group group[GT_MAX_GROUPS + 1];
-    size_t size; /* of the struct its options fill, zeroed before */
-    int min_args, max_args;
+    size_t size;            /* of the struct its options fill, zeroed before */
+    int min_args, max_args; /* GT_WORDS_OF_A_PROGRAM: they are those of a program that is started */
     /* SIGINT and SIGTERM are counted in cli->signals instead of ending the program. */
     bool finishes;
     bool needs_no_data; /* runs without a data folder */

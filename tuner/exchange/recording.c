@@ -3,6 +3,7 @@
 #include "exchange/recording_impl.h"
 
 #include "base/err.h"
+#include "base/json.h"
 #include "exchange/t1.h"
 
 #include <errno.h>
@@ -233,6 +234,9 @@ int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size
     reader->end = text + length;
     gt_digest_bytes(text, length, recording->kernel->signature);
     replace_nan(text, length);
+    if (memchr(text, '\0', length) || gt_json_escapes_nul(text))
+        return gt_err_set(reader->err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text",
+                          reader->path);
     rc = gt_recording_read(reader);
     GT_STEP(rc, gt_recording_finish_params(reader));
     gt_recording_release_params(reader);

@@ -6,6 +6,8 @@
 
 #define UNIT 0x1p-24 /* unit roundoff of float */
 
+_Static_assert(GT_DTYPE_COUNT == 8, "a new type needs its rounding here");
+
 struct gt_rounding gt_verify_rounding(enum gt_dtype out)
 {
     switch (out) {

@@ -1,4 +1,5 @@
 /* cmd_session.c - what the commands that tune share; see cmd_session.h. */
+#include "console/passwords.h"
 #include "session/cmd_session_impl.h"
 
 #include <errno.h>
@@ -62,7 +63,9 @@ int gt_session_database(const char **path, struct gt_cli *cli, const char *named
     if (named)
         return GT_OK;
     free(cli->database);
-    rc = gt_default_database(&cli->database, create, err);
+    cli->database = NULL;
+    rc = gt_passwords_refuse(getenv("GEMMTUNE_DB"), err);
+    GT_STEP(rc, gt_default_database(&cli->database, create, err));
     *path = cli->database;
     return rc;
 }

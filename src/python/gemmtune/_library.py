@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Optional
 
 PACKAGE = Path(__file__).resolve().parent
 DTYPES = ("f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8", "s32")
+SIZES = (4, 4, 2, 2, 1, 1, 1, 4)  # bytes of an element of each
 PROBLEM_TEXT_MAX = 320
 
 
@@ -23,6 +24,10 @@ class Error(RuntimeError):
     def __init__(self, code: int, sentence: str) -> None:
         super().__init__(sentence)
         self.code = code
+
+
+class Unfit(ValueError):
+    """Arrays of which gemmtune makes no product."""
 
 
 NOT_FOUND = -12  # GT_ENOTFOUND: no kernel serves the problem, or its code is not stored
@@ -155,6 +160,22 @@ def number(value: int, name: str) -> int:
     if not -(2**31) <= value < 2**31:
         raise ValueError(f"{name} {value} is outside the allowed numbers")
     return value
+
+
+def operands(
+    a: int, b: int, c: int, d: int, bias: int, workspace: int, alpha: float, beta: float, stream: int
+) -> bytes:
+    """struct gt_operands; of larger numbers, and of the stream's, C would take the lower 64 bits."""
+    try:
+        if not 0 <= a | b | c | d | bias | workspace | stream < 2**64:
+            raise OverflowError
+        return pack_operands(OPERANDS_SIZE, a, b, c, d, bias, workspace, alpha, beta)
+    except (OverflowError, TypeError, struct.error):
+        addresses = {"a": a, "b": b, "c": c, "d": d, "bias": bias, "workspace": workspace, "stream": stream}
+        for name, value in addresses.items():
+            if not hasattr(value, "__index__") or not 0 <= value < 2**64:
+                raise ValueError(f"{name} is {value!r}; addresses and streams are whole numbers from 0 to 2^64 - 1")
+        raise ValueError(f"alpha is {alpha!r} and beta {beta!r}; they are numbers of float32's range")
 
 
 def path_bytes(path: "Optional[str | os.PathLike[str]]") -> Optional[bytes]:

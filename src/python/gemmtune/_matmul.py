@@ -4,20 +4,19 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
-from ._arrays import View, can_make, current_stream, make, view, working_on
-from ._library import NOT_FOUND, Error
+from ._arrays import View, bytes_of, can_make, current_stream, make, view, working_on, writable
+from ._library import NOT_FOUND, Error, Unfit
+from ._memory import keep_apart
+from ._streams import same, wait
 from ._tables import Plan, Tables
 
 _lock = threading.Lock()
 _default: Optional[Tables] = None
 _plans: Dict[Tuple[int, str, int], Plan] = {}
 _known: Dict[Tuple[Any, ...], Plan] = {}  # by shapes, strides and types: no text need be made
-
-
-class Unfit(ValueError):
-    """Arrays of which gemmtune makes no product."""
 
 
 def default_tables() -> Tables:
@@ -146,11 +145,13 @@ def matmul(
 
     a, b: matrices, or batches of them, in device memory: tensors of PyTorch, or anything with
     ``__cuda_array_interface__`` or ``__dlpack__``.  A transposed view is no copy.  out: where the
-    result goes; None: a new array (PyTorch, CuPy).  bias: one element for each column.
+    result goes; None: a new array (PyTorch, CuPy).  It must not share memory with the operands, except
+    that c may be out itself.  bias: one element for each column.
     activation: None, "relu" or "gelu".  accuracy: for FP32 "strict" (FP32 arithmetic, the
-    default), "f32" (tensor cores, with FP32's error) or "tf32".  stream: None is the one that the
-    arrays' library works on; the memory of a new array belongs to the stream, and that of arrays
-    that are given must not be given back before the product has ended.
+    default), "f32" (tensor cores, with FP32's error) or "tf32".  stream: None is the one that a's
+    library works on; where ``__cuda_array_interface__`` names another one, the product waits for it.
+    The memory of a new array belongs to the stream, and that of arrays that are given must not be
+    given back before the product has ended.
 
     The first product of a problem looks it up, and loads or compiles its kernel; later ones only
     launch.  Run a product once before it is captured in a CUDA graph; with may_plan=False a
@@ -167,40 +168,57 @@ def multiply(
     tables: Optional[Tables], may_plan: bool, same_bits: bool,
 ) -> Tuple[Any, Plan]:
     """As matmul; the result and the plan that made it.  same_bits: no kernel whose last bits may vary."""
-    if stream is not None:
-        with working_on(a, stream):
-            return _multiply(
-                a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, stream, tables, may_plan,
-                same_bits,
-            )
-    return _multiply(
-        a, b, out, c, bias, activation, accuracy, alpha, beta, workspace, current_stream(a), tables, may_plan,
-        same_bits,
-    )
+    at = current_stream(a) if stream is None else stream
+    va, vb = view(a, at), view(b, at)
+    vd = None if out is None else writable(out, "out", at)
+    vc, vbias = (None if array is None else view(array, at) for array in (c, bias))
+    space = workspace if workspace is None or isinstance(workspace, int) else _space(workspace, at)
+    with nullcontext() if stream is None else working_on(a, stream):  # memory is made and given back there
+        if vd is None:
+            out = _new(a, va, vb)
+            vd = view(out, at)
+        plan = _plan(va, vb, vd, vc, vbias, activation, accuracy, beta, tables or default_tables(), may_plan)
+        if same_bits and plan.answer.varies:
+            raise Unfit("the kernel's last bits may differ between launches")
+        needed = plan.answer.workspace_bytes
+        if needed and space is None:
+            if not can_make(a):
+                raise ValueError(f"this product needs {needed} bytes: give workspace=")
+            workspace = make(a, (needed,), "bytes")
+            space = view(workspace, at, True).address
+        elif isinstance(space, View):
+            _check_space(space, needed, va, vb, vd, vc, vbias)
+        for array in (va, vb, vd, vc, vbias, space):
+            if isinstance(array, View) and array.ready_on is not None and not same(at, array.ready_on):
+                wait(at, array.ready_on, plan.device)
+        address = 0 if not needed else space.address if isinstance(space, View) else space
+        plan.run(
+            va.address, vb.address, vd.address, c_=vc.address if vc else 0,
+            bias=vbias.address if vbias else 0, workspace=address, alpha=alpha, beta=beta, stream=at,
+        )
+    return out, plan
 
 
-def _multiply(
-    a: Any, b: Any, out: Any, c: Any, bias: Any, activation: Optional[str],
-    accuracy: Optional[str], alpha: float, beta: float, workspace: Any, stream: int,
-    tables: Optional[Tables], may_plan: bool, same_bits: bool,
-) -> Tuple[Any, Plan]:
-    """The same on the stream that the arrays' library works on."""
-    va, vb = view(a, stream), view(b, stream)
+def _new(a: Any, va: View, vb: View) -> Any:
+    """An array for the result, of a's library."""
     m, n, _, _ = _sizes(va, vb)
-    if out is None:
-        if not can_make(a):
-            raise TypeError(f"gemmtune cannot make a {type(a).__name__}: give out=")
-        out = make(a, va.shape[:-2] + (m, n), "s32" if va.type == "s8" else None)
-    vd = view(out, stream)
-    vc = view(c, stream) if c is not None else None
-    vbias = view(bias, stream) if bias is not None else None
+    if not can_make(a):
+        raise TypeError(f"gemmtune cannot make a {type(a).__name__}: give out=")
+    return make(a, va.shape[:-2] + (m, n), "s32" if va.type == "s8" else None)
+
+
+def _plan(
+    va: View, vb: View, vd: View, vc: Optional[View], vbias: Optional[View], activation: Optional[str],
+    accuracy: Optional[str], beta: float, tables: Tables, may_plan: bool,
+) -> Plan:
+    """The plan of such arrays: by what it was kept under, else by the problem's text."""
+    n = _sizes(va, vb)[1]
     if vbias is not None and (vbias.shape != (n,) or vbias.type != vd.type):
         raise Unfit(f"bias must be {n} elements of out's type, one for each column")
     if vbias is not None and n > 1 and vbias.strides != (1,):
         raise Unfit("bias: its elements must be contiguous")
     if beta and vc is None:
         raise ValueError("beta is not 0, and there is no c")
-    tables = tables or default_tables()
     key = (
         id(tables), va[1:5], vb[1:5], vd[1:5], None if vc is None else vc[1:5],
         None if vbias is None else vbias.device,
@@ -212,27 +230,26 @@ def _multiply(
             va, vb, vd, c=vc, bias=vbias, activation=activation, accuracy=accuracy, beta=beta
         )
         plan = _known[key] = plan_for(problem, _device(va, vb, vd, vc, vbias), tables, may_plan)
-    if same_bits and plan.answer.varies:
-        raise Unfit("the kernel's last bits may differ between launches")
-    needed = plan.answer.workspace_bytes
-    if needed and workspace is None:
-        if not can_make(a):
-            raise ValueError(f"this product needs {needed} bytes: give workspace=")
-        workspace = make(a, (needed,), "bytes")
-    if getattr(workspace, "nbytes", needed) < needed:  # where an array does not say, it is believed
-        raise ValueError(f"workspace has {workspace.nbytes} bytes; this product needs {needed}")
-    address = 0 if not needed else workspace if isinstance(workspace, int) else view_bytes(workspace, stream)
-    plan.run(
-        va.address, vb.address, vd.address, c_=vc.address if vc else 0,
-        bias=vbias.address if vbias else 0, workspace=address, alpha=alpha, beta=beta, stream=stream,
+    return plan
+
+
+def _space(workspace: Any, stream: int) -> View:
+    """Bytes in device memory, of any type, that a kernel may write."""
+    space = writable(workspace, "workspace", stream, True)
+    if bytes_of(space).steps:
+        raise ValueError("workspace: its elements must be contiguous")
+    return space
+
+
+def _check_space(
+    space: View, needed: int, a: View, b: View, d: View, c: Optional[View], bias: Optional[View]
+) -> None:
+    """Whether it is large enough, and, whichever kernel is found, of its own."""
+    own = bytes_of(space)
+    if own.width < needed:
+        raise ValueError(f"workspace has {own.width} bytes; this product needs {needed}")
+    given = (("a", a), ("b", b), ("out", d), ("c", c), ("bias", bias))
+    keep_apart(
+        "workspace", space.address, own,
+        [(name, array.address, bytes_of(array)) for name, array in given if array is not None],
     )
-    return out, plan
-
-
-def view_bytes(array: Any, stream: int) -> int:
-    """The address of an array of any type."""
-    if hasattr(array, "data_ptr"):
-        return array.data_ptr()
-    if hasattr(array, "__cuda_array_interface__"):
-        return array.__cuda_array_interface__["data"][0]
-    return view(array, stream).address

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Optional, Tuple, Union
 
 from . import _library as c
+from ._memory import block, keep_apart
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -205,7 +206,27 @@ class Plan:
         self.problem: str = c.format_problem(parsed)
         self.device: int = device
         self.answer: Answer = _answer(c.library.gt_plan_answer(self._handle).contents)
+        self._measure(parsed)
         tables._plans.add(self)
+
+    def _measure(self, p: c.CProblem) -> None:
+        """How much memory each operand takes."""
+        size, out = c.SIZES[p.type], c.SIZES[p.out]
+        a = (p.k, p.m) if p.trans_a else (p.m, p.k)
+        b = (p.n, p.k) if p.trans_b else (p.k, p.n)
+        self._a = block((p.batch, *a), (p.stride_a, p.lda, 1), size)
+        self._b = block((p.batch, *b), (p.stride_b, p.ldb, 1), size)
+        self._d = block((p.batch, p.m, p.n), (p.stride_c, p.ldc, 1), out)
+        self._bias, self._workspace = block((p.n,), (1,), out), block((self.answer.workspace_bytes,), (1,), 1)
+
+    def _keep_apart(self, a: int, b: int, c_: int, d: int, bias: int, workspace: int) -> None:
+        """What is written must share no memory with anything else, but c may be d itself."""
+        read = [("a", a, self._a), ("b", b, self._b), ("bias", bias, self._bias)]
+        if c_ != d:
+            read.append(("c", c_, self._d))
+        keep_apart("out", d, self._d, [*read, ("workspace", workspace, self._workspace)])
+        if workspace:
+            keep_apart("workspace", workspace, self._workspace, [*read, ("c", c_, self._d)])
 
     def __reduce__(self) -> Any:
         raise TypeError("a plan cannot be copied or pickled: make it again")
@@ -235,13 +256,18 @@ class Plan:
         """Enqueues the product on a stream: addresses in device memory, 0 for none.
 
         It neither blocks nor allocates, and may be captured in a CUDA graph.  ``workspace`` has
-        ``answer.workspace_bytes`` bytes.  stream: 0 is the default stream.
+        ``answer.workspace_bytes`` bytes.  stream: 0 is the default stream.  d shares no memory with the
+        operands, except that c_ may be d.
         """
-        operands = c.pack_operands(
-            c.OPERANDS_SIZE, a, b, c_, d, bias, workspace, alpha, beta
-        )
         if not self._handle:
             raise ValueError("the tables of this plan are closed")
+        operands = c.operands(a, b, c_, d, bias, workspace, alpha, beta, stream)
+        if (
+            c_ or bias or workspace
+            or a < d + self._d.extent and d < a + self._a.extent
+            or b < d + self._d.extent and d < b + self._b.extent
+        ):
+            self._keep_apart(a, b, c_, d, bias, workspace)
         if c.launch(self._handle, stream, operands, None):
             self._explain(operands, stream)
 

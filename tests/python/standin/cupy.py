@@ -12,6 +12,10 @@ class ndarray(stub.WithInterface):
     dtype = float32
     device = types.SimpleNamespace(id=0)
 
+    @property
+    def more(self):
+        return {"stream": _state["stream"] or 1}
+
 
 def empty(shape, dtype):
     _state["made"].append((dtype, _state["stream"]))

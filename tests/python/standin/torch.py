@@ -71,6 +71,9 @@ class Tensor:
     def get_device(self):
         return self.device.index
 
+    def element_size(self):
+        return _SIZES[self.dtype]
+
     def data_ptr(self):
         return self.address
 

@@ -89,6 +89,19 @@ static void test_any_order(void **state)
               "\"tune_params_keys\": [\"WG\", \"KIND\"], \"zz\": \"}]\"}");
 }
 
+/* What C would take for the end of a word: two values would be one. */
+static void test_nul(void **state)
+{
+    struct gt_recording recording;
+    struct gt_err err = {0};
+
+    (void)state;
+    assert_int_equal(
+        parse(&recording, "{\"kernel_name\": \"X\\u0000gemm\", \"tune_params\": {}}", &err),
+        GT_ECONFIG);
+    assert_non_null(strstr(err.msg, "NUL"));
+}
+
 static void test_t4(void **state)
 {
     struct gt_recording recording;
@@ -367,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernel_tuner),
         cmocka_unit_test(test_unterminated),
+        cmocka_unit_test(test_nul),
         cmocka_unit_test(test_t4),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_any_order),

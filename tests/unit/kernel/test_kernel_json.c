@@ -325,6 +325,10 @@ static void test_syntax(void **state)
         {"\"rung\": 3,", "\"rung\": 3", "line 7: malformed JSON near \"\"reported\""},
         {"\"SPLIT == 1\",", "\"SPLIT == 1,", "malformed JSON"},
         {"{\n", "[\n", "malformed JSON"},
+        {"\"SPLIT == 1\",", "\"SPLIT == 1\\u0000 && 0\",", "NUL"},
+        {"\"SPLIT == 1\",", "\"SPLIT == 1\\\\\\u0000\",", "NUL"},
+        {"\"SPLIT == 1\",", "\"SPLIT == 1\\\\u0000\",", "SPLIT == 1\\u0000"},
+        {"\"kernel\"", "\"kernel\\u0000s\"", "NUL"},
         {"{\n  \"kernel\"", "// remark\n{\n  \"kernel\"", "line 1: malformed JSON"},
     };
 

@@ -344,17 +344,59 @@ static void test_missing(void **state)
                "char c = '\"', *s = \"/*\\\"\";\n  #  include \"absent.cuh\" // seven\n");
     assert_int_equal(load(signature, &err), GT_ECONFIG);
     assert_non_null(strstr(err.msg, "templates/common/tiny_more.cuh: line 6: include "
-                                    "\"absent.cuh\" is not in"));
+                                    "\"absent.cuh\" is not in this folder or"));
     write_file("templates/common/tiny_more.cuh", "w", "#include \"tiny_base.cuh\"\n");
     assert_int_equal(load(signature, &err), GT_OK);
+}
+
+/* Files outside of the folders of kernel and includes are not read, whatever the way to them. */
+static void test_outside(void **state)
+{
+    static const char *const outside[] = {"/etc/passwd",
+                                          "../../../etc/passwd",
+                                          "../../../../../../../../../../../etc/passwd",
+                                          "./.././../.././../etc/passwd",
+                                          "..//..//../etc/passwd",
+                                          "common/../../../../etc/passwd",
+                                          "common/../../../../nowhere"};
+    static const char *const inside[] = {"../common/tiny_base.cuh",
+                                         "../../templates/common/tiny_base.cuh",
+                                         "common/../common//./tiny_base.cuh"};
+    char text[256], signature[33];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+        for (int header = 0; header < 2; header++) {
+            struct gt_err err = {0};
+
+            set_up(state);
+            snprintf(text, sizeof(text), "\n#include \"%s\"\n", outside[i]);
+            write_file(header ? BASE : CU, "a", text);
+            assert_int_equal(load(signature, &err), GT_ECONFIG);
+            snprintf(text, sizeof(text), "include \"%s\" is not in this folder or", outside[i]);
+            assert_non_null(strstr(err.msg, text));
+            tear_down(state);
+        }
+    for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
+        snprintf(text, sizeof(text), "\n#include \"%s\"\n", inside[i]);
+        set_up(state);
+        write_file(CU, "a", text);
+        assert_int_equal(load(signature, NULL), GT_OK);
+        tear_down(state);
+    }
+    set_up(state); /* of a header the folder that it was found in, which is templates/ */
+    write_file(BASE, "a", "\n#include \"../../configs/kernels/tiny.json\"\n");
+    assert_int_equal(load(signature, NULL), GT_ECONFIG);
+    tear_down(state);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define FRESH(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-        FRESH(test_template), FRESH(test_directives),  FRESH(test_includes), FRESH(test_renamed),
-        FRESH(test_emulator), FRESH(test_description), FRESH(test_circle),   FRESH(test_missing),
+        FRESH(test_template), FRESH(test_directives), FRESH(test_includes),
+        FRESH(test_renamed),  FRESH(test_emulator),   FRESH(test_description),
+        FRESH(test_circle),   FRESH(test_missing),    cmocka_unit_test(test_outside),
     };
 
     return cmocka_run_group_tests_name("signature", tests, NULL, NULL);
