@@ -67,6 +67,9 @@ static const struct gt_option option_table[] = {
     GT_INTEGER(options, queue.lease_s, "lease", 0, "SECONDS", 1, 86400,
                "with --queue: a job is free for others when its worker was silent for so long "
                "(default: 120)"),
+    GT_FLAG(options, queue.predict, "predict", 0,
+            "with --queue: take jobs also without a GPU of the --arch; their results are "
+            "predictions, and marked as such"),
     GT_FLAG(options, queue.stay, "stay", 0, "with --queue: wait for more jobs when all have ended"),
     GT_FLAG(options, queue.compile, "compile-only", 0,
             "with --queue, on a machine without a GPU: compile what the workers with GPUs will try "
@@ -253,6 +256,24 @@ static int check_queue(const struct gt_cli *cli, const struct options *options, 
     return GT_OK;
 }
 
+/* Opens the session of a worker.  One without a GPU would end the jobs of all others with
+ * predictions, so that it takes none unless --predict or --device predict:NAME tell it to. */
+static int open_worker(struct gt_session *session, struct gt_cli *cli,
+                       struct gt_session_options *chosen, const struct gt_queue_options *queue,
+                       struct gt_err *err)
+{
+    int rc = gt_session_no_replay(chosen, err);
+
+    chosen->measure = !queue->predict;
+    GT_STEP(rc, gt_session_open(session, cli, chosen, err));
+    if (!queue->predict && !chosen->device && (rc == GT_ENOGPU || rc == GT_ENOLIB))
+        gt_err_prefix(err, rc,
+                      "without a GPU this worker takes no jobs, because it would end them with "
+                      "predictions (--predict: take them all the same; --compile-only: compile "
+                      "for the workers that have one)");
+    return rc;
+}
+
 /* Tunes the problems of a queue, which also sets their budgets. */
 static int run_queue(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
@@ -277,7 +298,7 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
     if (options->queue.compile)
         return gt_queue_compile(cli, &options->session, &options->queue, err);
     rc = gt_session_database(&chosen.db, cli, options->session.db, true, err);
-    GT_STEP(rc, gt_session_open(&session, cli, &chosen, err));
+    GT_STEP(rc, open_worker(&session, cli, &chosen, &queue, err));
     GT_STEP(rc, check_objective(&session, options, err));
     GT_STEP(rc, gt_session_kernels(&kernel, &kernels, &session.kernels, chosen.kernels, err));
     if (!rc) {
@@ -297,6 +318,7 @@ static int check_partners(const struct options *options, struct gt_err *err)
         {"compile-only", "queue", options->queue.compile, queue},
         {"lease", "queue", options->queue.lease_s > 0, queue},
         {"stay", "queue", options->queue.stay, queue},
+        {"predict", "queue", options->queue.predict, queue},
         {"ahead", "compile-only", options->queue.ahead > 0, options->queue.compile},
         {"silence", "devices", options->silence > 0, options->devices != NULL},
     };
