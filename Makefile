@@ -338,6 +338,7 @@ TUNE_SRC := \
 	tuner/session/ranges.c \
 	tuner/doctor/quality.c \
 	tuner/session/session_options.c \
+	tuner/session/older.c \
 	tuner/session/shard.c \
 	tuner/console/terminal.c \
 

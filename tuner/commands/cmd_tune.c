@@ -11,6 +11,7 @@
 #include "console/cmd_json.h"
 #include "session/cmd_report.h"
 #include "session/cmd_session.h"
+#include "session/older.h"
 #include "console/commands.h"
 #include "db/store.h"
 #include "measure/cmd_energy.h"
@@ -350,6 +351,20 @@ static int show(struct gt_session *session, const struct options *options,
     return rc;
 }
 
+/* Says which of the problems have winners that an upgrade, or an edit, has taken away. */
+static void tell_older(const struct gt_session *session, const struct gt_problem *problem,
+                       size_t problems)
+{
+    const struct gt_row_filter filter = {.cc = session->evaluator->device.cc,
+                                         .provenance = session->measures ? 1u << GT_MEASURED : 0};
+    struct gt_older older = {0};
+
+    if (!session->cli->quiet && !session->replays &&
+        !gt_older_count(&older, session->store, &session->kernels, &filter, problem, problems,
+                        NULL))
+        gt_older_tell(session->cli->log, &older, "no result of the text of today");
+}
+
 /* Tunes the problems in one sweep. */
 static int sweep(struct gt_session *session, const struct options *options,
                  const struct gt_problem *problem, size_t problems, const struct gt_budget *budget,
@@ -363,6 +378,8 @@ static int sweep(struct gt_session *session, const struct options *options,
                     : gt_err_nomem(err);
 
     session->fallbacks = !options->session.kernels;
+    if (!rc)
+        tell_older(session, problem, problems);
     GT_STEP(rc, gt_session_sweep(session, problem, problems, kernel, kernels, budget, result, err));
     if (rc && rc != GT_ECONFIG && result && result[0].nothing.code == rc)
         rc = GT_OK; /* no kernel serves the only problem: shown below, with exit code 4 */

@@ -131,7 +131,9 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     gt_report_point(point, session, row->kernel, &row->point);
     fprintf(out, "%4zu%c %-*s %11.2f", i + 1, mark_of(result, i), columns->name, row->kernel->name,
             trial->us);
-    snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
+    snprintf(interval, sizeof(interval), "-"); /* of a recording without samples */
+    if (gt_interval_known(trial->provenance, trial->lo_us, trial->hi_us))
+        snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
     if (columns->interval)
         fprintf(out, "  %-20s", interval);
     if (columns->rate)
