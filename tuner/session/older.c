@@ -58,8 +58,8 @@ static void sort(struct places *places)
 
 static bool has(const struct places *places, const char *text)
 {
-    return places->count && bsearch(&text, places->text, places->count, sizeof(char *),
-                                    compare_texts);
+    return places->count &&
+           bsearch(&text, places->text, places->count, sizeof(char *), compare_texts);
 }
 
 static void release(struct places *places)
@@ -158,8 +158,8 @@ void gt_older_tell(FILE *log, const struct gt_older *older, const char *what)
             older->winners, one ? "" : "s", one ? "s" : "", one ? "its" : "their", kernels,
             one ? "is" : "are", what);
     if (older->predicted < older->winners)
-        fprintf(log, "`tune recheck --adopt` proves and times %s with today's%s", one ? "it" : "them",
-                older->predicted ? ", and " : "\n");
+        fprintf(log, "`tune recheck --adopt` proves and times %s with today's%s",
+                one ? "it" : "them", older->predicted ? ", and " : "\n");
     if (older->predicted)
         fprintf(log, "a sweep of the same problem%s predicts %s anew\n", one ? "" : "s",
                 older->predicted < older->winners ? "the predicted ones"
