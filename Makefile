@@ -342,6 +342,7 @@ TUNE_SRC := \
 	tuner/session/ranges.c \
 	tuner/doctor/quality.c \
 	tuner/session/session_options.c \
+	tuner/session/older.c \
 	tuner/session/shard.c \
 	tuner/console/terminal.c \
 
@@ -596,6 +597,16 @@ $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
 
 # What stays in the build tree may look into it (src/base/place.h); what leaves it may not.
 $(BUILD)/src/base/place.o: GT_CFLAGS += -DGT_BUILD_TREE='"$(CURDIR)"'
+
+# Two programs of one version are told apart by their commit: that of this repository, not of one around it; an archive
+# of a commit (git archive) has it in tools/commit.
+$(BUILD)/commit: FORCE
+	@mkdir -p $(@D)
+	@said=; [ -n "$$(git rev-parse --show-prefix 2>/dev/null)" ] || said=$$(git log -1 --format='%h %cs' 2>/dev/null); \
+	[ -n "$$said" ] || said=$$(sed -n '/Format/!p' tools/commit 2>/dev/null); \
+	echo "$$said" | cmp -s - $@ || echo "$$said" >$@
+$(BUILD)/tuner/main.o: $(BUILD)/commit
+$(BUILD)/tuner/main.o: GT_CFLAGS += -DGT_COMMIT="\"$$(cat $(BUILD)/commit)\""
 
 LINK_LIB  = $(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/gemmtune.map -Wl,--as-needed \
             -Wl,--gc-sections $(LDFLAGS) $(RUNPATH) $(filter %.o,$^) -o $@ $(LDLIBS) && \

@@ -245,6 +245,7 @@ struct gt_row_filter {
     int cc;                       /* 0: all */
     int limit;                    /* rows of each problem and device, best first; 0: all */
     bool older;                   /* with `kernels`: only rows that are ok of other texts */
+    bool others; /* with `kernels`: of recordings and kernels that are not among them, too */
     /* Only rows of kernels with these texts; NULL: winners of the text of a kernel that was used
      * last. */
     const struct gt_kernels *kernels;

@@ -51,7 +51,7 @@ static const char compared_sql[] =
     " AND (later.seen, later.id) > (k.seen, k.id)) AS current, x.copy_gbps AS copy_gbps,"
     " x.move_us AS move_us, x.baseline_err_u AS baseline_err_u, x.best_us AS best_us,"
     " x.untuned AS untuned, x.untuned_us AS untuned_us, x.worse AS worse, '' AS algo"
-    " FROM comparison AS x JOIN device AS d ON d.id = x.device"
+    ", 0 AS recorded FROM comparison AS x JOIN device AS d ON d.id = x.device"
     " JOIN toolchain AS c ON c.id = x.toolchain JOIN kernel AS k ON k.id = x.kernel"
     " JOIN problem AS p ON p.id = x.problem"
     " WHERE x.us >= 1e-6)";
@@ -60,7 +60,8 @@ static const char compared_sql[] =
 static const char finals_sql[] =
     ", final AS (SELECT *, row_number() OVER (PARTITION BY device, cc, problem, timing"
     " ORDER BY us * (1 - 0.01 * chosen), kernel, point, driver DESC, nvrtc DESC, uuid, signature)"
-    " AS place FROM line WHERE ok AND provenance = 'measured' AND stage = 3"
+    " AS place FROM (SELECT *, 0 AS recorded FROM line) WHERE ok AND provenance = 'measured' AND "
+    "stage = 3"
     " AND " GT_STORE_TIMED;
 
 static const char both_sql[] =

@@ -125,7 +125,7 @@ void gt_store_add_current(struct gt_strbuf *sql, const struct gt_row_filter *fil
         gt_strbuf_add(sql, " AND current");
         return;
     }
-    gt_strbuf_addf(sql, " AND%s (kernel, signature) %sIN (VALUES ('', '')",
+    gt_strbuf_addf(sql, " AND%s ((kernel, signature) %sIN (VALUES ('', '')",
                    filter->older ? " ok AND" : "", filter->older ? "NOT " : "");
     for (size_t i = 0; i < filter->kernels->count; i++) {
         const struct gt_kernel *kernel = filter->kernels->kernel[i];
@@ -135,7 +135,12 @@ void gt_store_add_current(struct gt_strbuf *sql, const struct gt_row_filter *fil
         add_quoted(sql, kernel->signature);
         gt_strbuf_add(sql, ")");
     }
-    gt_strbuf_add(sql, ")");
+    gt_strbuf_add(sql, filter->others ? ") OR current AND (kernel NOT IN (''" : "");
+    for (size_t i = 0; i < filter->kernels->count && filter->others; i++) {
+        gt_strbuf_add(sql, ", ");
+        add_quoted(sql, filter->kernels->kernel[i]->name);
+    }
+    gt_strbuf_add(sql, filter->others ? ") OR recorded))" : "))");
 }
 
 void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *filter)
@@ -172,7 +177,8 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
 static const char winners_sql[] =
     "WITH eligible AS MATERIALIZED (SELECT id FROM (SELECT id, name AS kernel, signature, 1 AS ok,"
     " NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
-    " AND (later.seen, later.id) > (k.seen, k.id)) AS current FROM kernel AS k) WHERE true%s)"
+    " AND (later.seen, later.id) > (k.seen, k.id)) AS current, id IN (SELECT kernel FROM"
+    " trial WHERE provenance = 'replayed') AS recorded FROM kernel AS k) WHERE true%s)"
     ", top AS (SELECT problem, device, timing, provenance, status, stage, min(us) AS least"
     " FROM trial WHERE status = 'ok' AND " GT_STORE_TIMED
     " AND kernel IN eligible GROUP BY 1, 2, 3, 4, 5, 6)"
@@ -231,8 +237,7 @@ static struct gt_query query_rows(struct gt_store *store, const struct gt_row_fi
                         " BY device, cc, problem, timing, provenance) AS trials, ");
     gt_strbuf_add(&sql, filter->older ? RANKED("") : RANKED("ok AND current DESC, "));
     add_conditions(&sql, filter);
-    gt_strbuf_add(&sql, filter->winners_only ? " AND ok" : "");
-    if (filter->winners_only || filter->kernels)
+    if (filter->kernels)
         gt_store_add_current(&sql, filter);
     gt_strbuf_add(&sql, ") AS ranked WHERE place <= ?4" ORDERED);
     return gt_query_built(store, "read rows", &sql, err);
@@ -280,14 +285,10 @@ int gt_store_all_winners(struct gt_store *store, gt_row_visit *visit, void *cont
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err)
 {
-    const bool near = filter->winners_only && !filter->older;
-    struct gt_query q =
-        near ? query_filtered_winners(store, filter, err) : query_rows(store, filter, err);
+    struct gt_query q = filter->winners_only ? query_filtered_winners(store, filter, err)
+                                             : query_rows(store, filter, err);
 
     gt_store_bind_filter(q.s, filter);
-    sqlite3_bind_int(q.s, 4,
-                     filter->winners_only ? 1
-                     : filter->limit > 0  ? filter->limit
-                                          : INT_MAX);
+    sqlite3_bind_int(q.s, 4, filter->limit > 0 ? filter->limit : INT_MAX);
     return visit_rows(store, &q, visit, context, err);
 }

@@ -47,9 +47,10 @@ static bool is_current(const struct gt_row_filter *filter, const struct gt_named
         const struct gt_kernel *kernel = filter->kernels->kernel[i];
 
         if (strcmp(kernel->name, named->kernel) == 0)
-            return strcmp(kernel->signature, named->signature) == 0;
+            return strcmp(kernel->signature, named->signature) == 0 ||
+                   (filter->others && named->trial.provenance == GT_REPLAYED);
     }
-    return !filter->kernels;
+    return !filter->kernels || filter->others;
 }
 
 int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,

@@ -111,6 +111,22 @@ static int refuse_sizes(int argc, char **argv, struct gt_err *err)
     return GT_OK;
 }
 
+/* GT_COMMIT is "NUMBER DATE" of the commit that was built; "": of none. */
+static void print_version(const struct gt_cli *cli)
+{
+    static const char commit[] = GT_COMMIT;
+    const int number = (int)strcspn(commit, " ");
+    const char *date = commit + number + (commit[number] == ' ');
+
+    fprintf(cli->out,
+            cli->json
+                ? "{\"program\": \"gemmtune\", \"version\": \"%d.%d.%d\", \"commit\": \"%.*s\", "
+                  "\"date\": \"%s\"}\n"
+            : *commit ? "tune (gemmtune) %d.%d.%d, commit %.*s of %s\n"
+                      : "tune (gemmtune) %d.%d.%d, of no known commit\n",
+            GT_VERSION_MAJOR, GT_VERSION_MINOR, GT_VERSION_PATCH, number, commit, date);
+}
+
 static int run_command(struct gt_cli *cli, const struct gt_command *command, int argc, char **argv,
                        struct gt_err *err)
 {
@@ -122,10 +138,7 @@ static int run_command(struct gt_cli *cli, const struct gt_command *command, int
     if (rc)
         goto out;
     if (cli->version) {
-        fprintf(cli->out,
-                cli->json ? "{\"program\": \"gemmtune\", \"version\": \"%d.%d.%d\"}\n"
-                          : "tune (gemmtune) %d.%d.%d\n",
-                GT_VERSION_MAJOR, GT_VERSION_MINOR, GT_VERSION_PATCH);
+        print_version(cli);
         goto out;
     }
     if (cli->help) {

@@ -49,6 +49,12 @@ const char *gt_provenance_name(enum gt_provenance provenance); /* "measured" */
 /* Whether text is such a name. */
 bool gt_provenance_parse(enum gt_provenance *provenance, const char *text);
 
+/* Whether the 95 % interval of a time is known: a model has none, nor a recording of one time. */
+static inline bool gt_interval_known(enum gt_provenance provenance, double lo_us, double hi_us)
+{
+    return provenance == GT_MEASURED ? lo_us > 0 : provenance == GT_REPLAYED && hi_us > lo_us;
+}
+
 /* How a time was taken; part of what a trial is stored under, so the three are never mixed.  Cold
  * and warm: launches timed one by one.  Graph: chains of launches in a CUDA graph, each of which
  * waits for the one before (tuner/timing/chain.h), with operands as cold. */

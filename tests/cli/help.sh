@@ -1,5 +1,5 @@
 # Help and version go to standard output and end well.
-t --version
+t --version | sed -E 's/[0-9a-f]{7,40}([ ",]+(of |date": "))[0-9]{4}-[0-9]{2}-[0-9]{2}/COMMIT\1DATE/'
 t --help | head -n 4
 t show -h | head -n 1
 t list --help | tail -n 8

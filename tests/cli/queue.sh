@@ -16,7 +16,7 @@ t --queue tuning
 t --queue "dbnmae=tuning" --arch sm_86
 t --queue http://nowhere.invalid/tuning --arch sm_86 --compile-only
 t --queue postgresql://me:secret@nowhere.invalid/tuning
-t --queue "postgresql:///tuning?host=$PWD&sslmode=maybe" --arch sm_86 -q
+t --queue "postgresql:///tuning?host=$PWD&sslmode=maybe" --arch sm_86 --predict -q
 t queue status "dbnmae=tuning"
 # An action takes only its own options: to cancel one problem must not cancel the whole queue.
 for action in cancel retry status export; do
@@ -33,3 +33,8 @@ t queue export "postgresql:///tuning?host=$PWD" --db all.db
 for option in --missing "--dtype f16" "--layout nt" "--batch 3" "--beta 1" "--shard 1/2" "--rows 3" 64x64x64; do
     t --queue "postgresql:///tuning?host=$PWD" --arch sm_86 $option
 done
+# A worker without a GPU takes no jobs, whatever stands in its way; told to predict it asks for the server.
+t --queue "postgresql:///tuning?host=$PWD" --arch sm_86
+t --queue "postgresql:///tuning?host=$PWD"
+t --arch sm_86 --shape 64x64x64 --predict
+t queue cancel "postgresql:///tuning?host=$PWD" --predicted

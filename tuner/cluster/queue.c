@@ -214,12 +214,30 @@ int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct 
                (struct gt_pq_value[]){TEXT(job), TEXT(worker)}, 2, err);
 }
 
-int gt_queue_retry(struct gt_pq *pq, int64_t *jobs, struct gt_err *err)
+/* Jobs whose results are all of workers that predict. */
+#define ONLY_PREDICTED                                                                            \
+    "state = 'done' AND EXISTS (SELECT FROM gemmtune.result AS r WHERE r.job = j.id)"             \
+    " AND NOT EXISTS (SELECT FROM gemmtune.result AS r WHERE r.job = j.id AND r.worker NOT LIKE " \
+    "'%" GT_QUEUE_PREDICTS "')"
+
+int gt_queue_retry(struct gt_pq *pq, bool predicted, int64_t *jobs, struct gt_err *err)
 {
-    int rc = run(pq, "UPDATE gemmtune.job SET state = 'ready', attempts = 0 WHERE state = 'failed'",
+    int rc = run(pq,
+                 predicted ? "UPDATE gemmtune.job AS j SET state = 'ready', attempts = 0,"
+                             " finished = NULL WHERE " ONLY_PREDICTED
+                           : "UPDATE gemmtune.job SET state = 'ready', attempts = 0"
+                             " WHERE state = 'failed'",
                  NULL, 0, err);
 
     *jobs = rc ? 0 : gt_pq_changed(pq);
+    return rc;
+}
+
+int gt_queue_count_predicted(struct gt_pq *pq, int64_t *jobs, struct gt_err *err)
+{
+    int rc = run(pq, "SELECT count(*) FROM gemmtune.job AS j WHERE " ONLY_PREDICTED, NULL, 0, err);
+
+    *jobs = rc ? 0 : strtoll(gt_pq_get(pq, 0, 0, NULL), NULL, 10);
     return rc;
 }
 

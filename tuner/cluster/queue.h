@@ -19,6 +19,10 @@
 #define GT_QUEUE_FORMAT   "gemmtune queue 1" /* of the documents that --json prints */
 #define GT_QUEUE_ATTEMPTS 4                  /* leases that may run out before a job has failed */
 
+/* How the name of a worker without a GPU ends, whose results are predictions.  The name goes with a
+ * result through the outbox to the server, so that a queue of any version can tell. */
+#define GT_QUEUE_PREDICTS ".predicted"
+
 struct gt_queue_job {
     char id[24], problem[GT_PROBLEM_TEXT_MAX], budget[64];
 };
@@ -59,8 +63,10 @@ int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, bo
 /* Ends a job that no worker can do. */
 int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err);
 
-/* Makes failed jobs ready again. */
-int gt_queue_retry(struct gt_pq *pq, int64_t *jobs, struct gt_err *err);
+/* Makes failed jobs ready again; predicted: instead those that ended with predictions only. */
+int gt_queue_retry(struct gt_pq *pq, bool predicted, int64_t *jobs, struct gt_err *err);
+/* How many jobs ended with predictions only. */
+int gt_queue_count_predicted(struct gt_pq *pq, int64_t *jobs, struct gt_err *err);
 
 /* What became of the jobs that were cancelled. */
 struct gt_queue_cancelled {
@@ -106,6 +112,7 @@ int gt_queue_count_ahead(struct gt_pq *pq, int64_t *problems, int64_t *cubins, s
 struct gt_queue_options {
     const char *address;
     int64_t lease_s;               /* 0: 120 */
+    bool predict;                  /* take jobs without a GPU, too */
     bool stay;                     /* wait for more jobs when all have ended */
     bool compile;                  /* only compile, ahead of the others */
     int64_t ahead;                 /* then: candidates of a problem; 0: 64 */
@@ -128,6 +135,7 @@ int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *sessio
 /* What became of the results that the server has. */
 struct gt_queue_merged {
     int64_t merged, refused; /* refused: somebody wrote what is no sound database */
+    int64_t predicted;       /* of those that were merged */
     struct gt_err why;       /* of the first that was refused */
     int64_t rows, dated;     /* of those that were merged, as of gt_store_merge_doubts */
 };

@@ -71,6 +71,14 @@ static int next_result(struct results *results, struct gt_pq *pq, bool *found, s
     return results->worker ? GT_OK : gt_err_nomem(err);
 }
 
+/* Whether a worker's results are predictions. */
+static bool predicts(const char *worker)
+{
+    const char *end = strstr(worker, GT_QUEUE_PREDICTS);
+
+    return end && !end[strlen(GT_QUEUE_PREDICTS)];
+}
+
 /* Merges them, each by way of the file at `path`. */
 static int merge_all(struct gt_queue_merged *merged, struct gt_pq *pq, struct gt_store *store,
                      const char *path, struct gt_err *err)
@@ -87,6 +95,7 @@ static int merge_all(struct gt_queue_merged *merged, struct gt_pq *pq, struct gt
         rc = merge_bytes(merged, store, path, bytes, size, &why);
         if (!rc) {
             merged->merged++;
+            merged->predicted += predicts(results.worker);
         } else if (rc != GT_EDB && rc != GT_ESTALE) {
             gt_err_pass(err, &why, rc);
         } else { /* most likely the result's fault */

@@ -88,7 +88,7 @@ int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct
     }
 }
 
-void gt_queue_name(char name[GT_QUEUE_NAME])
+void gt_queue_name(char name[GT_QUEUE_NAME], bool predicts)
 {
     char host[48] = "host";
     struct timespec now;
@@ -98,8 +98,8 @@ void gt_queue_name(char name[GT_QUEUE_NAME])
     for (char *at = host; *at; at++)
         if (*at == '/' || *at == ',')
             *at = '-';
-    snprintf(name, GT_QUEUE_NAME, "%s-%ld-%lld.%09ld", host, (long)getpid(), (long long)now.tv_sec,
-             now.tv_nsec);
+    snprintf(name, GT_QUEUE_NAME, "%s-%ld-%lld.%09ld%s", host, (long)getpid(),
+             (long long)now.tv_sec, now.tv_nsec, predicts ? GT_QUEUE_PREDICTS : "");
 }
 
 void gt_queue_class(char class_of[GT_QUEUE_CLASS], const struct gt_device *device)

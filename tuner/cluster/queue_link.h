@@ -35,8 +35,8 @@ int gt_queue_print_work(const struct gt_cli *cli, int64_t jobs, int64_t compiled
                         struct gt_err *err);
 
 /* HOST-PID-TIME, without the characters that part names of files; to the nanosecond, because
- * containers of one host may all be process 1. */
-void gt_queue_name(char name[GT_QUEUE_NAME]);
+ * containers of one host may all be process 1.  predicts: ends with GT_QUEUE_PREDICTS. */
+void gt_queue_name(char name[GT_QUEUE_NAME], bool predicts);
 /* What --class is compared with. */
 void gt_queue_class(char class_of[GT_QUEUE_CLASS], const struct gt_device *device);
 

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
+#include "session/cmd_report.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -147,6 +148,23 @@ static void follow(struct worker *worker, const struct gt_problem *problem)
         gt_queue_note(&worker->link, why.msg);
 }
 
+/* The line that stays of a job. */
+static void tell(const struct worker *worker, const struct gt_queue_job *job,
+                 const struct gt_sweep_result *result)
+{
+    struct gt_strbuf found = GT_STRBUF_INIT;
+
+    if (result->rows)
+        gt_strbuf_addf(&found, "%s%.2f us", worker->session->measures ? "" : "predicted, ",
+                       result->row[0].trial.us);
+    else
+        gt_report_nothing(&found, worker->session, result);
+    fprintf(worker->session->cli->log,
+            "%s: %s, %lld new trials; %lld cubins compiled, %lld found\n", job->problem, found.text,
+            (long long)result->fresh, (long long)result->compiled, (long long)result->cache_hits);
+    gt_strbuf_release(&found);
+}
+
 /* Tunes a job's problem into the worker's database. */
 static int tune(struct worker *worker, const struct gt_queue_job *job,
                 const struct gt_problem *problem, const struct gt_budget *budget,
@@ -165,10 +183,7 @@ static int tune(struct worker *worker, const struct gt_queue_job *job,
     if (rc && rc != GT_ECONFIG && result.nothing.code == rc)
         rc = GT_OK; /* no kernel serves it: a result */
     if (!rc && !worker->session->cli->quiet)
-        fprintf(worker->session->cli->log,
-                "%s: %s%.2f us, %lld new trials; %lld cubins compiled, %lld found\n", job->problem,
-                result.rows ? "" : "no valid candidate, ", result.rows ? result.row[0].trial.us : 0,
-                (long long)result.fresh, (long long)result.compiled, (long long)result.cache_hits);
+        tell(worker, job, &result);
     worker->compiled += result.compiled;
     worker->found += result.cache_hits;
     gt_sweep_result_release(&result);
@@ -188,18 +203,31 @@ static int refuse(struct worker *worker, const struct gt_queue_job *job, const s
     return gt_queue_fail(worker->link.pq, job->id, worker->name, err);
 }
 
+/* Uploads what is in the outbox and gives the job back.  counts: as an attempt. */
+static int hand_back(struct worker *worker, const struct gt_queue_job *job, bool counts)
+{
+    int rc = counts ? GT_OK : gt_queue_outbox_upload(&worker->outbox, &worker->link, NULL);
+
+    if (gt_pq_is_open(worker->link.pq))
+        rc = gt_queue_give_back(worker->link.pq, job->id, worker->name, counts, NULL);
+    return rc;
+}
+
 /* A job that was not ended: what was found of it is brought home if that can be done now, else by
  * the next worker on this database, and others may take it.  Where it was this worker that failed,
- * and not a signal that came, the job may be why. */
+ * and not a signal that came, the job may be why.  A server that was away while the worker tuned
+ * has cut the connection: one that is back is reached by another one. */
 static void leave(struct worker *worker, const struct gt_queue_job *job, int why)
 {
     const bool told = why == GT_EINTERRUPTED;
 
-    if (told && !gt_queue_outbox_put(&worker->outbox, job, false, NULL) &&
-        gt_pq_is_open(worker->link.pq))
-        gt_queue_outbox_upload(&worker->outbox, &worker->link, NULL);
-    if (gt_pq_is_open(worker->link.pq))
-        gt_queue_give_back(worker->link.pq, job->id, worker->name, !told, NULL);
+    if (told)
+        gt_queue_outbox_put(&worker->outbox, job, false, NULL);
+    if (gt_pq_is_open(worker->link.pq) && hand_back(worker, job, !told) != GT_EIO)
+        return;
+    gt_queue_leave(&worker->link);
+    if (!gt_pq_open(&worker->link.pq, worker->link.address, NULL, NULL))
+        hand_back(worker, job, !told);
 }
 
 /* One job; *taken false: there was none. */
@@ -267,7 +295,7 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
                               .kernels = kernels,
                               .link = {.cli = session->cli, .address = options->address},
                               .lease_s = options->lease_s ? options->lease_s : LEASE_S};
-    gt_queue_name(worker->name);
+    gt_queue_name(worker->name, !session->measures);
     gt_queue_class(worker->class_of, &session->evaluator->device);
     rc = gt_queue_outbox_open(&worker->outbox, database, worker->name, err);
     GT_STEP(rc, work(worker, err));

@@ -9,6 +9,7 @@
 #include "cluster/queue.h"
 #include "commands/deploy.h"
 #include "session/cmd_session.h"
+#include "session/older.h"
 #include "console/cmd_write.h"
 #include "console/commands.h"
 #include "exchange/export.h"
@@ -52,12 +53,16 @@ static const struct gt_option option_table[] = {
     GT_TEXT(options, db, "db", 0, "FILE",
             "database to read (default: as of a sweep), or postgresql://HOST/DATABASE: what the "
             "workers of a queue have found"),
-    GT_FLAG(options, all, "all", 0, "every trial, failed ones too (default: winners)"),
+    GT_FLAG(options, all, "all", 0,
+            "every trial, failed ones and those of older texts of a kernel too, which are marked "
+            "(default: winners of the texts of today)"),
     GT_FLAG(options, measured, "measured", 0, "leave predicted and replayed rows out"),
     GT_FLAG(options, current, "current", 0,
-            "only rows of kernels whose text is that of the data folder now"),
+            "only rows of kernels of the data folder, with their texts of today: no recordings, no "
+            "kernels of your own"),
     GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
-            "with --current and --kernel: a folder with descriptions of your own kernels"),
+            "a folder with descriptions of your own kernels: winners of their older texts are left "
+            "out, too"),
     GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
             "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
     GT_TEXT(options, keep, "keep", 0, "FILE",
@@ -134,13 +139,25 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
     if (!rc && some)
         rc = gt_session_problems(cli, NULL, problem, NULL, &request->problems, &options->problem,
                                  err);
-    if (!rc && options->current)
-        rc = gt_kernels_load(kernels, cli->data_dir, options->kernels_dir, options->include_dirs,
-                             err);
-    if (!rc && options->current)
+    GT_STEP(rc, gt_kernels_load(kernels, cli->data_dir, options->kernels_dir, options->include_dirs,
+                                err));
+    request->today = kernels;
+    if (options->current || !options->all)
         request->filter.kernels = kernels;
+    request->filter.others = !options->current;
     request->problem = *problem;
     return rc;
+}
+
+/* Names what was left out because its kernel has another text today. */
+static void report_older(const struct gt_cli *cli, const struct gt_export_request *request,
+                         struct gt_store *store)
+{
+    struct gt_older older = {0};
+
+    if (request->filter.kernels && !gt_older_count(&older, store, request->today, &request->filter,
+                                                   request->problem, request->problems, NULL))
+        gt_older_tell(cli->log, &older, "left out");
 }
 
 static void report(const struct gt_cli *cli, const struct gt_export_request *request, int64_t rows)
@@ -202,6 +219,8 @@ static int run_export(struct gt_cli *cli, const char *path, const struct options
         rc = gt_export(cli->out, request, store, &rows, err);
     if (!rc && !copy && !cli->quiet)
         report(cli, request, rows);
+    if (!rc && !copy)
+        report_older(cli, request, store);
     gt_store_close(store);
     return rc;
 }

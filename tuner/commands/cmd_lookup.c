@@ -14,6 +14,7 @@
 #include "commands/cmd_stored_energy.h"
 #include "console/cmd_json.h"
 #include "session/cmd_session.h"
+#include "session/older.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "lookup/lookup.h"
@@ -259,6 +260,37 @@ static int look_up(struct questions *self, struct gt *gt, const char *text, stru
     return GT_OK;
 }
 
+/* Says which of the problems have winners of older texts, which are not handed out as they are.  A
+ * file that is no database has none. */
+static void tell_older(const struct questions *self)
+{
+    const struct options *options = self->options;
+    const struct gt_row_filter filter = {.cc = self->cc};
+    struct gt_problem *problem = calloc(self->count, sizeof(*problem));
+    struct gt_kernels kernels = {0};
+    struct gt_older older = {0};
+    struct gt_store *store = NULL;
+    const char *path = self->path;
+    int rc = problem ? GT_OK : GT_ENOMEM;
+
+    for (size_t i = 0; i < self->count && !rc; i++)
+        rc = gt_session_complete(&problem[i], problem_at(self->cli, options, i), &options->parts,
+                                 NULL);
+    if (!rc && !path)
+        rc = gt_session_database(&path, self->cli, NULL, false, NULL);
+    if (!rc && access(path, R_OK) != 0)
+        rc = GT_EDB;
+    GT_STEP(rc, gt_session_store(&store, path, GT_STORE_READ, NULL));
+    GT_STEP(rc, gt_kernels_load(&kernels, self->cli->data_dir, options->kernels_dir,
+                                options->include_dirs, NULL));
+    GT_STEP(rc, gt_older_count(&older, store, &kernels, &filter, problem, self->count, NULL));
+    if (!rc)
+        gt_older_tell(self->cli->log, &older, "handed out as no more than a near row");
+    gt_kernels_release(&kernels);
+    gt_store_close(store);
+    free(problem);
+}
+
 /* The answers that a program would get. */
 static int look_up_all(struct questions *self, struct gt_err *err)
 {
@@ -279,6 +311,8 @@ static int look_up_all(struct questions *self, struct gt_err *err)
     for (size_t i = 0; i < self->count && !rc; i++)
         rc = look_up(self, gt, problem_at(self->cli, options, i), err);
     gt_close(gt);
+    if (!rc && !self->deployed && !self->cli->quiet)
+        tell_older(self);
     return rc;
 }
 

@@ -20,7 +20,10 @@ struct options {
     struct gt_problem_options problem;
     const char *budget, *class_of, *db;
     int64_t seed;
+    bool predicted;
 };
+
+#define NAMED_MOST 8 /* jobs that status names of each kind */
 
 static const struct gt_option option_table[] = {
     GT_TEXT(options, budget, "budget", 'b', "BUDGET",
@@ -32,8 +35,25 @@ static const struct gt_option option_table[] = {
             "export: database to merge into, created if missing (default: as of a sweep)"),
     GT_INTEGER(options, seed, "seed", 0, "N", 1, INT64_MAX,
                "submit: seed of what --random draws (default: 1)"),
+    GT_FLAG(options, predicted, "predicted", 0,
+            "retry: the jobs that workers without a GPU ended with predictions, not those that "
+            "failed"),
     GT_OPTIONS_END,
 };
+
+/* Says how many jobs of the queue nobody has measured, although they ended. */
+static int tell_predicted(FILE *to, struct gt_pq *pq, struct gt_err *err)
+{
+    int64_t jobs = 0;
+    int rc = gt_queue_count_predicted(pq, &jobs, err);
+
+    if (!rc && jobs)
+        fprintf(to,
+                "%lld job%s ended with predictions only, made without a GPU; `tune queue retry "
+                "--predicted` makes %s ready again\n",
+                (long long)jobs, jobs == 1 ? "" : "s", jobs == 1 ? "it" : "them");
+    return rc;
+}
 
 /* The connection comes last: a slip in the command is told of without a server. */
 static int submit(struct gt_cli *cli, const struct options *options, struct gt_err *err)
@@ -63,6 +83,8 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_e
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%zu of %zu problems submitted%s\n", fresh, count,
                 fresh < count ? "; the others were there already" : "");
+    if (!rc && !cli->quiet && fresh < count)
+        tell_predicted(cli->log, pq, NULL); /* who may submit need not be one who may read */
     if (!rc && cli->json)
         rc = gt_cmd_print_counts(
             cli, COUNTS({"submitted", (int64_t)fresh}, {"known", (int64_t)(count - fresh)}), err);
@@ -93,15 +115,127 @@ static int status_ahead(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struc
     return GT_OK;
 }
 
+/* Names the jobs that the query finds, after `what`: their problems, and the class they are for. */
+static int name_jobs(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, const char *key,
+                     const char *what, const char *sql, struct gt_err *err)
+{
+    int rc = gt_pq_run(pq, sql, NULL, 0, false, err);
+    cJSON *list = json && !rc ? cJSON_AddArrayToObject(json, key) : NULL;
+    const int jobs = rc ? 0 : gt_pq_rows(pq);
+
+    if (jobs && !json)
+        fprintf(cli->out, "%s:", what);
+    for (int i = 0; i < jobs; i++) {
+        char problem[GT_PROBLEM_TEXT_MAX], class_of[192];
+
+        gt_copy_clean(problem, sizeof(problem), gt_pq_get(pq, i, 0, NULL));
+        gt_copy_clean(class_of, sizeof(class_of), gt_pq_get(pq, i, 1, NULL));
+        if (json)
+            cJSON_AddItemToArray(list, cJSON_CreateString(problem));
+        else if (i < NAMED_MOST)
+            fprintf(cli->out, "%s %s%s%s%s", i ? "," : "", problem, *class_of ? " (for " : "",
+                    class_of, *class_of ? ")" : "");
+    }
+    if (jobs > NAMED_MOST && !json)
+        fprintf(cli->out, " and %d more", jobs - NAMED_MOST);
+    if (jobs && !json)
+        fputc('\n', cli->out);
+    return rc;
+}
+
+/* How fast the queue goes: jobs that ended in the last hour, and the time that the others take at
+ * that rate. */
+static int status_rate(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct gt_err *err)
+{
+    static const char sql[] =
+        "SELECT count(DISTINCT worker) FILTER (WHERE state = 'leased'),"
+        " count(*) FILTER (WHERE state = 'done' AND finished > now() - interval '1 hour'),"
+        " count(*) FILTER (WHERE state IN ('ready', 'leased')),"
+        " extract(epoch FROM now() - greatest(min(submitted), now() - interval '1 hour'))"
+        " FROM gemmtune.job";
+    int rc = gt_pq_run(pq, sql, NULL, 0, false, err);
+    double value[4] = {0};
+
+    if (rc)
+        return rc;
+    for (int i = 0; i < 4; i++)
+        value[i] = strtod(gt_pq_get(pq, 0, i, NULL), NULL);
+    if (json) {
+        cJSON_AddNumberToObject(json, "workers", value[0]);
+        cJSON_AddNumberToObject(json, "ended_last_hour", value[1]);
+        if (value[1] > 0)
+            cJSON_AddNumberToObject(json, "left_s", value[2] * value[3] / value[1]);
+        return GT_OK;
+    }
+    fprintf(cli->out, "%.0f worker%s at work; %.0f job%s ended in the last hour", value[0],
+            value[0] == 1 ? "" : "s", value[1], value[1] == 1 ? "" : "s");
+    if (value[1] > 0 && value[2] > 0)
+        fprintf(cli->out, ", at that rate the others take %.0f min",
+                value[2] * value[3] / value[1] / 60 + 0.5);
+    fputc('\n', cli->out);
+    return GT_OK;
+}
+
+/* What the counts do not say: who works, what failed, what nobody has measured. */
+static int status_more(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct gt_err *err)
+{
+    int rc = status_rate(cli, pq, json, err);
+
+    GT_STEP(rc, name_jobs(cli, pq, json, "failed_problems", "failed",
+                          "SELECT problem, class FROM gemmtune.job WHERE state = 'failed'"
+                          " ORDER BY weight DESC, id",
+                          err));
+    GT_STEP(rc, name_jobs(cli, pq, json, "without_candidate", "ended without a trial",
+                          "SELECT problem, class FROM gemmtune.job AS j WHERE state = 'done'"
+                          " AND NOT EXISTS (SELECT FROM gemmtune.result AS r WHERE r.job = j.id"
+                          " AND r.trials > 0) ORDER BY weight DESC, id",
+                          err));
+    GT_STEP(rc, name_jobs(cli, pq, json, "classes", "classes of the jobs that are ready",
+                          "SELECT DISTINCT class, '' FROM gemmtune.job WHERE state = 'ready'"
+                          " AND class <> '' ORDER BY class",
+                          err));
+    if (!rc && !json)
+        rc = tell_predicted(cli->out, pq, err);
+    return rc;
+}
+
+#define STATUS_COLUMNS 5
+
+/* One state's jobs, with their results and trials; of the results, those that were measured. */
+static void status_line(struct gt_cli *cli, struct gt_pq *pq, int row, cJSON *json)
+{
+    static const char *const name[STATUS_COLUMNS] = {"jobs", "results", "trials", "measured",
+                                                     "predicted"};
+    static const int width[STATUS_COLUMNS] = {5, 8, 7, 9, 10};
+    const char *state = gt_pq_get(pq, row, 0, NULL);
+    cJSON *of = json ? cJSON_AddObjectToObject(json, state) : NULL;
+
+    if (!json)
+        fprintf(cli->out, "%-6s", state);
+    for (int i = 0; i < STATUS_COLUMNS; i++) {
+        const char *value = gt_pq_get(pq, row, i + 1, NULL);
+
+        if (json)
+            cJSON_AddNumberToObject(of, name[i], strtod(value, NULL));
+        else
+            fprintf(cli->out, " %*s", width[i], value);
+    }
+    if (!json)
+        fputc('\n', cli->out);
+}
+
 static int status(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
                   struct gt_err *err)
 {
     static const char sql[] =
-        "SELECT s.state, count(j.id), coalesce(sum(r.trials), 0), coalesce(sum(r.results), 0)"
+        "SELECT s.state, count(j.id), coalesce(sum(r.results), 0), coalesce(sum(r.trials), 0),"
+        " coalesce(sum(r.results - r.predicted), 0), coalesce(sum(r.predicted), 0)"
         " FROM (VALUES ('ready'), ('leased'), ('done'), ('failed')) AS s (state)"
         " LEFT JOIN gemmtune.job AS j ON j.state = s.state"
-        " LEFT JOIN (SELECT job, sum(trials) AS trials, count(*) AS results FROM gemmtune.result"
-        " GROUP BY job) AS r ON r.job = j.id GROUP BY s.state ORDER BY s.state DESC";
+        " LEFT JOIN (SELECT job, sum(trials) AS trials, count(*) AS results,"
+        " count(*) FILTER (WHERE worker LIKE '%" GT_QUEUE_PREDICTS "') AS predicted"
+        " FROM gemmtune.result GROUP BY job) AS r ON r.job = j.id"
+        " GROUP BY s.state ORDER BY s.state DESC";
     cJSON *json = NULL;
     int rc = gt_pq_run(pq, sql, NULL, 0, false, err);
 
@@ -111,22 +245,11 @@ static int status(struct gt_cli *cli, const struct options *options, struct gt_p
     if (json)
         cJSON_AddStringToObject(json, "format", GT_QUEUE_FORMAT);
     else if (!rc)
-        fprintf(cli->out, "state   jobs  results  trials\n");
-    for (int i = 0; i < gt_pq_rows(pq) && !rc; i++) {
-        const char *state = gt_pq_get(pq, i, 0, NULL), *jobs = gt_pq_get(pq, i, 1, NULL);
-        const char *trials = gt_pq_get(pq, i, 2, NULL), *results = gt_pq_get(pq, i, 3, NULL);
-
-        if (!json) {
-            fprintf(cli->out, "%-6s %5s %8s %7s\n", state, jobs, results, trials);
-        } else {
-            cJSON *of = cJSON_AddObjectToObject(json, state);
-
-            cJSON_AddNumberToObject(of, "jobs", strtod(jobs, NULL));
-            cJSON_AddNumberToObject(of, "results", strtod(results, NULL));
-            cJSON_AddNumberToObject(of, "trials", strtod(trials, NULL));
-        }
-    }
+        fprintf(cli->out, "state   jobs  results  trials  measured  predicted\n");
+    for (int i = 0; i < gt_pq_rows(pq) && !rc; i++)
+        status_line(cli, pq, i, json);
     GT_STEP(rc, status_ahead(cli, pq, json, err));
+    GT_STEP(rc, status_more(cli, pq, json, err));
     if (!rc && json)
         return gt_cmd_print_json(cli, json, err);
     cJSON_Delete(json);
@@ -137,12 +260,13 @@ static int retry(struct gt_cli *cli, const struct options *options, struct gt_pq
                  struct gt_err *err)
 {
     int64_t jobs = 0;
-    int rc = gt_queue_retry(pq, &jobs, err);
+    int rc = gt_queue_retry(pq, options->predicted, &jobs, err);
 
-    (void)options;
     if (!rc && !cli->quiet)
-        fprintf(cli->log, "%lld failed job%s ready again\n", (long long)jobs,
-                jobs == 1 ? " is" : "s are");
+        fprintf(cli->log, "%lld %s job%s ready again\n", (long long)jobs,
+                options->predicted ? "predicted" : "failed", jobs == 1 ? " is" : "s are");
+    if (!rc && !cli->quiet && !options->predicted)
+        rc = tell_predicted(cli->log, pq, err);
     return rc || !cli->json ? rc : gt_cmd_print_counts(cli, COUNTS({"retried", jobs}), err);
 }
 
@@ -188,11 +312,14 @@ static int export_all(struct gt_cli *cli, const struct options *options, struct 
     GT_STEP(rc, gt_queue_export(cli, pq, store, &merged, err));
     gt_store_close(store);
     if (!rc && !cli->quiet)
-        fprintf(cli->log, "%lld result%s merged into %s\n", (long long)merged.merged,
-                merged.merged == 1 ? "" : "s", path);
+        fprintf(cli->log, "%lld result%s merged into %s; measured: %lld, predicted: %lld\n",
+                (long long)merged.merged, merged.merged == 1 ? "" : "s", path,
+                (long long)(merged.merged - merged.predicted), (long long)merged.predicted);
     if (!rc && cli->json)
-        rc = gt_cmd_print_counts(
-            cli, COUNTS({"merged", merged.merged}, {"refused", merged.refused}), err);
+        rc = gt_cmd_print_counts(cli,
+                                 COUNTS({"merged", merged.merged}, {"refused", merged.refused},
+                                        {"predicted", merged.predicted}),
+                                 err);
     if (!rc)
         gt_session_doubts(cli, "the results", merged.rows, merged.dated);
     GT_STEP(rc, gt_queue_refused(&merged, err));
@@ -209,8 +336,8 @@ static const struct {
               {"cancel", cancel},
               {"export", export_all}};
 
-/* --db is an option of export, and all others are of submit.  What an action does not take is
- * refused: a cancel that names a problem must not cancel the whole queue. */
+/* --db is an option of export, --predicted of retry, and all others are of submit.  What an action
+ * does not take is refused: a cancel that names a problem must not cancel the whole queue. */
 static int check_options(const char *word, const struct options *options, struct gt_err *err)
 {
     const bool submits = strcmp(word, "submit") == 0, exports = strcmp(word, "export") == 0;
@@ -220,7 +347,12 @@ static int check_options(const char *word, const struct options *options, struct
     if (options->db && !exports)
         return gt_err_set(err, GT_ESYNTAX,
                           "--db is an option of queue export; queue %s does not take it", word);
+    if (options->predicted && strcmp(word, "retry") != 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--predicted is an option of queue retry; queue %s does not take it",
+                          word);
     of_submit.db = NULL;
+    of_submit.predicted = false;
     if (submits)
         return GT_OK;
     given = gt_options_given(gt_problem_option_table, &options->problem);
@@ -266,7 +398,8 @@ const struct gt_command gt_command_queue = {
         "A list of problems in a PostgreSQL database, which `tune --queue` works off on any "
         "number\n"
         "of machines. submit adds problems; status counts them; retry makes failed ones ready\n"
-        "again; cancel removes those that nobody has begun, and has the others not handed out\n"
+        "again, or with --predicted those that have predictions only; cancel removes those that "
+        "nobody has begun, and has the others not handed out\n"
         "again; export merges all results into a database of this machine. Only submit takes\n"
         "options of problems: the others are about all jobs of the queue.\n"
         "\n"

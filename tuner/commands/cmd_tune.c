@@ -11,6 +11,7 @@
 #include "console/cmd_json.h"
 #include "session/cmd_report.h"
 #include "session/cmd_session.h"
+#include "session/older.h"
 #include "console/commands.h"
 #include "db/store.h"
 #include "measure/cmd_energy.h"
@@ -67,6 +68,9 @@ static const struct gt_option option_table[] = {
     GT_INTEGER(options, queue.lease_s, "lease", 0, "SECONDS", 1, 86400,
                "with --queue: a job is free for others when its worker was silent for so long "
                "(default: 120)"),
+    GT_FLAG(options, queue.predict, "predict", 0,
+            "with --queue: take jobs also without a GPU of the --arch; their results are "
+            "predictions, and marked as such"),
     GT_FLAG(options, queue.stay, "stay", 0, "with --queue: wait for more jobs when all have ended"),
     GT_FLAG(options, queue.compile, "compile-only", 0,
             "with --queue, on a machine without a GPU: compile what the workers with GPUs will try "
@@ -253,6 +257,24 @@ static int check_queue(const struct gt_cli *cli, const struct options *options, 
     return GT_OK;
 }
 
+/* Opens the session of a worker.  One without a GPU would end the jobs of all others with
+ * predictions, so that it takes none unless --predict or --device predict:NAME tell it to. */
+static int open_worker(struct gt_session *session, struct gt_cli *cli,
+                       struct gt_session_options *chosen, const struct gt_queue_options *queue,
+                       struct gt_err *err)
+{
+    int rc = gt_session_no_replay(chosen, err);
+
+    chosen->measure = !queue->predict;
+    GT_STEP(rc, gt_session_open(session, cli, chosen, err));
+    if (!queue->predict && !chosen->device && (rc == GT_ENOGPU || rc == GT_ENOLIB))
+        gt_err_prefix(err, rc,
+                      "without a GPU this worker takes no jobs, because it would end them with "
+                      "predictions (--predict: take them all the same; --compile-only: compile "
+                      "for the workers that have one)");
+    return rc;
+}
+
 /* Tunes the problems of a queue, which also sets their budgets. */
 static int run_queue(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
@@ -277,7 +299,7 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
     if (options->queue.compile)
         return gt_queue_compile(cli, &options->session, &options->queue, err);
     rc = gt_session_database(&chosen.db, cli, options->session.db, true, err);
-    GT_STEP(rc, gt_session_open(&session, cli, &chosen, err));
+    GT_STEP(rc, open_worker(&session, cli, &chosen, &queue, err));
     GT_STEP(rc, check_objective(&session, options, err));
     GT_STEP(rc, gt_session_kernels(&kernel, &kernels, &session.kernels, chosen.kernels, err));
     if (!rc) {
@@ -297,6 +319,7 @@ static int check_partners(const struct options *options, struct gt_err *err)
         {"compile-only", "queue", options->queue.compile, queue},
         {"lease", "queue", options->queue.lease_s > 0, queue},
         {"stay", "queue", options->queue.stay, queue},
+        {"predict", "queue", options->queue.predict, queue},
         {"ahead", "compile-only", options->queue.ahead > 0, options->queue.compile},
         {"silence", "devices", options->silence > 0, options->devices != NULL},
     };
@@ -328,6 +351,20 @@ static int show(struct gt_session *session, const struct options *options,
     return rc;
 }
 
+/* Says which of the problems have winners that an upgrade, or an edit, has taken away. */
+static void tell_older(const struct gt_session *session, const struct gt_problem *problem,
+                       size_t problems)
+{
+    const struct gt_row_filter filter = {.cc = session->evaluator->device.cc,
+                                         .provenance = session->measures ? 1u << GT_MEASURED : 0};
+    struct gt_older older = {0};
+
+    if (!session->cli->quiet && !session->replays &&
+        !gt_older_count(&older, session->store, &session->kernels, &filter, problem, problems,
+                        NULL))
+        gt_older_tell(session->cli->log, &older, "no result of the text of today");
+}
+
 /* Tunes the problems in one sweep. */
 static int sweep(struct gt_session *session, const struct options *options,
                  const struct gt_problem *problem, size_t problems, const struct gt_budget *budget,
@@ -341,6 +378,8 @@ static int sweep(struct gt_session *session, const struct options *options,
                     : gt_err_nomem(err);
 
     session->fallbacks = !options->session.kernels;
+    if (!rc)
+        tell_older(session, problem, problems);
     GT_STEP(rc, gt_session_sweep(session, problem, problems, kernel, kernels, budget, result, err));
     if (rc && rc != GT_ECONFIG && result && result[0].nothing.code == rc)
         rc = GT_OK; /* no kernel serves the only problem: shown below, with exit code 4 */

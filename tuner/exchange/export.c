@@ -44,11 +44,25 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
                       text);
 }
 
-const char *gt_export_status(const struct gt_row *row)
+bool gt_export_older(const struct gt_kernels *today, const char *kernel, const char *signature,
+                     enum gt_provenance provenance)
 {
-    if (row->status != GT_STATUS_OK)
-        return gt_status_name(row->status);
-    return gt_provenance_name(row->provenance);
+    for (size_t i = 0; today && i < today->count && provenance != GT_REPLAYED; i++)
+        if (strcmp(today->kernel[i]->name, kernel) == 0)
+            return strcmp(today->kernel[i]->signature, signature) != 0;
+    return false;
+}
+
+const char *gt_export_status(const struct gt_export_out *out, const struct gt_row *row,
+                             char text[GT_EXPORT_STATUS])
+{
+    snprintf(text, GT_EXPORT_STATUS, "%s%s",
+             row->status == GT_STATUS_OK ? gt_provenance_name(row->provenance)
+                                         : gt_status_name(row->status),
+             gt_export_older(out->today, row->kernel, row->signature, row->provenance)
+                 ? " (older text)"
+                 : "");
+    return text;
 }
 
 void gt_export_clean(char *text)
@@ -110,8 +124,8 @@ void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row)
     gt_export_field(text, row->kernel, true);
     gt_strbuf_add_char(text, ',');
     gt_export_field(text, row->point, true);
-    if (row->us > 0 && row->provenance == GT_PREDICTED)
-        gt_strbuf_addf(text, ",%.3f,,,", row->us); /* no interval: nothing was measured */
+    if (row->us > 0 && !gt_interval_known(row->provenance, row->lo_us, row->hi_us))
+        gt_strbuf_addf(text, ",%.3f,,,", row->us);
     else if (row->us > 0)
         gt_strbuf_addf(text, ",%.3f,%.3f,%.3f,", row->us, row->lo_us, row->hi_us);
     else
@@ -133,10 +147,12 @@ void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row)
 
 static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
 {
+    char status[GT_EXPORT_STATUS];
+
     (void)err;
     gt_export_csv_fields(out->text, row);
     if (!only_measured_winners(out->filter))
-        gt_strbuf_addf(out->text, ",%s", gt_export_status(row));
+        gt_strbuf_addf(out->text, ",%s", gt_export_status(out, row, status));
     gt_strbuf_add_char(out->text, '\n');
     return GT_OK;
 }
@@ -170,6 +186,7 @@ static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt
 {
     struct gt_strbuf *text = out->text;
     double flops = 2.0 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
+    char status[GT_EXPORT_STATUS];
 
     (void)err;
     gt_strbuf_add(text, "| ");
@@ -189,7 +206,7 @@ static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt
         gt_strbuf_add(text, "- | - | ");
     else
         gt_strbuf_addf(text, "%.3g | %s | ", row->err_u, gt_timing_name(row->timing));
-    md_cell(text, gt_export_status(row),
+    md_cell(text, gt_export_status(out, row, status),
             row->status == GT_STATUS_OK && row->provenance != GT_MEASURED ? ", not measured |\n"
                                                                           : " |\n");
     return GT_OK;
@@ -290,6 +307,7 @@ int gt_export(FILE *file, const struct gt_export_request *request, struct gt_sto
                          .filter = &filter,
                          .keep = request->keep,
                          .json = request->json,
+                         .today = request->today,
                          .objective = request->objective}};
     int code;
 

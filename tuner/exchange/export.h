@@ -49,7 +49,15 @@ struct gt_export_request {
      * only the rows that are the best by this (enum gt_objective), -1: all rows. */
     bool json;
     int objective;
+    /* csv, json and md of all trials: the kernels as they are today, so that rows of an older text
+     * of one are marked.  NULL: none is. */
+    const struct gt_kernels *today;
 };
+
+/* Whether the row is of another text of a kernel than the one among these (NULL: not known); those
+ * of recordings and of kernels that are not among them are not. */
+bool gt_export_older(const struct gt_kernels *today, const char *kernel, const char *signature,
+                     enum gt_provenance provenance);
 
 /* Writes the rows that are asked for; *rows (which may be NULL): how many there were.  Whatever the
  * filter says, c, shipped and bench write winners only, bench and search measured rows only, trials

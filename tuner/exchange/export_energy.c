@@ -74,6 +74,7 @@ static int take(void *context, const struct gt_energy_row *row, struct gt_err *e
 
     if ((out->filter->cc && row->cc != out->filter->cc) ||
         (out->filter->kernel && strcmp(row->kernel, out->filter->kernel) != 0) ||
+        gt_export_older(out->today, row->kernel, row->signature, GT_MEASURED) ||
         (out->objective >= 0 && !row->best[out->objective]))
         return GT_OK;
     rc = gt_problem_parse(&problem, row->problem, err);

@@ -15,6 +15,7 @@ struct gt_export_out {
     const struct gt_comparison *with; /* bench: of the row */
     bool json;                        /* energy: as JSON */
     int objective;                    /* energy: only the best by it; -1: all */
+    const struct gt_kernels *today;   /* of the request */
 };
 
 /* A format: what comes before the rows (NULL: nothing), each row, what comes after (likewise); or,
@@ -35,8 +36,11 @@ extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, g
     gt_export_shipped, gt_export_bench, gt_export_search, gt_export_energy, gt_export_trials,
     gt_export_kernel_tuner, gt_export_t4, gt_export_t4_metadata;
 
-/* "measured", "predicted", "replayed", or the status of a failure. */
-const char *gt_export_status(const struct gt_row *row);
+/* "measured", "predicted", "replayed", or the status of a failure; of an older text of its kernel
+ * with " (older text)" behind it. */
+#define GT_EXPORT_STATUS 64
+const char *gt_export_status(const struct gt_export_out *out, const struct gt_row *row,
+                             char text[GT_EXPORT_STATUS]);
 
 /* Writes a blank, or U+00BF, over each control character of a line. */
 void gt_export_clean(char *text);

@@ -69,6 +69,16 @@ static void add_number(struct object *object, const char *key, double value)
         object->failed = true;
 }
 
+/* Adds an end of the time's interval: null where it is not known, because nothing was measured or a
+ * recording has no samples. */
+static void add_bound(struct object *object, const char *key, const struct gt_row *row, double us)
+{
+    if (gt_interval_known(row->provenance, row->lo_us, row->hi_us))
+        add_number(object, key, us);
+    else if (!cJSON_AddNullToObject(object->json, key))
+        object->failed = true;
+}
+
 /* Adds the measurements.  A value that was not measured gets no key, because 0 would look like a
  * result. */
 static void add_measurements(struct object *object, const struct gt_row *row)
@@ -78,8 +88,8 @@ static void add_measurements(struct object *object, const struct gt_row *row)
     add_number(object, "stage", row->stage);
     if (row->us > 0) {
         add_number(object, "us", row->us);
-        add_number(object, "lo_us", row->lo_us);
-        add_number(object, "hi_us", row->hi_us);
+        add_bound(object, "lo_us", row, row->lo_us);
+        add_bound(object, "hi_us", row, row->hi_us);
     }
     if (row->provenance == GT_MEASURED && (row->us > 0 || row->err_u > 0))
         add_number(object, "err_u", row->err_u);
@@ -128,6 +138,9 @@ static int json_row(struct gt_export_out *out, const struct gt_row *row, struct 
     if (!object.json)
         return gt_err_nomem(err);
     add_names(&object, row);
+    if (gt_export_older(out->today, row->kernel, row->signature, row->provenance) &&
+        !cJSON_AddTrueToObject(object.json, "older_text"))
+        object.failed = true;
     add_measurements(&object, row);
     add_text(&object, "date", row->date);
     line = object.failed ? NULL : cJSON_PrintUnformatted(object.json);

@@ -62,7 +62,7 @@ static bool still_holds(const struct gt_table_row *row, const struct gt_row_filt
     for (size_t i = 0; kernels && i < kernels->count; i++)
         if (strcmp(kernels->kernel[i]->name, row->kernel) == 0)
             return strcmp(kernels->kernel[i]->signature, row->signature) == 0;
-    return !kernels;
+    return !kernels || filter->others;
 }
 
 /* Whether the table has a winner that replaces this row: one that never won a final does not

@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "console/cmd_json.h"
 #include "session/cmd_session.h"
+#include "session/older.h"
 #include "console/cmd_write.h"
 #include "cuda/cache.h"
 #include "workers/compile_pool.h"
@@ -217,6 +218,17 @@ static int carry_table(struct gt_carrying *carrying, struct gt_err *err)
     return rc;
 }
 
+/* Where nothing measured is to be carried: what is predicted never is. */
+static void tell_predicted(const struct gt_carrying *carrying, struct gt_store *store)
+{
+    const struct gt_row_filter filter = {.provenance = 1u << GT_PREDICTED};
+    struct gt_older older = {0};
+
+    if (!carrying->cli->quiet &&
+        !gt_older_count(&older, store, &carrying->kernels[GT_CARRY_TODAY], &filter, NULL, 0, NULL))
+        gt_older_tell(carrying->cli->log, &older, "not carried over, because nothing was measured");
+}
+
 static int carry_store(struct gt_carrying *carrying, struct gt_err *err)
 {
     const char *path = NULL;
@@ -225,6 +237,8 @@ static int carry_store(struct gt_carrying *carrying, struct gt_err *err)
 
     GT_STEP(rc, gt_session_store(&store, path, GT_STORE_WRITE, err));
     GT_STEP(rc, gt_carry_read_store(carrying, store, err));
+    if (!rc && !carrying->rows)
+        tell_predicted(carrying, store);
     GT_STEP(rc, carry_rows(carrying, err));
     GT_STEP(rc, gt_carry_write_store(carrying, store, err));
     gt_store_close(store);

@@ -137,7 +137,9 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     gt_strbuf_reset(point);
     gt_report_point(point, session, row->kernel, &row->point);
     fprintf(out, "%5s %-*s %11.2f", rank, columns->name, name, trial->us);
-    snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
+    snprintf(interval, sizeof(interval), "-"); /* of a recording without samples */
+    if (gt_interval_known(trial->provenance, trial->lo_us, trial->hi_us))
+        snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
     if (columns->interval)
         fprintf(out, "  %-20s", interval);
     if (columns->rate)

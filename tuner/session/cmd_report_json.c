@@ -6,6 +6,14 @@
 #include "console/cmd_json.h"
 #include "session/cmd_report.h"
 
+static void add_bound(cJSON *json, const char *key, const struct gt_trial *trial, double us)
+{
+    cJSON_AddItemToObject(json, key,
+                          gt_interval_known(trial->provenance, trial->lo_us, trial->hi_us)
+                              ? cJSON_CreateNumber(us)
+                              : cJSON_CreateNull());
+}
+
 static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_result *result)
 {
     const struct gt_trial *trial = &row->trial;
@@ -20,8 +28,8 @@ static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_res
     cJSON_AddNumberToObject(json, "us", trial->us);
     cJSON_AddBoolToObject(json, "tie", row->tie);
     if (trial->provenance != GT_PREDICTED) {
-        cJSON_AddNumberToObject(json, "lo_us", trial->lo_us);
-        cJSON_AddNumberToObject(json, "hi_us", trial->hi_us);
+        add_bound(json, "lo_us", trial, trial->lo_us);
+        add_bound(json, "hi_us", trial, trial->hi_us);
         cJSON_AddNumberToObject(json, "err_u", trial->err_u);
         cJSON_AddNumberToObject(json, "clock_mhz", trial->clock_mhz);
         cJSON_AddBoolToObject(json, "comparable", !row->apart);

@@ -1,0 +1,25 @@
+/* older.h - winners that belong to an older text of their kernel: what an upgrade, or an edit of a
+ * template, takes out of answers and exports.  One sentence says which they are and what to do. */
+#ifndef GT_OLDER_H
+#define GT_OLDER_H
+
+#include <stdio.h>
+
+#include "db/store.h"
+
+struct gt_older {
+    size_t winners, predicted; /* predicted: of the winners */
+    char kernels[120];         /* "mma, simt" */
+};
+
+/* Counts the winners of older texts that have no winner of today's in their place, as good a one
+ * (measured, if they were).  Of the filter, what narrows the rows is used; problem: only these
+ * (problems 0: all).  Recordings, and kernels that are not among these, have no older text. */
+int gt_older_count(struct gt_older *older, struct gt_store *store, const struct gt_kernels *kernels,
+                   const struct gt_row_filter *narrow, const struct gt_problem *problem,
+                   size_t problems, struct gt_err *err);
+
+/* Prints the sentence; nothing where there is none.  what: becomes of them. */
+void gt_older_tell(FILE *log, const struct gt_older *older, const char *what);
+
+#endif
