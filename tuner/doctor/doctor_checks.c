@@ -24,6 +24,7 @@
 #include "kernel/kernel.h"
 #include "lookup/ranking.h"
 #include "lookup/table.h"
+#include "workers/known_source.h"
 
 #define PROBE_SECONDS 20  /* a driver in a bad state may never answer */
 #define ROOM_MB       500 /* of disk that a sweep may need for cubins and its database */
@@ -93,6 +94,25 @@ static void find_data(const struct gt_checking *checking, struct gt_finding *fin
     gt_kernels_release(&kernels);
 }
 
+static int driver_version(void)
+{
+    struct gt_driver_api driver;
+    int version = 0;
+
+    return gt_driver_api_load(&driver, NULL) || driver.DriverGetVersion(&version) ? 0 : version;
+}
+
+/* The compute capability of the first GPU, or one that every NVRTC knows. */
+static int cc_here(void)
+{
+    struct gt_gpu *gpu = NULL;
+    int cc = gt_gpu_open(&gpu, 0, false, NULL) ? 90 : gt_gpu_device(gpu)->cc;
+
+    gt_gpu_close(gpu);
+    return cc;
+}
+
+/* Whether there is an NVRTC that compiles what the driver here runs. */
 static void find_nvrtc(const struct gt_checking *checking, struct gt_finding *finding)
 {
     struct gt_nvrtc *nvrtc = NULL;
@@ -102,6 +122,8 @@ static void find_nvrtc(const struct gt_checking *checking, struct gt_finding *fi
     (void)checking;
     if (gt_nvrtc_open(&nvrtc, &err) || gt_nvrtc_api_load(&api, &err))
         say(finding, GT_FOUND_MISSING, "%s", err.msg);
+    else if (gt_known_pair(nvrtc, driver_version(), &err) || gt_known_check(nvrtc, cc_here(), &err))
+        say(finding, GT_FOUND_MISSING, "%s; it is %s", err.msg, gt_library_file(api.library));
     else
         say(finding, GT_FOUND_OK, "version %d.%d, %s", gt_nvrtc_version(nvrtc) / 1000,
             gt_nvrtc_version(nvrtc) % 1000 / 10, gt_library_file(api.library));
