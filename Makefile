@@ -194,6 +194,7 @@ TUNE_SRC := \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_reason.c \
 	tuner/workers/compile_slot.c \
+	tuner/workers/driver_answer.c \
 	tuner/workers/gpu_client.c \
 	tuner/workers/known_source.c \
 	tuner/workers/lock.c \

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "cuda/cache.h"
+#include "cuda/cache_folder.h"
 #include "cuda/compile.h"
 #include "cuda/cuda_api.h"
 #include "cuda/gpu.h"
@@ -24,6 +25,7 @@
 #include "kernel/kernel.h"
 #include "lookup/ranking.h"
 #include "lookup/table.h"
+#include "workers/driver_answer.h"
 #include "workers/known_source.h"
 
 #define PROBE_SECONDS 20  /* a driver in a bad state may never answer */
@@ -158,6 +160,7 @@ static void find_gpu(const struct gt_checking *checking, struct gt_finding *find
 
     (void)checking;
     if (gt_gpu_count(&count, &err)) {
+        gt_driver_answer(err.msg, sizeof(err.msg));
         say(finding, GT_FOUND_OPTIONAL, "%s; without a GPU --arch predicts, nothing is measured",
             err.msg);
         return;
@@ -198,9 +201,10 @@ static void find_room(struct gt_finding *finding, const char *path)
     char *slash;
 
     snprintf(folder, sizeof(folder), "%s", path);
-    while (access(folder, F_OK) != 0 && (slash = strrchr(folder, '/')) && slash != folder)
+    /* A link that leads nowhere is there, too, and no folder can be made in its place. */
+    while (lstat(folder, &status) != 0 && (slash = strrchr(folder, '/')) && slash != folder)
         *slash = '\0';
-    if (access(folder, F_OK) != 0)
+    if (lstat(folder, &status) != 0)
         snprintf(folder, sizeof(folder), ".");
     if (statvfs(folder, &room)) {
         say(finding, GT_FOUND_MISSING, "%s: %s", folder, strerror(errno));
@@ -259,13 +263,22 @@ static void find_cache(const struct gt_checking *checking, struct gt_finding *fi
 {
     struct gt_err err;
     char *path = NULL;
+    int64_t limit;
+    int fd;
 
     (void)checking;
-    if (gt_cache_dir(&path, &err))
+    if (gt_cache_dir(&path, &err) || gt_cache_limit(&limit, &err)) {
         say(finding, GT_FOUND_MISSING, "%s", err.msg);
-    else
-        find_room(finding, path);
-    if (path && finding->verdict == GT_FOUND_MISSING) {
+        free(path);
+        return;
+    }
+    find_room(finding, path);
+    fd = gt_cache_folder(path, false, &err); /* as the sweep opens it */
+    if (fd >= 0)
+        close(fd);
+    else if (fd != GT_ENOTFOUND && finding->verdict == GT_FOUND_OK)
+        say(finding, GT_FOUND_MISSING, "%s", err.msg);
+    if ( finding->verdict == GT_FOUND_MISSING) {
         finding->verdict = GT_FOUND_OPTIONAL;
         say_also(finding, "; without it compiled kernels are kept for one run only; GEMMTUNE_CACHE "
                           "may name another folder");

@@ -9,10 +9,12 @@
 #include "timing/calibrate.h"
 #include "timing/energy.h"
 #include "timing/throttle.h"
+#include "workers/driver_answer.h"
 #include "workers/known_source.h"
 #include "workers/process.h"
 #include "workers/wire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,16 +46,17 @@ static void begin_reply(struct worker *self, enum gt_message type, int code,
                         const struct gt_err *err)
 {
     struct gt_err why = {0};
+    char sentence[600];
 
     if (code == GT_ENVRTC && gt_known_check(self->nvrtc, gt_gpu_device(self->gpu)->cc, &why)) {
         code = why.code;
         err = &why;
     }
-    const char *sentence = code ? err->msg : "";
-
+    snprintf(sentence, sizeof(sentence), "%s", code ? err->msg : "");
+    gt_driver_answer(sentence, sizeof(sentence));
     gt_wire_begin(&self->reply, type);
     gt_wire_put_int(&self->reply, code);
-    gt_wire_put_bytes(&self->reply, sentence, strnlen(sentence, 500));
+    gt_wire_put_text(&self->reply, sentence);
     gt_wire_put_int(&self->reply, self->gpu && gt_gpu_poisoned(self->gpu));
 }
 
