@@ -159,7 +159,7 @@ int gt_try_emulate(struct gt_try *attempt, const char *folder, struct gt_err *er
     GT_STEP(rc, run_program(attempt, program, folder, path, &status, err));
     GT_STEP(rc, gt_strbuf_add_file(&log, path, err));
     GT_STEP(rc, gt_try_read_log(attempt, log.text, status, err));
-    if (!rc && attempt->cli->verbose)
+    if (log.text && attempt->cli->verbose)
         fputs(log.text, attempt->cli->log);
     gt_strbuf_release(&log);
     return rc;
