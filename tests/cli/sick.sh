@@ -1,7 +1,7 @@
 # A machine or compiler that does not work condemns no candidate: one sentence, exit 6, nothing stored.
 need_stub
 command -v sqlite3 >/dev/null || skip "sqlite3, which plants the rows, is not installed"
-sweep=(--shape 64x64x64 --kernels simt_naive --budget 4)
+sweep=(--shape 64x64x64 --kernels simt_naive --budget 3)
 verdicts() { if [[ -e $1 ]]; then sqlite3 "$1" "SELECT count(*) || ' stored failures' FROM trial WHERE status LIKE 'compile%'"; else echo "no database"; fi; }
 # The words of its last line that say what is wrong and what to do.
 words() { grep -oE '^NVRTC *[A-Za-z]+|does not work here|sm_[0-9]+|result -?[0-9]+|signal [0-9]+|--jobs|libnvrtc-builtins of|GEMMTUNE_LIBNVRTC|newer CUDA Toolkit' | uniq | paste -sd'|'; }
@@ -26,7 +26,7 @@ STUB_SICK=-11 try_sick signal
 echo "== it stops working in the middle of a sweep"
 export GEMMTUNE_CACHE=$PWD/cache-middle
 stored() { (($(sqlite3 middle.db "SELECT count(*) FROM trial" 2>/dev/null || echo 0) > 2)); }
-middle=(--shape 64x64x64 --kernels simt_warptile --budget 60 --jobs 1 --db middle.db)
+middle=(--shape 64x64x64 --kernels simt_warptile --budget 20 --jobs 1 --db middle.db)
 STUB_SICK=11 STUB_SICK_IF=$PWD/ill STUB_COMPILE_MS=100 "$TUNE" "${middle[@]}" >/dev/null 2>middle & pid=$!
 until_true stored
 touch ill
