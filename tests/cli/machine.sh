@@ -24,6 +24,14 @@ for cache in file open link parent/cache new/folder; do
     GEMMTUNE_CACHE=$PWD/$cache "$TUNE" doctor 2>/dev/null | grep -oE '^cache +[A-Za-z]+' | sed "s|\$| $cache|"
 done
 GEMMTUNE_CACHE_LIMIT=much "$TUNE" doctor 2>/dev/null | grep -oE '^cache +[A-Z]+|"much" is not a size'
+echo "== no home"
+(
+    unset HOME GEMMTUNE_CACHE XDG_CACHE_HOME GEMMTUNE_LIBCUDA
+    "$TUNE" --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 1 >said 2>&1
+    echo "[exit $?]"
+    grep -oE '^HOME is not set|kept for this run only|the database is gemmtune.db' said | sort -u
+    "$TUNE" doctor 2>/dev/null | grep -oE '^cache +[A-Za-z]+'
+)
 echo "== a compiler for the CPU that does not work, and a TMPDIR that is not there"
 mkdir bin && printf '#!/bin/sh\necho "c++: internal compiler error: Killed" >&2\nexit 4\n' >bin/sick && chmod +x bin/sick
 CXX=$PWD/bin/sick "$TUNE" try simt_naive --problem 16x16x16 --on cpu 2>&1 | grep -oE 'compile_error|does not work here|CXX|TMPDIR'

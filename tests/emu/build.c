@@ -83,8 +83,8 @@ static int run_compiler(char *folders, const char *source, const char *object, b
     return GT_OK;
 }
 
-/* Whether the compiler takes a source of a few lines, which it leaves beside `path`; GT_ENOLIB: it does
- * not work here, and what it says of kernels says nothing about them. */
+/* Whether the compiler takes a source of a few lines, which it leaves beside `path`; GT_ENOLIB: it
+ * does not work here, and what it says of kernels says nothing about them. */
 static int check_compiler(const char *path, bool strict, struct gt_err *err)
 {
     char source[4200], object[4200], folder[] = ".";
@@ -126,7 +126,8 @@ int gt_emu_open(void **object, const char *include, const char *source, const ch
         return status;
     *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!*object)
-        return gt_err_set(err, GT_EIO, "%s (if the folder is mounted noexec, TMPDIR may name another)",
+        return gt_err_set(err, GT_EIO,
+                          "%s (if the folder is mounted noexec, TMPDIR may name another)",
                           dlerror());
     return GT_OK;
 }

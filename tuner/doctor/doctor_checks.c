@@ -239,13 +239,16 @@ static void find_database(const struct gt_checking *checking, struct gt_finding 
     const bool named = checking->named;
     const char *path = gt_doctor_database(checking->cli, checking->named);
     const char *slash = strrchr(path, '/');
+    char *own = NULL;
     char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
     struct gt_store *store = NULL;
     struct stat status;
     struct gt_err err;
 
     find_room(finding, path);
-    if (folder && access(folder, F_OK) != 0)
+    if (!named && !checking->cli->database && gt_default_database(&own, false, &err))
+        say(finding, GT_FOUND_MISSING, "%s", err.msg); /* as a sweep says */
+    else if (folder && access(folder, F_OK) != 0)
         judge_folder(finding, path, folder, named);
     else if (folder && access(folder, W_OK) != 0)
         say(finding, GT_FOUND_MISSING,
@@ -256,6 +259,7 @@ static void find_database(const struct gt_checking *checking, struct gt_finding 
     else if (gt_store_check_place(path, &err))
         say(finding, GT_FOUND_MISSING, "%s", err.msg);
     gt_store_close(store);
+    free(own);
     free(folder);
 }
 
@@ -267,9 +271,13 @@ static void find_cache(const struct gt_checking *checking, struct gt_finding *fi
     int fd;
 
     (void)checking;
-    if (gt_cache_dir(&path, &err) || gt_cache_limit(&limit, &err)) {
+    if (gt_cache_limit(&limit, &err)) {
         say(finding, GT_FOUND_MISSING, "%s", err.msg);
-        free(path);
+        return;
+    }
+    if (gt_cache_dir(&path, &err)) {
+        say(finding, GT_FOUND_OPTIONAL, "%s; without it compiled kernels are kept for one run only",
+            err.msg);
         return;
     }
     find_room(finding, path);
@@ -278,7 +286,7 @@ static void find_cache(const struct gt_checking *checking, struct gt_finding *fi
         close(fd);
     else if (fd != GT_ENOTFOUND && finding->verdict == GT_FOUND_OK)
         say(finding, GT_FOUND_MISSING, "%s", err.msg);
-    if ( finding->verdict == GT_FOUND_MISSING) {
+    if (finding->verdict == GT_FOUND_MISSING) {
         finding->verdict = GT_FOUND_OPTIONAL;
         say_also(finding, "; without it compiled kernels are kept for one run only; GEMMTUNE_CACHE "
                           "may name another folder");

@@ -19,7 +19,7 @@
 
 #define PROGRAM "gemmtune-emulate"
 #define ROOM    (16 << 20) /* bytes that the compiler and what it builds may need */
-#define RUN_S   60 /* of CPU time for a run in the emulator, which takes a second at most */
+#define RUN_S   60         /* of CPU time for a run in the emulator, which takes a second at most */
 
 extern char **environ;
 
@@ -137,10 +137,11 @@ static int check_folder(const char *folder, const char *what, struct gt_err *err
     struct statvfs system;
 
     if (!statvfs(folder, &system) && system.f_flag & ST_NOEXEC)
-        return gt_err_set(err, GT_EIO,
-                          "%s: its file system is mounted noexec, and the emulator builds and runs a "
-                          "program there; %s may name another folder",
-                          folder, what);
+        return gt_err_set(
+            err, GT_EIO,
+            "%s: its file system is mounted noexec, and the emulator builds and runs a "
+            "program there; %s may name another folder",
+            folder, what);
     return check_room(folder, what, err);
 }
 

@@ -9,11 +9,12 @@
 bool gt_sweep_doubtful(const struct gt_trial *trial)
 {
     /* Words of the compiler about itself; where a source is at fault, they name a place in it. */
-    static const char *const words[] = {
-        "nvrtc: error",   "nvrtc fatal",           "libnvrtc-builtins",
-        "out of memory",  "Memory allocation",     "NVRTC failed with result",
-        "internal error", "No space left",         "the compiler failed: ",
-        "Internal error", "cannot open temporary", "the compiler ran out of the "};
+    static const char *const words[] = {"nvrtc: error",          "nvrtc fatal",
+                                        "libnvrtc-builtins",     "out of memory",
+                                        "Memory allocation",     "NVRTC failed with result",
+                                        "internal error",        "No space left",
+                                        "the compiler failed: ", "Internal error",
+                                        "cannot open temporary", "the compiler ran out of the "};
 
     if (trial->status == GT_STATUS_COMPILE_CRASH)
         return !strstr(trial->detail, "this source");

@@ -1,7 +1,7 @@
 /* compile_doubt.c - whom a failure to compile is due to.  The first failure of a kind makes the
  * compiler show whether it compiles a source of a few lines (known_source.h) for the same arch.  If
- * it does, the failure is the candidate's, as are those of its kind for a while; if it does not, the
- * machine is to blame and the pool gives up. */
+ * it does, the failure is the candidate's, as are those of its kind for a while; if it does not,
+ * the machine is to blame and the pool gives up. */
 #include "workers/compile_pool_internal.h"
 
 #include "base/clock.h"

@@ -25,7 +25,8 @@ const char gt_known_source[] = "extern \"C\" __global__ void known(float *x)\n"
 static const char *remedy(int result, const char *reason)
 {
     if (result == 7 || strstr(reason, "builtin"))
-        return "its library libnvrtc-builtins of the same version must lie beside it: install NVRTC "
+        return "its library libnvrtc-builtins of the same version must lie beside it: install "
+               "NVRTC "
                "anew, run tools/setup, or name another one with GEMMTUNE_LIBNVRTC";
     if (result == 1 || strstr(reason, "takes more than") || strstr(reason, "out of memory"))
         return "free memory, raise the limit (ulimit -v) or take fewer workers with --jobs";
@@ -41,7 +42,8 @@ void gt_known_complaint(char *text, size_t size, int nvrtc, int arch, int result
                         const char *reason)
 {
     static const char failed[] = "with this source: ";
-    const char *words = strstr(reason, failed); /* of which the candidates' sentence is not needed */
+    const char *words =
+        strstr(reason, failed); /* of which the candidates' sentence is not needed */
     char number[32] = "";
 
     if (words)
