@@ -190,11 +190,14 @@ TUNE_SRC := \
 	tuner/learn/learn_write.c \
 	tuner/workers/compile_answers.c \
 	tuner/workers/compile_crew.c \
+	tuner/workers/compile_doubt.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_reason.c \
 	tuner/workers/compile_slot.c \
+	tuner/workers/driver_answer.c \
 	tuner/workers/gpu_client.c \
+	tuner/workers/known_source.c \
 	tuner/workers/lock.c \
 	tuner/workers/process.c \
 	tuner/workers/processors.c \
@@ -242,6 +245,7 @@ TUNE_SRC := \
 	tuner/sweep/contest.c \
 	tuner/sweep/contests.c \
 	tuner/sweep/described.c \
+	tuner/sweep/doubtful.c \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
 	tuner/sweep/incumbent.c \

@@ -16,6 +16,7 @@
 #include "console/options.h"
 #include "console/passwords.h"
 #include "console/terminal.h"
+#include "workers/driver_answer.h"
 #include "workers/process.h"
 
 /* Signals cannot reach an object of main's: the one variable of the program outside a function. */
@@ -222,6 +223,7 @@ static void print_error(FILE *to, const struct gt_err *err, int code, bool json)
 
     gt_copy_clean(text, sizeof(text), err->msg);
     gt_passwords_mask(text);
+    gt_driver_answer(text, sizeof(text));
     if (!json || !gt_cmd_json_error(stderr, text, code))
         fprintf(to, "tune: %s\n", text);
 }

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,7 +52,18 @@ bool gt_build_tree(char tree[PATH_MAX])
     if (!*GT_BUILD_TREE || !realpath(GT_BUILD_TREE, tree))
         return false;
     length = strlen(tree);
-    if (gt_code_folder(folder, &owner) && !strncmp(folder, tree, length) && folder[length] == '/')
-        return true;
+    if (gt_code_folder(folder, &owner)) {
+        char *slash, *up = folder + strlen(folder), own[PATH_MAX + 20], real[PATH_MAX];
+
+        if (!strncmp(folder, tree, length) && folder[length] == '/')
+            return true;
+        /* A copy of the whole tree: it is its own. */
+        for (int i = 0; i < 3 && (slash = memrchr(folder, '/', (size_t)(up - folder))); i++) {
+            *(up = slash) = '\0';
+            snprintf(own, sizeof(own), "%s/configs/kernels", folder);
+            if (!access(own, F_OK) && !gt_trust(folder, owner, real, NULL))
+                return strcpy(tree, real) != NULL;
+        }
+    }
     return gt_trust(GT_BUILD_TREE, geteuid(), tree, NULL) == 0;
 }

@@ -18,7 +18,8 @@ extern const char gt_installed_data[];
 bool gt_code_folder(char folder[PATH_MAX], uid_t *owner);
 
 /* The build tree that this code was compiled in.  False for installed code, and for code of a build
- * tree that was copied out of it, unless nobody else may write to the tree. */
+ * tree that was copied out of it, unless nobody else may write to the tree.  A copy of the whole
+ * tree is the tree of its own code. */
 bool gt_build_tree(char tree[PATH_MAX]);
 
 #endif

@@ -267,7 +267,7 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
     if (result)
         return gt_err_set(err, GT_ENVRTC, "%s: nvrtcCreateProgram failed with result %d",
                           request->name, result);
-    result = api->CompileProgram(program, options.count, list);
+    result = binary->result = api->CompileProgram(program, options.count, list);
     rc = fetch_log(api, program, binary, err);
     if (!rc && result)
         rc = compile_failed(request, binary, result, err);

@@ -40,6 +40,7 @@ struct gt_binary {
     char *log; /* NVRTC's and ptxas' words, never NULL after a compile */
     int registers, spill_bytes, static_shared; /* the largest over all entries */
     double ms;
+    int result; /* of nvrtcCompileProgram */
 };
 
 /* Options in the order NVRTC gets them, NUL-terminated list in one text, a line each: part of the

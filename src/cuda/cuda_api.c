@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -78,15 +79,29 @@ static void open_builtins(const struct gt_nvrtc_api *api)
     dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
+/* Whether the driver does not run what NVRTC 13 compiles.  The tuner tells its compile workers,
+ * which do without a driver. */
+static bool is_driver_12(void)
+{
+    const char *told = secure_getenv("GEMMTUNE_DRIVER");
+    struct gt_driver_api driver;
+    int version = told ? (int)strtol(told, NULL, 10) : 0;
+
+    if (!told && !gt_driver_api_load(&driver, NULL))
+        driver.DriverGetVersion(&version);
+    return version > 0 && version < 13000;
+}
+
 int gt_nvrtc_api_load(struct gt_nvrtc_api *api, struct gt_err *err)
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", NULL};
-    static const struct gt_library library = {"CUDA run-time compiler library (NVRTC)",
-                                              "GEMMTUNE_LIBNVRTC",
-                                              names,
-                                              "install the CUDA Toolkit or run tools/setup",
-                                              false,
-                                              true};
+    static const char *const names_12[] = {"libnvrtc.so.12", "libnvrtc.so.13", NULL};
+    const struct gt_library library = {"CUDA run-time compiler library (NVRTC)",
+                                       "GEMMTUNE_LIBNVRTC",
+                                       is_driver_12() ? names_12 : names,
+                                       "install the CUDA Toolkit or run tools/setup",
+                                       false,
+                                       true};
     static const struct symbol symbols[] = {
 #define SYMBOL(field, name, parameters) {name, offsetof(struct gt_nvrtc_api, field), false},
         GT_NVRTC_MAP(SYMBOL)

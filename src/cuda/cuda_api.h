@@ -5,12 +5,13 @@
  * Where a library is looked for, in this order:
  *   1. the file or folder named by GEMMTUNE_LIBCUDA, GEMMTUNE_LIBNVRTC, GEMMTUNE_LIBNVJITLINK,
  *      GEMMTUNE_LIBCUBLASLT or GEMMTUNE_LIBNVML; if it is set, nothing else is tried;
- *   2. the loader's path;
- *   3. $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64, the system's folder of libraries;
- *   4. lib/gemmtune beside the program, and .deps of the build tree;
+ *   2. lib/gemmtune beside the program, where a bundle has what it was tuned with;
+ *   3. the loader's path, $CUDA_HOME/lib64, $CUDA_PATH/lib64, /usr/local/cuda/lib64, the system's
+ *      folder of libraries;
+ *   4. .deps of the build tree;
  *   5. wheels of pip and packages of conda: $VIRTUAL_ENV, $CONDA_PREFIX, the python3 on the path,
  *      ~/.local.
- * The driver and NVML stop after the system's folder.  $CUDA_PATH and what 4 and 5 find are used
+ * The driver and NVML have places 1 and 3 only.  $CUDA_PATH and what 2, 4 and 5 find are used
  * only if nobody else may write there (libraries.h). */
 #ifndef GT_CUDA_API_H
 #define GT_CUDA_API_H

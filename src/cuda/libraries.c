@@ -177,7 +177,10 @@ static void try_places(struct search *search, bool in_toolkit)
     const char *home = secure_getenv("HOME");
     char local[PATH_MAX] = "";
 
-    try_open(search, search->name);
+    if (in_toolkit)
+        try_beside(search);
+    if (!search->handle)
+        try_open(search, search->name);
     if (in_toolkit) {
         try_folder(search, secure_getenv("CUDA_HOME"), "/lib64");
         try_matches(search, secure_getenv("CUDA_PATH"), "/lib64", geteuid());
@@ -188,7 +191,6 @@ static void try_places(struct search *search, bool in_toolkit)
         return;
     if (home && (size_t)snprintf(local, sizeof(local), "%s/.local", home) >= sizeof(local))
         *local = '\0';
-    try_beside(search);
     try_deps(search);
     try_python(search, secure_getenv("VIRTUAL_ENV"));
     try_matches(search, secure_getenv("CONDA_PREFIX"), "/lib", geteuid());

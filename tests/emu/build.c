@@ -83,6 +83,32 @@ static int run_compiler(char *folders, const char *source, const char *object, b
     return GT_OK;
 }
 
+/* Whether the compiler takes a source of a few lines, which it leaves beside `path`; GT_ENOLIB: it
+ * does not work here, and what it says of kernels says nothing about them. */
+static int check_compiler(const char *path, bool strict, struct gt_err *err)
+{
+    char source[4200], object[4200], folder[] = ".";
+    FILE *file;
+    int rc;
+
+    snprintf(source, sizeof source, "%s.known.cpp", path);
+    snprintf(object, sizeof object, "%s.known.so", path);
+    file = fopen(source, "w");
+    if (file) {
+        fputs("extern \"C\" float known(float x)\n{\n    return 2 * x;\n}\n", file);
+        fclose(file);
+    }
+    rc = run_compiler(folder, source, object, strict, err);
+    remove(source);
+    remove(object);
+    return rc == GT_ENVRTC ? gt_err_set(err, GT_ENOLIB,
+                                        "the C++ compiler does not work here: it does not even "
+                                        "compile a source of a few lines; install g++ with its "
+                                        "sanitizers, name another one with CXX, free memory, or "
+                                        "name another folder with TMPDIR")
+                           : rc;
+}
+
 int gt_emu_open(void **object, const char *include, const char *source, const char *path,
                 bool strict, struct gt_err *err)
 {
@@ -90,10 +116,18 @@ int gt_emu_open(void **object, const char *include, const char *source, const ch
     int status = folders ? run_compiler(folders, source, path, strict, err) : gt_err_nomem(err);
 
     free(folders);
+    if (status == GT_ENVRTC) {
+        struct gt_err why = {0};
+
+        if (check_compiler(path, strict, &why))
+            return gt_err_set(err, why.code, "%s", why.msg);
+    }
     if (status)
         return status;
     *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!*object)
-        return gt_err_set(err, GT_EIO, "%s", dlerror());
+        return gt_err_set(err, GT_EIO,
+                          "%s (if the folder is mounted noexec, TMPDIR may name another)",
+                          dlerror());
     return GT_OK;
 }

@@ -1,9 +1,14 @@
 /* stub_nvrtc.c - builds libnvrtc.so.13 for tests: a compiler whose cubin is the source
- * (stub_image.h), at once, with the faults and the slowness of a compiler on demand. */
+ * (stub_image.h), at once, with the faults and the slowness of a compiler on demand.  STUB_SICK
+ * makes a compiler that does not work: with every source but those of the proof (STUB_SICK_ALL:
+ * with those, too) it answers that result (1 out of memory, 7 without its built-ins, 11 internal
+ * error), or dies of signal -N; STUB_SICK_LOG is what it then says.  STUB_SICK_IF: only while this
+ * file exists. */
 #include "stub_image.h"
 
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The functions of GT_NVRTC_MAP (src/cuda/cuda_api.h), as NVRTC exports them. */
 int nvrtcVersion(int *major, int *minor);
@@ -93,6 +98,23 @@ static void take_time(void)
     nanosleep(&time, NULL);
 }
 
+/* The result of a compiler that does not work; 0: it works. */
+static int sick(struct program *made)
+{
+    const char *text = getenv("STUB_SICK"), *log = getenv("STUB_SICK_LOG");
+    const char *file = getenv("STUB_SICK_IF");
+    const int result =
+        text && (getenv("STUB_SICK_ALL") || !strstr(made->name, "proof")) ? atoi(text) : 0;
+
+    if (file && access(file, F_OK) != 0)
+        return 0;
+    if (result < 0)
+        raise(-result);
+    if (result)
+        snprintf(made->log, sizeof(made->log), "%s", log ? log : "nvrtc: error: sick on purpose");
+    return result;
+}
+
 int nvrtcCompileProgram(void *program, int options, const char *const *option)
 {
     struct program *made = program;
@@ -102,6 +124,8 @@ int nvrtcCompileProgram(void *program, int options, const char *const *option)
 
     (void)options, (void)option;
     take_time();
+    if (sick(made))
+        return sick(made);
     stub_faults_read(made->source, &faults);
     if (stub_has(&faults, "compile_error")) {
         snprintf(made->log, sizeof(made->log),

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "workers/compile_reason.h"
+#include "workers/known_source.h"
 
 int gt_cmd_compile(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
                    const char *source, enum gt_image image, struct gt_binary *binary, int *version,
@@ -30,7 +31,9 @@ int gt_cmd_compile(const struct gt_candidate *candidate, const struct gt_geometr
         return rc;
     *version = gt_nvrtc_version(nvrtc);
     rc = gt_compile(nvrtc, &request, binary, err);
-    if (rc == GT_ENVRTC && binary->log && *binary->log) {
+    if (rc == GT_ENVRTC && gt_known_check(nvrtc, request.device_cc, err)) {
+        rc = GT_ENOLIB; /* it is not the source's fault */
+    } else if (rc == GT_ENVRTC && binary->log && *binary->log) {
         char reason[512];
 
         gt_compile_reason(reason, sizeof(reason), binary->log);

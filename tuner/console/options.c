@@ -80,6 +80,23 @@ static const struct {
     {"database", "db", "--db"},
 };
 
+/* Words for what another command does, said where this one has nothing of the kind. */
+static const struct {
+    const char *word, *advice;
+} elsewhere[] = {
+    {"arch", "this command asks for none; a sweep, show, try and lookup take --arch"},
+    {"gpu", "this command asks for none; a sweep, show, try and lookup take --arch"},
+    {"ptx", "tune try KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS"},
+    {"sass", "tune try KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS"},
+    {"cubin", "tune try KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS"},
+    {"keep", "tune try KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS"},
+    {"output", "tune export writes what sweeps have found, e.g. --format csv --output FILE"},
+    {"out", "tune export writes what sweeps have found, e.g. --format csv --output FILE"},
+    {"csv", "tune export writes what sweeps have found, e.g. --format csv --output FILE"},
+    {"format", "tune export writes what sweeps have found, e.g. --format csv --output FILE"},
+    {"export", "tune export writes what sweeps have found, e.g. --format csv --output FILE"},
+};
+
 static void add_table(struct parser *parser, const struct gt_option *table, void *fields)
 {
     for (const struct gt_option *option = table; option && option->name; option++) {
@@ -167,7 +184,9 @@ static bool explain_habit(const struct parser *parser, const char *name, size_t 
     for (size_t i = 0; i < sizeof(habits) / sizeof(*habits); i++)
         if (strlen(habits[i].word) == length && !strncasecmp(habits[i].word, name, length) &&
             find_option(parser, habits[i].word) == parser->count &&
-            find_option(parser, habits[i].option) < parser->count) {
+            find_option(parser, habits[i].option) < parser->count &&
+            (strncmp(habits[i].advice, "--arch", 6) != 0 ||
+             find_option(parser, "arch") < parser->count)) {
             gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; type %s", (int)length, name,
                        habits[i].advice);
             return true;
@@ -214,6 +233,10 @@ static int explain(const struct parser *parser, int answer, const char *word, st
     if (near)
         return gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; did you mean \"--%s\"?",
                           (int)length, name, near);
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++)
+        if (strlen(elsewhere[i].word) == length && !strncmp(elsewhere[i].word, name, length))
+            return gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\": %s", (int)length, name,
+                              elsewhere[i].advice);
     return gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; see --help", (int)length, name);
 }
 

@@ -85,8 +85,8 @@ int gt_scratch_make(struct gt_scratch *scratch, struct gt_err *err)
         scratch->path = NULL;
         rc = gt_err_nomem(err);
     } else if (!mkdtemp(scratch->path)) {
-        rc =
-            gt_err_set(err, GT_EIO, "%s: cannot make a folder: %s", scratch->path, strerror(errno));
+        rc = gt_err_set(err, GT_EIO, "%s: cannot make a folder: %s; TMPDIR may name another place",
+                        scratch->path, strerror(errno));
         free(scratch->path);
         scratch->path = NULL;
     } else {

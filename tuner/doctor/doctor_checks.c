@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "cuda/cache.h"
+#include "cuda/cache_folder.h"
 #include "cuda/compile.h"
 #include "cuda/cuda_api.h"
 #include "cuda/gpu.h"
@@ -24,6 +25,8 @@
 #include "kernel/kernel.h"
 #include "lookup/ranking.h"
 #include "lookup/table.h"
+#include "workers/driver_answer.h"
+#include "workers/known_source.h"
 
 #define PROBE_SECONDS 20  /* a driver in a bad state may never answer */
 #define ROOM_MB       500 /* of disk that a sweep may need for cubins and its database */
@@ -93,6 +96,25 @@ static void find_data(const struct gt_checking *checking, struct gt_finding *fin
     gt_kernels_release(&kernels);
 }
 
+static int driver_version(void)
+{
+    struct gt_driver_api driver;
+    int version = 0;
+
+    return gt_driver_api_load(&driver, NULL) || driver.DriverGetVersion(&version) ? 0 : version;
+}
+
+/* The compute capability of the first GPU, or one that every NVRTC knows. */
+static int cc_here(void)
+{
+    struct gt_gpu *gpu = NULL;
+    int cc = gt_gpu_open(&gpu, 0, false, NULL) ? 90 : gt_gpu_device(gpu)->cc;
+
+    gt_gpu_close(gpu);
+    return cc;
+}
+
+/* Whether there is an NVRTC that compiles what the driver here runs. */
 static void find_nvrtc(const struct gt_checking *checking, struct gt_finding *finding)
 {
     struct gt_nvrtc *nvrtc = NULL;
@@ -102,6 +124,8 @@ static void find_nvrtc(const struct gt_checking *checking, struct gt_finding *fi
     (void)checking;
     if (gt_nvrtc_open(&nvrtc, &err) || gt_nvrtc_api_load(&api, &err))
         say(finding, GT_FOUND_MISSING, "%s", err.msg);
+    else if (gt_known_pair(nvrtc, driver_version(), &err) || gt_known_check(nvrtc, cc_here(), &err))
+        say(finding, GT_FOUND_MISSING, "%s; it is %s", err.msg, gt_library_file(api.library));
     else
         say(finding, GT_FOUND_OK, "version %d.%d, %s", gt_nvrtc_version(nvrtc) / 1000,
             gt_nvrtc_version(nvrtc) % 1000 / 10, gt_library_file(api.library));
@@ -136,6 +160,7 @@ static void find_gpu(const struct gt_checking *checking, struct gt_finding *find
 
     (void)checking;
     if (gt_gpu_count(&count, &err)) {
+        gt_driver_answer(err.msg, sizeof(err.msg));
         say(finding, GT_FOUND_OPTIONAL, "%s; without a GPU --arch predicts, nothing is measured",
             err.msg);
         return;
@@ -176,9 +201,10 @@ static void find_room(struct gt_finding *finding, const char *path)
     char *slash;
 
     snprintf(folder, sizeof(folder), "%s", path);
-    while (access(folder, F_OK) != 0 && (slash = strrchr(folder, '/')) && slash != folder)
+    /* A link that leads nowhere is there, too, and no folder can be made in its place. */
+    while (lstat(folder, &status) != 0 && (slash = strrchr(folder, '/')) && slash != folder)
         *slash = '\0';
-    if (access(folder, F_OK) != 0)
+    if (lstat(folder, &status) != 0)
         snprintf(folder, sizeof(folder), ".");
     if (statvfs(folder, &room)) {
         say(finding, GT_FOUND_MISSING, "%s: %s", folder, strerror(errno));
@@ -213,13 +239,16 @@ static void find_database(const struct gt_checking *checking, struct gt_finding 
     const bool named = checking->named;
     const char *path = gt_doctor_database(checking->cli, checking->named);
     const char *slash = strrchr(path, '/');
+    char *own = NULL;
     char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
     struct gt_store *store = NULL;
     struct stat status;
     struct gt_err err;
 
     find_room(finding, path);
-    if (folder && access(folder, F_OK) != 0)
+    if (!named && !checking->cli->database && gt_default_database(&own, false, &err))
+        say(finding, GT_FOUND_MISSING, "%s", err.msg); /* as a sweep says */
+    else if (folder && access(folder, F_OK) != 0)
         judge_folder(finding, path, folder, named);
     else if (folder && access(folder, W_OK) != 0)
         say(finding, GT_FOUND_MISSING,
@@ -230,6 +259,7 @@ static void find_database(const struct gt_checking *checking, struct gt_finding 
     else if (gt_store_check_place(path, &err))
         say(finding, GT_FOUND_MISSING, "%s", err.msg);
     gt_store_close(store);
+    free(own);
     free(folder);
 }
 
@@ -237,13 +267,26 @@ static void find_cache(const struct gt_checking *checking, struct gt_finding *fi
 {
     struct gt_err err;
     char *path = NULL;
+    int64_t limit;
+    int fd;
 
     (void)checking;
-    if (gt_cache_dir(&path, &err))
+    if (gt_cache_limit(&limit, &err)) {
         say(finding, GT_FOUND_MISSING, "%s", err.msg);
-    else
-        find_room(finding, path);
-    if (path && finding->verdict == GT_FOUND_MISSING) {
+        return;
+    }
+    if (gt_cache_dir(&path, &err)) {
+        say(finding, GT_FOUND_OPTIONAL, "%s; without it compiled kernels are kept for one run only",
+            err.msg);
+        return;
+    }
+    find_room(finding, path);
+    fd = gt_cache_folder(path, false, &err); /* as the sweep opens it */
+    if (fd >= 0)
+        close(fd);
+    else if (fd != GT_ENOTFOUND && finding->verdict == GT_FOUND_OK)
+        say(finding, GT_FOUND_MISSING, "%s", err.msg);
+    if (finding->verdict == GT_FOUND_MISSING) {
         finding->verdict = GT_FOUND_OPTIONAL;
         say_also(finding, "; without it compiled kernels are kept for one run only; GEMMTUNE_CACHE "
                           "may name another folder");

@@ -80,7 +80,7 @@ static int measure(struct gt_cli *cli, const char *device, struct gt_evaluator *
     struct gt_evaluator_options options = {
         .data_dir = cli->data_dir, .jobs = 1, .signals = cli->signals};
     char *cache_dir = NULL;
-    int rc = gt_cache_dir(&cache_dir, err);
+    int rc = gt_session_cache(&cache_dir, err);
 
     options.cache_dir = cache_dir;
     GT_STEP(rc, gt_evaluator_open(evaluator, device, &options, err));

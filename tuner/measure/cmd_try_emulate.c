@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +18,8 @@
 #include "workers/process.h"
 
 #define PROGRAM "gemmtune-emulate"
-#define RUN_S   60 /* of CPU time for a run in the emulator, which takes a second at most */
+#define ROOM    (16 << 20) /* bytes that the compiler and what it builds may need */
+#define RUN_S   60         /* of CPU time for a run in the emulator, which takes a second at most */
 
 extern char **environ;
 
@@ -104,18 +106,61 @@ out:
     return rc;
 }
 
+/* Whether the folder takes the files of a compiler. */
+static int check_room(const char *folder, const char *what, struct gt_err *err)
+{
+    char path[PATH_MAX];
+    int fd, code = 0;
+
+    snprintf(path, sizeof(path), "%s/gemmtune-room-XXXXXX", folder);
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        code = errno;
+    else
+        code = posix_fallocate(fd, 0, ROOM);
+    if (fd >= 0) {
+        close(fd);
+        unlink(path);
+    }
+    if (!code || code == EINVAL || code == EOPNOTSUPP)
+        return GT_OK;
+    return gt_err_set(err, GT_EIO,
+                      "%s: no room for the program of up to %d MiB that the emulator builds there "
+                      "(%s); %s may name another folder",
+                      folder, ROOM >> 20, strerror(code), what);
+}
+
+/* Whether a program can be built and run in the folder; if not, that is the machine's doing and
+ * nothing is said of the kernel.  what: the variable or option that names another folder. */
+static int check_folder(const char *folder, const char *what, struct gt_err *err)
+{
+    struct statvfs system;
+
+    if (!statvfs(folder, &system) && system.f_flag & ST_NOEXEC)
+        return gt_err_set(
+            err, GT_EIO,
+            "%s: its file system is mounted noexec, and the emulator builds and runs a "
+            "program there; %s may name another folder",
+            folder, what);
+    return check_room(folder, what, err);
+}
+
 int gt_try_emulate(struct gt_try *attempt, const char *folder, struct gt_err *err)
 {
+    const char *what = attempt->keep ? "--keep" : "TMPDIR", *tmp = getenv("TMPDIR");
     char program[PATH_MAX], path[PATH_MAX];
     struct gt_strbuf log = GT_STRBUF_INIT;
     int status = 0;
     int rc = find_program(program, err);
 
     snprintf(path, sizeof(path), "%s/emulate.log", folder);
+    GT_STEP(rc, check_folder(folder, what, err));
+    if (!rc && attempt->keep) /* the C++ compiler has its own files there */
+        rc = check_room(tmp && *tmp ? tmp : "/tmp", "TMPDIR", err);
     GT_STEP(rc, run_program(attempt, program, folder, path, &status, err));
     GT_STEP(rc, gt_strbuf_add_file(&log, path, err));
     GT_STEP(rc, gt_try_read_log(attempt, log.text, status, err));
-    if (!rc && attempt->cli->verbose)
+    if (log.text && attempt->cli->verbose)
         fputs(log.text, attempt->cli->log);
     gt_strbuf_release(&log);
     return rc;

@@ -51,20 +51,33 @@ static bool disassemble(const char *const *argv, const char *to)
     return gt_cmd_output_close(&output, status ? GT_EIO : GT_OK, NULL) == GT_OK;
 }
 
-/* Writes the SASS with nvdisasm or cuobjdump, whichever is on the path. */
+/* Disassembles with the tools of a folder, "" for those on the path. */
+static bool disassemble_with(const char *folder, const char *cubin, const char *to)
+{
+    char nvdisasm[PATH_MAX], cuobjdump[PATH_MAX];
+
+    snprintf(nvdisasm, sizeof(nvdisasm), "%s%snvdisasm", folder, *folder ? "/bin/" : "");
+    snprintf(cuobjdump, sizeof(cuobjdump), "%s%scuobjdump", folder, *folder ? "/bin/" : "");
+    return disassemble((const char *const[]){nvdisasm, "-g", cubin, NULL}, to) ||
+           disassemble((const char *const[]){nvdisasm, cubin, NULL}, to) ||
+           disassemble((const char *const[]){cuobjdump, "-sass", cubin, NULL}, to);
+}
+
+/* Writes the SASS with nvdisasm or cuobjdump, wherever one of them is. */
 static void keep_sass(const struct gt_try *attempt, const char *cubin)
 {
+    const char *const folder[] = {"", secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH"),
+                                  "/usr/local/cuda"};
     char to[PATH_MAX];
 
     snprintf(to, sizeof(to), "%s/%s.sass", attempt->keep, attempt->candidate.kernel->name);
-    if (disassemble((const char *const[]){"nvdisasm", "-g", cubin, NULL}, to) ||
-        disassemble((const char *const[]){"nvdisasm", cubin, NULL}, to) ||
-        disassemble((const char *const[]){"cuobjdump", "-sass", cubin, NULL}, to))
-        return;
+    for (size_t i = 0; i < sizeof(folder) / sizeof(*folder); i++)
+        if (folder[i] && (*folder[i] || !i) && disassemble_with(folder[i], cubin, to))
+            return;
     if (!attempt->cli->quiet)
         fprintf(attempt->cli->log,
                 "no SASS is kept: neither nvdisasm nor cuobjdump of the CUDA toolkit is in the "
-                "path\n");
+                "path, in $CUDA_HOME/bin or in /usr/local/cuda/bin\n");
 }
 
 /* Writes one image and the compiler's log. */

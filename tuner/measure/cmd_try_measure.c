@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "measure/cmd_try.h"
+#include "session/cmd_session.h"
 #include "cuda/cache.h"
 #include "evaluate/evaluator.h"
 
@@ -74,7 +75,7 @@ int gt_try_measure(struct gt_try *attempt, struct gt_err *err)
     struct gt_evaluator *evaluator = NULL;
     char why[GT_UNSERVED_MAX];
     char *cache_dir = NULL;
-    int rc = gt_cache_dir(&cache_dir, err);
+    int rc = gt_session_cache(&cache_dir, err);
 
     GT_STEP(rc, open_evaluator(&evaluator, attempt, cache_dir, err));
     if (rc)

@@ -88,7 +88,7 @@ static int compare(struct gt_carrying *carrying, struct gt_err *err)
         open += carrying->row[i].verdict == GT_CARRY_OPEN;
     if (!open)
         return GT_OK;
-    rc = gt_cache_dir(&cache_dir, err);
+    rc = gt_session_cache(&cache_dir, err);
     wanted.cache_dir = cache_dir;
     GT_STEP(rc, gt_compile_pool_open(&pool, &wanted, err));
     GT_STEP(rc, submit(carrying, pool, &waiting, err));

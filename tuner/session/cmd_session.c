@@ -70,6 +70,29 @@ int gt_session_database(const char **path, struct gt_cli *cli, const char *named
     return rc;
 }
 
+/* A cache of that name cannot be made, so that compiled kernels are kept for one run. */
+#define NO_CACHE "/dev/null/gemmtune"
+
+int gt_session_cache(char **path, struct gt_err *err)
+{
+    const int rc = gt_cache_dir(path, err);
+
+    if (rc != GT_EIO)
+        return rc;
+    *path = strdup(NO_CACHE);
+    return *path ? GT_OK : gt_err_nomem(err);
+}
+
+/* Says what follows from a home that is not known. */
+static void note_no_home(const struct gt_cli *cli, const char *cache, const char *database)
+{
+    if (!cli->quiet && !strcmp(cache, NO_CACHE))
+        fprintf(cli->log,
+                "HOME is not set: compiled kernels are kept for this run only (GEMMTUNE_CACHE may "
+                "name a folder); the database is %s\n",
+                database);
+}
+
 /* The kernel of a recording takes the place of those described. */
 static int take_recorded_kernel(struct gt_session *session, struct gt_err *err)
 {
@@ -194,7 +217,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         rc = gt_arch_parse(options->arch, &cc, err);
     GT_STEP(rc, load_kernels(session, options, err));
     GT_STEP(rc, load_shipped(session, err));
-    GT_STEP(rc, gt_cache_dir(&session->cache_dir, err));
+    GT_STEP(rc, gt_session_cache(&session->cache_dir, err));
     GT_STEP(rc, gt_cache_limit(&limit, err));
     if (!rc && options->lines)
         rc = gt_progress_new(&session->progress, options->lines, false, false, err);
@@ -211,6 +234,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     if (!rc && session->replays)
         rc = take_recorded_kernel(session, err);
     GT_STEP(rc, gt_session_database(&database, cli, options->db, !options->stored, err));
+    if (!rc && !session->replays)
+        note_no_home(cli, session->cache_dir, database);
     if (!rc && options->stored && access(database, F_OK) != 0)
         rc = gt_err_set(err, GT_EDB, "%s: cannot read the database: %s", database, strerror(errno));
     GT_STEP(rc, open_store(&session->store, database,

@@ -56,6 +56,10 @@ int gt_session_store(struct gt_store **store, const char *path, enum gt_store_mo
 /* Says, also with -q, what gt_store_merge did not take as it was out of `from`. */
 void gt_session_doubts(const struct gt_cli *cli, const char *from, int64_t refused, int64_t dated);
 
+/* The folder of compiled kernels (gt_cache_dir); where there is no home to have one in, a name that
+ * takes none, so that they are kept for this run. */
+int gt_session_cache(char **path, struct gt_err *err);
+
 /* The database that --db names or, where it is NULL, the default one (gt_default_database; create:
  * its folder, too), which cli keeps.  Only files are databases: ":memory:" is refused. */
 int gt_session_database(const char **path, struct gt_cli *cli, const char *named, bool create,

@@ -378,6 +378,8 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
     index = gt_space_find(&arm->space, &point);
     if (arm->guest && index == SIZE_MAX)
         return GT_OK; /* its kernel does not take part */
+    if (gt_sweep_doubtful(trial))
+        return GT_OK; /* a machine may have failed and not the candidate: it is tried anew */
     if (!gt_status_final(trial->status) ||
         (trial->status == GT_STATUS_OK && attempts >= GT_MAX_ATTEMPTS))
         return resume_attempt(resume, &point, index, trial, attempts, err);

@@ -227,6 +227,8 @@ void gt_scouted_release(struct gt_scouted *found);
 
 /* Tells the arm the trials of earlier runs.  Unfinished attempts become retries or, after
  * GT_MAX_ATTEMPTS, failures. */
+/* Whether a stored failure to compile may be the machine's; it is tried anew (doubtful.c). */
+bool gt_sweep_doubtful(const struct gt_trial *trial);
 int gt_sweep_resume(struct gt_race *race, struct gt_arm *arm, struct gt_err *err);
 /* Stores a finished trial, tells the strategy, ranks it. */
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,

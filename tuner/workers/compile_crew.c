@@ -33,7 +33,7 @@ static bool try_again(struct gt_compile_pool *pool, struct gt_job *job,
     default:
         return false;
     }
-    gt_job_queue_push_first(job->ids ? &pool->now : &pool->ahead, job);
+    gt_job_queue_push_first(job->ids || job->doubt ? &pool->now : &pool->ahead, job);
     return true;
 }
 
@@ -69,13 +69,13 @@ static int take_report(struct gt_compile_pool *pool, struct gt_compile_worker *w
                           MAX_BAD_STARTS, report->how);
     case GT_SLOT_COMPILED:
     case GT_SLOT_LOST:
-        pool->stats.compiled++;
+        pool->stats.compiled += !job->doubt;
         pool->stats.busy_s += (double)(gt_clock_ms() - worker->slot.began) / 1000;
         worker->job = NULL;
         gt_tokens_give(pool->options.tokens, pool->held, worker->token);
         if (try_again(pool, job, report))
             return GT_OK;
-        return gt_compile_finish(pool, job, &report->compiled, err);
+        return gt_compile_judge(pool, job, &report->compiled, err);
     default:
         return GT_OK;
     }

@@ -18,6 +18,7 @@ void gt_job_free(struct gt_job *job)
     free(job->name);
     free(job->include_dirs);
     free(job->id);
+    free(job->failure);
     free(job);
 }
 

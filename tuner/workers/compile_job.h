@@ -7,6 +7,9 @@
 #include "cuda/compile.h"
 #include "kernel/kernel.h"
 
+struct gt_doubt;
+struct gt_compiled;
+
 /* One cubin to be made. */
 struct gt_job {
     struct gt_compile_request request;
@@ -15,8 +18,10 @@ struct gt_job {
     char key[GT_DIGEST_HEX];
     uint64_t *id; /* the candidates that wait for it */
     size_t ids, capacity;
-    int crashes; /* of workers that compiled it */
-    int killed;  /* workers that were killed from outside while they compiled it */
+    int crashes;                 /* of workers that compiled it */
+    int killed;                  /* workers that were killed from outside while they compiled it */
+    struct gt_doubt *doubt;      /* whose small source this is; NULL: it is a candidate's */
+    struct gt_compiled *failure; /* what is not believed yet (compile_doubt.c); NULL: nothing */
     struct gt_job *next;
 };
 

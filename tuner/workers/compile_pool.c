@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cuda/cache.h"
+#include "workers/known_source.h"
 #include "workers/processors.h"
 
 #include <errno.h>
@@ -113,6 +114,8 @@ static struct gt_job *find_job(struct gt_compile_pool *pool, const char *key, bo
 
     if (!job)
         job = gt_job_queue_find(&pool->now, key);
+    if (!job)
+        job = gt_doubt_find(pool, key);
     if (job)
         return job;
     job = gt_job_queue_find(&pool->ahead, key);
@@ -309,8 +312,11 @@ void gt_compile_pool_drop(struct gt_compile_pool *pool)
     pthread_mutex_lock(&pool->lock);
     while ((job = gt_job_queue_take(&pool->now, NULL))) {
         pool->pending -= job->ids;
+        if (job->doubt)
+            job->doubt->job = NULL;
         gt_job_free(job);
     }
+    pool->pending -= gt_doubt_drop(pool);
     while (gt_compile_pop(pool, &ignored))
         continue;
     pthread_mutex_unlock(&pool->lock);
@@ -359,9 +365,11 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
     if (!pool)
         return gt_err_nomem(err);
     set_options(pool, options);
+    gt_known_tell_driver();
     pthread_mutex_init(&pool->lock, NULL);
     gt_job_queue_init(&pool->now);
     gt_job_queue_init(&pool->ahead);
+    gt_doubt_init(pool);
     gt_strbuf_init(&pool->notices);
     pool->answer_end = &pool->answer;
     pool->wake = pool->ready = -1;

@@ -4,9 +4,10 @@
  * A candidate whose cubin spills more bytes than GT_SPILL_LIMIT gets the status `spills`, one whose
  * wgmma instructions wait for each other `serialized`.
  *
- * A compiler that does not end, crashes or runs out of memory is a status of the candidate.  An
- * error is a failure of the pool itself.  One thread calls a pool; a thread of the pool's own keeps
- * the workers at work while the caller does something else.  Notices are given in `collect`. */
+ * A compiler that does not end, crashes or runs out of memory is a status of the candidate, unless
+ * a small source ends so, too.  An error is a failure of the pool itself, or of the machine.  One
+ * thread calls a pool; a thread of the pool's own keeps the workers at work while the caller does
+ * something else.  Notices are given in `collect`. */
 #ifndef GT_COMPILE_POOL_H
 #define GT_COMPILE_POOL_H
 
@@ -38,6 +39,7 @@ struct gt_compiled {
     char serialized[GT_SERIALIZED_MAX];        /* why its wgmma are serialized; "": they are not */
     char shared_of[GT_STATIC_SHARED_MAX];      /* static shared memory of entries */
     double ms;
+    int result;       /* of NVRTC; 0: it had no say */
     char detail[512]; /* if the status is not OK: why */
 };
 

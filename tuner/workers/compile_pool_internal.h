@@ -1,6 +1,6 @@
 /* compile_pool_internal.h - what the files of the compile pool share: compile_pool.c (the interface
  * and the pool's thread), compile_crew.c (the workers), compile_answers.c (what is known of a
- * cubin).  No other file includes this.
+ * cubin), compile_doubt.c (whom a failure is due to).  No other file includes this.
  *
  * Every function here is called with the lock held, but for those that open and close the pool. */
 #ifndef GT_COMPILE_POOL_INTERNAL_H
@@ -23,6 +23,17 @@ struct gt_compile_worker {
     int token;          /* that it works with */
 };
 
+/* A kind of failure, and whether a small source fails so, too (compile_doubt.c). */
+#define GT_DOUBTS 16
+struct gt_doubt {
+    enum gt_status status;    /* NONE: this place is free */
+    int result, arch;         /* of NVRTC; of the source */
+    bool features, ptx;       /* likewise */
+    int64_t sound_until;      /* the small source was compiled; by gt_clock_ms */
+    struct gt_job *job;       /* it is being compiled; NULL: it is not */
+    struct gt_job_queue held; /* jobs that failed so and wait for that */
+};
+
 struct gt_compile_pool {
     struct gt_compile_pool_options options;
     char *cache_dir;
@@ -38,6 +49,7 @@ struct gt_compile_pool {
     struct gt_compile_answer *answer, **answer_end;
     struct gt_strbuf notices; /* sentences, each ended by a line feed */
     void *failures;           /* tsearch tree */
+    struct gt_doubt doubt[GT_DOUBTS];
     size_t pending;
     bool held[GT_TOKENS_MAX]; /* tokens that workers of this pool have */
     bool waiting;             /* for a token */
@@ -61,6 +73,19 @@ int gt_compile_finish(struct gt_compile_pool *pool, struct gt_job *job,
 void gt_compile_forget(struct gt_compile_pool *pool); /* frees the remembered failures */
 /* Gives the caller a sentence with its next call. */
 void gt_compile_note(struct gt_compile_pool *pool, const char *sentence);
+
+/* compile_doubt.c */
+
+/* Answers the candidates of a job that has ended, as gt_compile_finish does.  A failure waits until
+ * the compiler has shown that it does not fail with a small source as well; GT_ENOLIB: it does, so
+ * that the machine is to blame and nothing is said of the candidate. */
+int gt_compile_judge(struct gt_compile_pool *pool, struct gt_job *job, struct gt_compiled *compiled,
+                     struct gt_err *err);
+/* The job of this key that waits for that, or NULL. */
+struct gt_job *gt_doubt_find(const struct gt_compile_pool *pool, const char *key);
+/* Drops the jobs that wait; returns how many candidates waited for them. */
+size_t gt_doubt_drop(struct gt_compile_pool *pool);
+void gt_doubt_init(struct gt_compile_pool *pool);
 
 /* compile_crew.c */
 

@@ -89,10 +89,14 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
         slot->deadline = slot->began; /* it does not read: it counts as lost at the next pump */
 }
 
+/* Results of NVRTC that are about the source and the options that it was given (nvrtc.h). */
+#define RESULT_OPTION      5
+#define RESULT_COMPILATION 6
+
 /* Whether the memory limit stopped NVRTC.  The texts are those of its front end and of ptxas. */
-static bool out_of_memory(int code, const char *log)
+static bool out_of_memory(int code, int result, const char *log)
 {
-    return code == GT_ENOMEM || strstr(log, "catastrophic error: out of memory") ||
+    return code == GT_ENOMEM || result == 1 || strstr(log, "catastrophic error: out of memory") ||
            strstr(log, "Memory allocation failure");
 }
 
@@ -102,19 +106,22 @@ static void judge(struct gt_compiled *compiled, int code, const char *sentence, 
 {
     char *detail = compiled->detail;
     const size_t size = sizeof(compiled->detail);
+    const int result = compiled->result;
 
     if (code == GT_OK) {
         compiled->status = GT_STATUS_OK;
-    } else if (out_of_memory(code, log)) {
+    } else if (out_of_memory(code, result, log)) {
         compiled->status = GT_STATUS_COMPILE_CRASH;
-        snprintf(detail, size, "the compiler ran out of the %lld MiB of memory it may use",
+        snprintf(detail, size,
+                 "this source takes more than the %lld MiB of memory that the compiler may use",
                  (long long)(options->memory >> 20));
-    } else if (code == GT_ENVRTC && log[0]) {
+    } else if (code == GT_ENVRTC && log[0] &&
+               (result == RESULT_OPTION || result == RESULT_COMPILATION)) {
         compiled->status = GT_STATUS_COMPILE_ERROR;
         gt_compile_reason(detail, size, log);
     } else {
         compiled->status = GT_STATUS_COMPILE_CRASH;
-        snprintf(detail, size, "the compiler failed: %.450s", sentence);
+        snprintf(detail, size, "the compiler failed with this source: %.440s", sentence);
     }
 }
 
@@ -133,6 +140,7 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     snprintf(compiled->serialized, sizeof(compiled->serialized), "%s", gt_wire_get_text(in));
     snprintf(compiled->shared_of, sizeof(compiled->shared_of), "%s", gt_wire_get_text(in));
     compiled->ms = gt_wire_get_real(in);
+    compiled->result = (int)gt_wire_get_int(in);
     if (gt_wire_finish(in, err))
         return GT_ESYNTAX;
     if (code == GT_EIO) /* no folder takes the cubin, which is not the candidate's fault */
@@ -172,9 +180,10 @@ static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options
                  cpu ? options->cpu_s : 3 * options->cpu_s, cpu ? "CPU time" : "time");
     } else {
         compiled->status = GT_STATUS_COMPILE_CRASH;
-        snprintf(compiled->detail, sizeof(compiled->detail),
-                 "the compiler %s (it may use %lld MiB of memory and %g s of CPU time)",
-                 report->how, (long long)(options->memory >> 20), options->cpu_s);
+        snprintf(
+            compiled->detail, sizeof(compiled->detail),
+            "with this source the compiler %s (it may use %lld MiB of memory and %g s of CPU time)",
+            report->how, (long long)(options->memory >> 20), options->cpu_s);
     }
 }
 

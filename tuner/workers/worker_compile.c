@@ -158,7 +158,7 @@ static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_b
     *self->remark = '\0';
     limit_cpu(self->cpu_s);
     rc = gt_compile(self->nvrtc, &request, binary, err);
-    return rc ? rc : keep(self, key, binary, twice, err);
+    return rc || !*key ? rc : keep(self, key, binary, twice, err); /* the known source has no key */
 }
 
 static int serve(struct compiler *self, struct gt_wire_in *in)
@@ -185,6 +185,7 @@ static int serve(struct compiler *self, struct gt_wire_in *in)
     gt_wire_put_text(&self->reply, serialized);
     gt_wire_put_text(&self->reply, shared);
     gt_wire_put_real(&self->reply, binary.ms);
+    gt_wire_put_int(&self->reply, binary.result);
     gt_binary_release(&binary);
     return gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL);
 }

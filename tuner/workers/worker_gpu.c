@@ -9,9 +9,12 @@
 #include "timing/calibrate.h"
 #include "timing/energy.h"
 #include "timing/throttle.h"
+#include "workers/driver_answer.h"
+#include "workers/known_source.h"
 #include "workers/process.h"
 #include "workers/wire.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,15 +40,23 @@ struct request {
     struct gt_binary binary;
 };
 
-/* Starts the answer; its fields follow if code is GT_OK. */
+/* Starts the answer; its fields follow if code is GT_OK.  What did not compile here is the
+ * project's own, so that the compiler is asked first whether it works. */
 static void begin_reply(struct worker *self, enum gt_message type, int code,
                         const struct gt_err *err)
 {
-    const char *sentence = code ? err->msg : "";
+    struct gt_err why = {0};
+    char sentence[600];
 
+    if (code == GT_ENVRTC && gt_known_check(self->nvrtc, gt_gpu_device(self->gpu)->cc, &why)) {
+        code = why.code;
+        err = &why;
+    }
+    snprintf(sentence, sizeof(sentence), "%s", code ? err->msg : "");
+    gt_driver_answer(sentence, sizeof(sentence));
     gt_wire_begin(&self->reply, type);
     gt_wire_put_int(&self->reply, code);
-    gt_wire_put_bytes(&self->reply, sentence, strnlen(sentence, 500));
+    gt_wire_put_text(&self->reply, sentence);
     gt_wire_put_int(&self->reply, self->gpu && gt_gpu_poisoned(self->gpu));
 }
 
@@ -67,6 +78,7 @@ static int hello(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
         return gt_err_nomem(err);
     rc = gt_gpu_open(&self->gpu, ordinal, false, err);
     GT_STEP(rc, gt_nvrtc_open(&self->nvrtc, err));
+    GT_STEP(rc, gt_known_pair(self->nvrtc, gt_gpu_device(self->gpu)->driver, err));
     GT_STEP(rc, gt_kernels_load(&self->kernels, data_dir, *kernels_dir ? kernels_dir : NULL,
                                 include_dirs, err));
     return rc;

@@ -1,0 +1,106 @@
+/* known_source.c - the source that tells a compiler that does not work from a candidate that does
+ * not compile (known_source.h). */
+#include "workers/known_source.h"
+
+#include "base/err.h"
+#include "cuda/compile.h"
+#include "cuda/cuda_api.h"
+#include "workers/compile_reason.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Needs the compiler's built-in declarations and its library of mathematical functions, and nothing
+ * of the data folder. */
+const char gt_known_source[] = "extern \"C\" __global__ void known(float *x)\n"
+                               "{\n"
+                               "    __shared__ float s[32];\n"
+                               "    s[threadIdx.x % 32] = x[blockIdx.x];\n"
+                               "    __syncthreads();\n"
+                               "    x[threadIdx.x] = expf(s[31 - threadIdx.x % 32]);\n"
+                               "}\n";
+
+/* What to do, by NVRTC's result (nvrtc.h) or its words. */
+static const char *remedy(int result, const char *reason)
+{
+    if (result == 7 || strstr(reason, "builtin"))
+        return "its library libnvrtc-builtins of the same version must lie beside it: install "
+               "NVRTC "
+               "anew, run tools/setup, or name another one with GEMMTUNE_LIBNVRTC";
+    if (result == 1 || strstr(reason, "takes more than") || strstr(reason, "out of memory"))
+        return "free memory, raise the limit (ulimit -v) or take fewer workers with --jobs";
+    if (result == 5 || strstr(reason, "gpu-architecture"))
+        return "a newer CUDA Toolkit knows that arch; GEMMTUNE_LIBNVRTC may name its NVRTC";
+    if (strstr(reason, "allowed"))
+        return "the machine is overloaded or the compiler hangs: take fewer workers with --jobs, "
+               "or name another NVRTC with GEMMTUNE_LIBNVRTC";
+    return "install NVRTC anew, run tools/setup, or name another one with GEMMTUNE_LIBNVRTC";
+}
+
+void gt_known_complaint(char *text, size_t size, int nvrtc, int arch, int result,
+                        const char *reason)
+{
+    static const char failed[] = "with this source: ";
+    const char *words =
+        strstr(reason, failed); /* of which the candidates' sentence is not needed */
+    char number[32] = "";
+
+    if (words)
+        reason = words + strlen(failed);
+    if (result)
+        snprintf(number, sizeof(number), "result %d, ", result);
+    snprintf(text, size,
+             "the compiler does not work here: NVRTC %d.%d does not even compile " GT_KNOWN_NAME
+             " for sm_%d (%s%.300s); %s",
+             nvrtc / 1000, nvrtc % 1000 / 10, arch, number, reason, remedy(result, reason));
+}
+
+int gt_known_check(struct gt_nvrtc *nvrtc, int cc, struct gt_err *err)
+{
+    const struct gt_compile_request request = {.source = gt_known_source,
+                                               .name = GT_KNOWN_NAME,
+                                               .include_dirs = "",
+                                               .arch = cc,
+                                               .device_cc = cc};
+    struct gt_binary binary = {0};
+    struct gt_err why = {0};
+    char reason[512], text[sizeof(err->msg)];
+    int rc = gt_compile(nvrtc, &request, &binary, &why);
+
+    if (rc) {
+        if (binary.log && *binary.log)
+            gt_compile_reason(reason, sizeof(reason), binary.log);
+        else
+            snprintf(reason, sizeof(reason), "%.500s", why.msg);
+        gt_known_complaint(text, sizeof(text), gt_nvrtc_version(nvrtc), cc, binary.result, reason);
+        rc = gt_err_set(err, GT_ENOLIB, "%s", text);
+    }
+    gt_binary_release(&binary);
+    return rc;
+}
+
+int gt_known_pair(const struct gt_nvrtc *nvrtc, int driver, struct gt_err *err)
+{
+    const int version = gt_nvrtc_version(nvrtc);
+
+    if (driver <= 0 || version / 1000 <= driver / 1000)
+        return GT_OK;
+    return gt_err_set(err, GT_ECUDA,
+                      "the driver is for CUDA %d.%d and does not run what NVRTC %d.%d compiles: "
+                      "update the driver, or install NVRTC %d, which GEMMTUNE_LIBNVRTC may name",
+                      driver / 1000, driver % 1000 / 10, version / 1000, version % 1000 / 10,
+                      driver / 1000);
+}
+
+void gt_known_tell_driver(void)
+{
+    struct gt_driver_api driver;
+    char text[16];
+    int version = 0;
+
+    if (!gt_driver_api_load(&driver, NULL))
+        driver.DriverGetVersion(&version);
+    snprintf(text, sizeof(text), "%d", version);
+    setenv("GEMMTUNE_DRIVER", text, 1);
+}
