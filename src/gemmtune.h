@@ -208,7 +208,8 @@ struct gt_answer {
     size_t workspace_bytes;
     double tuned_us;         /* median time of the row on the problem `tuned_for`; 0: no row */
     double expected_us;      /* time to expect of this problem: us in tier EXACT, else the model's
-                                estimate; 0: the model has none */
+                                estimate; 0: there is none, as where the row is of another device
+                                than gt_lookup was asked about by name */
     const char *passed_over; /* one phrase on another row that was tuned for this problem and was
                                 not taken, or on a ranking that is damaged, with the reason; NULL:
                                 there is none */
@@ -234,7 +235,8 @@ struct gt_answer {
                    FP32, which costs at most 1 % more.  0 out of a deployed file */
 };
 
-/* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL.  A measured
+/* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL, or words
+ * of it, "h100".  A row of another device, or of fewer multiprocessors, is never EXACT.  A measured
  * row comes before a predicted one, and of the measured rows of a problem on a device the fastest
  * that won a final is taken, whichever table it is in.  One that won none, or is predicted,
  * must be faster than the model expects of the answer without it.  Where the problem allows TF32, a

@@ -81,7 +81,7 @@ static const struct gt_deployed_item *find(const struct gt_deployed *deployed,
         if (item->cc != key->arch || (sms && sms != item->sms) ||
             memcmp(&deployed->key[index - 1], &key->problem, sizeof(key->problem)) != 0)
             continue;
-        if (!name || strcmp(name, deployed->text + item->device) == 0)
+        if (!name || gt_device_same(name, deployed->text + item->device))
             return item;
         if (!other)
             other = item;

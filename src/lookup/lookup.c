@@ -66,8 +66,14 @@ ONCE static int resolve(struct gt *gt, int arch, const struct gt_device *device,
         code = gt_device_profile_of(&resolved->device, gt->data_dir, arch, device_name, err);
     if (code)
         return code;
-    return gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)
+    if (!device && !gt->deployed && device_name &&
+        gt_device_called(resolved->device.name, device_name))
+        device_name = resolved->device.name;
+    code = gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)
                         : gt_lookup_resolve_exactly(&gt->sources, device_name, resolved, err);
+    if (!device && resolved->elsewhere)
+        resolved->answer.expected_us = 0; /* of a device that is not there, a guess upon a guess */
+    return code;
 }
 
 /* Finds the answer for a new key.  No lock is held: threads that ask for the same problem at the

@@ -19,6 +19,7 @@ struct gt_resolved {
     struct gt_geometry geometry; /* for the problem asked for, on this device */
     struct gt_problem problem;   /* as asked for; in FP32, if answer.in_f32 is set */
     struct gt_device device;     /* the GPU given, or the profile of the arch */
+    bool elsewhere; /* the answer's row is of another device than was asked about by name */
 };
 void gt_resolved_release(struct gt_resolved *resolved); /* a zeroed one is accepted */
 

@@ -108,7 +108,7 @@ static bool is_mostly_outside(const struct gt_prediction *shape, const struct gt
  * warm nor in a chain. */
 static bool won_here(const struct gt_choosing *choosing, const struct gt_table_row *row)
 {
-    return choosing->device && !row->timing && strcmp(row->device, choosing->device) == 0;
+    return choosing->device && !row->timing && gt_device_same(row->device, choosing->device);
 }
 
 void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row, bool adapted)

@@ -1,6 +1,6 @@
 /* lookup_explain.c - names a row of the very problem that was not taken, and the reason, because
  * whoever tuned the problem expects that row.  Part of the look-up: see lookup_impl.h. */
-#include "lookup/lookup_impl.h"
+#include "lookup/lookup_search.h"
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -62,21 +62,35 @@ static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
                        answer->tuned_for ? answer->tuned_for : "");
 }
 
-/* The reason why the row is not the answer; NULL if it was outweighed. */
-static const char *reason(const struct gt_sources *sources, const char *device_name,
-                          const struct gt_table_row *row, const struct gt_table_row *taken,
-                          const struct gt_resolved *resolved)
+/* Whether the row was measured on another device than is asked about, or than the row taken. */
+static bool is_elsewhere(const struct gt_search *search, const struct gt_table_row *row)
 {
-    const struct gt_kernel *kernel = gt_lookup_kernel(&sources->kernels, row->kernel);
+    if (row->predicted)
+        return false;
+    if (search->device_name)
+        return !gt_lookup_same_device(search, row);
+    return search->row && strcmp(row->device, search->row->device) != 0;
+}
+
+/* The reason why the row is not the answer; NULL if it was outweighed. */
+static const char *reason(const struct gt_search *search, const struct gt_table_row *row)
+{
+    const struct gt_resolved *resolved = search->resolved;
+    const struct gt_table_row *taken = search->row;
+    const struct gt_kernel *kernel = gt_lookup_kernel(&search->sources->kernels, row->kernel);
 
     if (!kernel)
         return "its kernel is not loaded";
     if (strcmp(kernel->signature, row->signature) != 0)
         return "its kernel has changed since";
-    if (!row->predicted && device_name && strcmp(row->device, device_name) != 0)
-        return "it was measured on another device";
+    if (search->device_name && is_elsewhere(search, row))
+        return gt_device_same(row->device, search->device_name)
+                   ? "it was measured with another number of multiprocessors"
+                   : "it was measured on another device";
     if (row->predicted && taken && !taken->predicted && resolved->answer.tier != GT_TIER_FAMILY)
         return "a measured row comes first";
+    if (!gt_lookup_same_device(search, row))
+        return "it was predicted for another device";
     if (was_outweighed(row, taken, resolved))
         return NULL;
     if (resolved->answer.tier != GT_TIER_EXACT)
@@ -91,57 +105,47 @@ static const char *reason(const struct gt_sources *sources, const char *device_n
 
 /* Mentions a ranking that could not be read, in answers that it might have improved: not in those
  * that the ranking of the very device has chosen. */
-static int explain_damage(const struct gt_sources *sources, const char *device_name,
-                          struct gt_resolved *resolved, struct gt_err *err)
+static int explain_damage(const struct gt_search *search, struct gt_err *err)
 {
-    const char *damage = sources->rankings.damage, *chosen_by = resolved->answer.ranking;
+    struct gt_answer *answer = &search->resolved->answer;
+    const char *damage = search->sources->rankings.damage, *chosen_by = answer->ranking;
 
-    if (!damage || resolved->answer.tier == GT_TIER_EXACT ||
-        (chosen_by && device_name && strcmp(chosen_by, device_name) == 0))
+    if (!damage || answer->tier == GT_TIER_EXACT ||
+        (chosen_by && search->device_name && gt_device_same(chosen_by, search->device_name)))
         return GT_OK;
-    resolved->answer.passed_over = strdup(damage);
-    return resolved->answer.passed_over ? GT_OK : gt_err_nomem(err);
-}
-
-/* Whether the row was measured on another device than is asked about, or than the row taken. */
-static bool is_elsewhere(const struct gt_table_row *row, const char *device_name,
-                         const struct gt_table_row *taken)
-{
-    const char *device = device_name ? device_name : taken ? taken->device : row->device;
-
-    return !row->predicted && strcmp(row->device, device) != 0;
+    answer->passed_over = strdup(damage);
+    return answer->passed_over ? GT_OK : gt_err_nomem(err);
 }
 
 /* As says_more; nobody expects a row of another device, which comes last. */
-static bool is_told(const struct gt_table_row *row, const struct gt_table_row *best,
-                    const char *device_name, const struct gt_table_row *taken)
+static bool is_told(const struct gt_search *search, const struct gt_table_row *row,
+                    const struct gt_table_row *best)
 {
-    const bool elsewhere = is_elsewhere(row, device_name, taken);
+    const bool elsewhere = is_elsewhere(search, row);
 
-    if (best && elsewhere != is_elsewhere(best, device_name, taken))
+    if (best && elsewhere != is_elsewhere(search, best))
         return !elsewhere;
     return says_more(row, best);
 }
 
-int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
-                      const struct gt_table_row *taken, struct gt_resolved *resolved,
-                      struct gt_err *err)
+int gt_lookup_explain(const struct gt_search *search, struct gt_err *err)
 {
+    const struct gt_sources *sources = search->sources;
     const struct gt_table *table = &sources->table;
     const struct gt_table_row *best = NULL;
+    struct gt_resolved *resolved = search->resolved;
     struct gt_strbuf text = GT_STRBUF_INIT;
     const bool exact = resolved->answer.tier == GT_TIER_EXACT && !resolved->answer.predicted;
     const char *why;
 
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
-        if (row->cc == resolved->device.cc && row != taken &&
-            is_told(row, best, device_name, taken) &&
-            !(exact && is_elsewhere(row, device_name, taken)) &&
-            gt_lookup_same_problem(&resolved->problem, row) && !is_taken(row, taken))
+        if (row->cc == resolved->device.cc && row != search->row && is_told(search, row, best) &&
+            !(exact && is_elsewhere(search, row)) &&
+            gt_lookup_same_problem(&resolved->problem, row) && !is_taken(row, search->row))
             best = row;
     if (!best)
-        return explain_damage(sources, device_name, resolved, err);
-    why = reason(sources, device_name, best, taken, resolved);
+        return explain_damage(search, err);
+    why = reason(search, best);
     gt_strbuf_addf(&text, "kernel %s, %.2f us %s on %s (%s): %s", best->kernel, best->us,
                    best->predicted ? "predicted" : "measured", best->device,
                    best < table->row + sources->user_rows ? "own table" : "system's table",

@@ -135,13 +135,6 @@ bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_tabl
 /* The kernel of that name; NULL: it is not loaded. */
 const struct gt_kernel *gt_lookup_kernel(const struct gt_kernels *kernels, const char *name);
 
-/* Sets answer.passed_over: the best row of the arch that was tuned for the problem and is not
- * `taken` (NULL: a default point), with the reason; else, where nothing is exact, the damage of the
- * ranking. */
-int gt_lookup_explain(const struct gt_sources *sources, const char *device_name,
-                      const struct gt_table_row *taken, struct gt_resolved *resolved,
-                      struct gt_err *err);
-
 #define GT_NEAR_MOST  16 /* winners that are looked at */
 #define GT_MAX_BROKEN 1000
 

@@ -149,7 +149,7 @@ static int list_neighbours(const struct gt_search *search, struct among among,
         to->loss = GT_LOSS_NEAR + GT_LOSS_OCTAVE * to->distance;
         if (!gt_lookup_same_device(search, row))
             to->loss += GT_LOSS_DEVICE;
-        to->kin = search->ranking && strcmp(row->device, search->ranking->device) == 0;
+        to->kin = search->ranking && gt_device_same(row->device, search->ranking->device);
         if (row->predicted)
             to->loss += GT_LOSS_PREDICTED;
         if (!row->contested)

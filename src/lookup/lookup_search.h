@@ -53,4 +53,9 @@ int gt_lookup_find_close(struct gt_search *search, bool predicted, struct gt_err
 /* What default points and the winners of distant relatives lead to, by the model. */
 int gt_lookup_find_family(struct gt_search *search, struct gt_err *err);
 
+/* Sets answer.passed_over: the best row of the arch that was tuned for the problem and is not the
+ * search's (NULL: a default point), with the reason; else, where nothing is exact, the damage of
+ * the ranking. */
+int gt_lookup_explain(const struct gt_search *search, struct gt_err *err);
+
 #endif

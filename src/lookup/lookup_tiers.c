@@ -59,7 +59,10 @@ bool gt_lookup_take_row(const struct gt_search *search, const struct gt_table_ro
 
 bool gt_lookup_same_device(const struct gt_search *search, const struct gt_table_row *row)
 {
-    return !search->device_name || strcmp(row->device, search->device_name) == 0;
+    const struct gt_device *device = &search->resolved->device;
+
+    return !search->device_name || (gt_device_same(row->device, search->device_name) &&
+                                    (row->sms == 0 || row->sms == device->sms));
 }
 
 /* Gives the profile of the arch the figures of the device that the row was tuned on: a point for 16
@@ -73,17 +76,23 @@ static void take_device(struct gt_device *device, const struct gt_table_row *row
         device->l2_bytes = row->l2_bytes;
 }
 
-/* A device that is asked for by name and in a table is known from there. */
+/* A device that is asked for by name and in a table is known from there: as it was with the most
+ * multiprocessors, which is all of it.  If it has no profile, words of its name will do. */
 static void find_device(struct gt_search *search)
 {
     const struct gt_table *table = &search->sources->table;
     struct gt_device *device = &search->resolved->device;
+    bool known =
+        search->device_name && (!device->profile || strcmp(search->device_name, device->name) == 0);
 
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
-        if (row->cc == device->cc && search->device_name && gt_lookup_same_device(search, row) &&
-            row->sms > 0) {
+        if (row->cc == device->cc && search->device_name &&
+            (gt_device_same(row->device, search->device_name) ||
+             (!known && gt_device_called(row->device, search->device_name))) &&
+            (!known || row->sms > device->sms)) {
+            search->device_name = row->device;
             take_device(device, row);
-            return;
+            known = true;
         }
 }
 
@@ -123,8 +132,7 @@ static bool is_possible(const struct gt_candidate *candidate, struct gt_geometry
            gt_candidate_geometry(candidate, geometry, NULL) == GT_OK;
 }
 
-/* The best row of the very problem that still works here; a prediction counts for all devices of
- * the arch. */
+/* The best row of the very problem and device that still works here. */
 static void find_exact(struct gt_search *search, bool predicted)
 {
     const struct gt_table *table = &search->sources->table;
@@ -138,8 +146,7 @@ static void find_exact(struct gt_search *search, bool predicted)
         struct gt_geometry geometry;
 
         if (row->cc != device.cc || row->predicted != predicted ||
-            !(predicted || gt_lookup_same_device(search, row)) ||
-            (best && !is_better(search, row, best)) ||
+            !gt_lookup_same_device(search, row) || (best && !is_better(search, row, best)) ||
             !gt_lookup_same_problem(&resolved->problem, row))
             continue;
         take_device(&device, row);
@@ -175,6 +182,7 @@ static int describe(const struct gt_search *search, enum gt_tier tier, struct gt
     if (!answer->point)
         return gt_err_nomem(err);
     if (search->row) {
+        resolved->elsewhere = search->device_name && !gt_lookup_same_device(search, search->row);
         answer->device = search->row->device;
         answer->tuned_for = search->row->text;
         answer->predicted = search->row->predicted;
@@ -328,11 +336,11 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
 
     resolved->answer.tier = GT_TIER_NONE;
     find_device(&search);
-    search.ranking = gt_rankings_for(&sources->rankings, &resolved->device, device_name);
+    search.ranking = gt_rankings_for(&sources->rankings, &resolved->device, search.device_name);
     code = find_tier(&search, &tier, err);
     if (!code && search.found)
         code = describe(&search, tier, err);
-    return code ? code : gt_lookup_explain(sources, device_name, search.row, resolved, err);
+    return code ? code : gt_lookup_explain(&search, err);
 }
 
 /* Whether the device's multiply-adds take clearly longer than the answer, whatever the kernel.  A

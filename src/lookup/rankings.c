@@ -64,7 +64,7 @@ const struct gt_ranking *gt_rankings_for(const struct gt_rankings *rankings,
 
         if (ranking->cc != device->cc)
             continue;
-        if (!*ranking->device || (name && strcmp(ranking->device, name) == 0))
+        if (!*ranking->device || (name && gt_device_same(ranking->device, name)))
             return ranking;
         if (!best || distance(ranking, device) < distance(best, device))
             best = ranking;

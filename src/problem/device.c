@@ -96,37 +96,70 @@ static int read_limits(struct gt_device *device, const cJSON *root, const char *
     return rc;
 }
 
-/* Whether the name is a profile's, "NVIDIA H100 80GB HBM3 (profile)", its device's, or words of it.
- */
-static bool is_called(const char *profile, const char *name)
+/* The next word of a device's name, and its length; 0: there is none.  What names of many models
+ * have in common is left out, also from words such as "rtx4090". */
+static size_t next_word(const char **at)
 {
-    const size_t length = strlen(name);
+    static const char common[][8] = {"profile", "nvidia", "geforce", "tesla", "rtx", "gtx", "gpu"};
+    size_t length = 0, i = 0;
 
-    for (; profile; profile = strchr(profile, ' ')) {
-        profile += *profile == ' ';
-        if (strncasecmp(profile, name, length) == 0 &&
-            (profile[length] == ' ' || profile[length] == '\0'))
-            return true;
-    }
-    return false;
+    while (!length && *(*at += strspn(*at, " -_()")))
+        for (length = strcspn(*at, " -_()"), i = 0; i < sizeof(common) / 8; i++)
+            if (!strncasecmp(*at, common[i], strlen(common[i]))) {
+                *at += strlen(common[i]);
+                length = 0;
+                break;
+            }
+    return length;
 }
 
-/* Replaces members of the profile by those of the listed device that is named, if it is listed.
- * What the profile does not have is added, for read_profile to refuse. */
+bool gt_device_called(const char *name, const char *asked)
+{
+    bool called = false;
+
+    for (size_t left, length; (left = next_word(&asked)); called = true)
+        for (; left; asked += length, left -= length) {
+            size_t word;
+
+            length = 0;
+            for (const char *at = name; (word = next_word(&at)); at += word)
+                if (word > length && word <= left && !strncasecmp(at, asked, word))
+                    length = word;
+            if (!length)
+                return false;
+        }
+    return called;
+}
+
+bool gt_device_same(const char *x, const char *y)
+{
+    return strcmp(x, y) == 0 || (gt_device_called(x, y) && gt_device_called(y, x));
+}
+
+static bool is_called(const cJSON *profile, const char *name)
+{
+    const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile, "device"));
+
+    return own && gt_device_called(own, name);
+}
+
+/* Replaces members of the profile by those of the first listed device that is named, unless the
+ * profile is of that device itself.  What the profile does not have is added, for read_profile to
+ * refuse. */
 static void take_listed(cJSON *root, const char *name)
 {
     cJSON *listed, *item, *was;
 
     cJSON_ArrayForEach(listed, cJSON_GetObjectItemCaseSensitive(root, "devices"))
     {
-        const char *profile =
-            cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(listed, "device"));
-
-        while (is_called(profile, name) && (item = cJSON_DetachItemFromArray(listed, 0)))
-            if (!((was = cJSON_GetObjectItemCaseSensitive(root, item->string))
-                      ? cJSON_ReplaceItemViaPointer(root, was, item)
-                      : cJSON_AddItemToArray(root, item)))
-                cJSON_Delete(item);
+        if (is_called(root, name))
+            return;
+        if (is_called(listed, name))
+            while ((item = cJSON_DetachItemFromArray(listed, 0)))
+                if (!((was = cJSON_GetObjectItemCaseSensitive(root, item->string))
+                          ? cJSON_ReplaceItemViaPointer(root, was, item)
+                          : cJSON_AddItemToArray(root, item)))
+                    cJSON_Delete(item);
     }
 }
 

@@ -59,6 +59,14 @@ int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, st
 int gt_device_profile_of(struct gt_device *device, const char *data_dir, int cc, const char *name,
                          struct gt_err *err);
 
+/* Whether the device or profile of that name is meant by `asked`, words of it in any order and
+ * writing, "h100", "RTX-4090" or "a100 pcie"; what all names have in common, as NVIDIA, counts for
+ * nothing. */
+bool gt_device_called(const char *name, const char *asked);
+
+/* Whether two names are of one device: "NVIDIA GeForce RTX 3090", "RTX 3090 (profile)". */
+bool gt_device_same(const char *x, const char *y);
+
 /* Reads a profile of the arch cc from any file. */
 int gt_device_read(struct gt_device *device, const char *path, int cc, struct gt_err *err);
 

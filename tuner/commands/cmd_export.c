@@ -11,6 +11,7 @@
 #include "session/cmd_session.h"
 #include "session/older.h"
 #include "console/cmd_write.h"
+#include "console/gpu_names.h"
 #include "console/commands.h"
 #include "exchange/export.h"
 #include "lookup/table.h"
@@ -135,7 +136,7 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
     request->json = cli->json;
     request->objective = options->objective ? (int)gt_objective_parse(options->objective) : -1;
     if (!rc && options->arch)
-        rc = gt_arch_parse(options->arch, &request->filter.cc, err);
+        rc = gt_gpu_parse(options->arch, &request->filter.cc, &(const char *){NULL}, err);
     if (!rc && some)
         rc = gt_session_problems(cli, NULL, problem, NULL, &request->problems, &options->problem,
                                  err);
@@ -241,7 +242,7 @@ static int run_deploy(struct gt_cli *cli, const char *path, const struct options
     int rc = GT_OK;
 
     if (options->arch)
-        rc = gt_arch_parse(options->arch, &request.cc, err);
+        rc = gt_gpu_parse(options->arch, &request.cc, &(const char *){NULL}, err);
     if (!rc && some)
         rc = gt_session_problems(cli, NULL, &problem, NULL, &request.problems, &options->problem,
                                  err);

@@ -13,6 +13,7 @@
 #include "cluster/queue.h"
 #include "commands/cmd_stored_energy.h"
 #include "console/cmd_json.h"
+#include "console/gpu_names.h"
 #include "session/cmd_session.h"
 #include "session/older.h"
 #include "console/commands.h"
@@ -57,9 +58,16 @@ static const struct {
     [GT_TIER_FAMILY] = {"family", "a default point, or the winner of a less similar problem"},
 };
 
+/* Whether the winner of another device is handed out, of which nobody knows the time on the device
+ * asked about. */
+static bool is_untimed(const struct gt_answer *answer)
+{
+    return answer->tuned_us > 0 && !(answer->expected_us > 0);
+}
+
 /* Prints the times.  A time is shown as this problem's only if it was measured or predicted for
  * this very problem. */
-static void print_times(FILE *out, const struct gt_answer *answer)
+static void print_times(FILE *out, const struct gt_answer *answer, bool untimed)
 {
     const char *how = answer->predicted ? "PREDICTED, never measured" : "measured";
     char device[256];
@@ -73,7 +81,9 @@ static void print_times(FILE *out, const struct gt_answer *answer)
     }
     if (answer->tuned_us > 0)
         fprintf(out, "             its time there: %.2f us, %s\n", answer->tuned_us, how);
-    if (answer->expected_us > 0)
+    if (untimed)
+        fprintf(out, "  time       not known here: that is another device\n");
+    else if (answer->expected_us > 0)
         fprintf(out, "  time       about %.2f us here, ESTIMATED by the model\n",
                 answer->expected_us);
 }
@@ -108,6 +118,7 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
                          bool deployed, const char *why)
 {
     const bool absent = deployed && answer->tier == GT_TIER_NONE;
+    const bool untimed = is_untimed(answer);
     char text[512];
 
     fprintf(out, "%s\n", problem);
@@ -123,10 +134,11 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
                          "allows\n");
         if (answer->ranking)
             print_ranking(out, answer->ranking);
-        print_times(out, answer);
+        print_times(out, answer, untimed);
         print_contest(out, answer);
-        fprintf(out, "  slowdown   %.1f %% expected against a tuned kernel\n",
-                100 * answer->expected_loss);
+        if (!untimed)
+            fprintf(out, "  slowdown   %.1f %% expected against a tuned kernel\n",
+                    100 * answer->expected_loss);
         fprintf(out,
                 "  launch     grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared\n",
                 answer->grid[0], answer->grid[1], answer->grid[2], answer->block[0],
@@ -175,7 +187,8 @@ static void add_answer(cJSON *json, const struct gt_answer *answer)
     cJSON_AddBoolToObject(json, "predicted", answer->predicted);
     cJSON_AddBoolToObject(json, "in_f32", answer->in_f32);
     add_times(json, answer);
-    cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
+    if (!is_untimed(answer))
+        cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
     if (answer->ranking)
         cJSON_AddStringToObject(json, "ranking", answer->ranking);
     if (answer->tier == GT_TIER_EXACT && !answer->predicted) {
@@ -219,7 +232,8 @@ struct questions {
     struct gt_cli *cli;
     const struct options *options;
     size_t count;
-    const char *path; /* of the database; NULL: the default one, if there is one */
+    const char *path;   /* of the database; NULL: the default one, if there is one */
+    const char *device; /* asked about by name; NULL: any of the arch */
     int cc, answered;
     bool deployed;             /* the answers come from a deployed file */
     char why[GT_UNSERVED_MAX]; /* the first problem's that no kernel serves */
@@ -232,7 +246,7 @@ static void explain(struct questions *self, const struct gt *gt, char why[GT_UNS
 {
     struct gt_device device;
 
-    if (!gt_device_profile(&device, self->cli->data_dir, self->cc, NULL))
+    if (!gt_device_profile_of(&device, self->cli->data_dir, self->cc, self->device, NULL))
         gt_lookup_unserved(why, gt, problem, &device);
     if (!*self->why)
         snprintf(self->why, sizeof(self->why), "%s", why);
@@ -246,7 +260,7 @@ static int look_up(struct questions *self, struct gt *gt, const char *text, stru
     struct gt_problem problem;
     int rc = gt_session_complete(&problem, text, &self->options->parts, err);
 
-    GT_STEP(rc, gt_lookup(gt, self->cc, self->options->device, &problem, &answer, err));
+    GT_STEP(rc, gt_lookup(gt, self->cc, self->device, &problem, &answer, err));
     if (rc)
         return rc;
     gt_problem_format(&problem, canonical);
@@ -320,8 +334,7 @@ static int look_up_all(struct questions *self, struct gt_err *err)
 static int weigh_all(struct questions *self, enum gt_objective objective, struct gt_err *err)
 {
     const struct options *options = self->options;
-    struct gt_energy_question asked = {
-        .path = self->path, .cc = self->cc, .device = options->device};
+    struct gt_energy_question asked = {.path = self->path, .cc = self->cc, .device = self->device};
     struct gt_kernels kernels = {0};
     struct gt_problem problem;
     int rc = gt_kernels_load(&kernels, self->cli->data_dir, options->kernels_dir,
@@ -391,7 +404,9 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!options->arch)
         return gt_err_set(err, GT_ESYNTAX, "name the architecture asked about, e.g. --arch sm_90");
     self.list = cli->json ? cJSON_CreateArray() : NULL;
-    rc = gt_arch_parse(options->arch, &self.cc, err);
+    rc = gt_gpu_parse(options->arch, &self.cc, &self.device, err);
+    if (options->device)
+        self.device = options->device;
     if (!rc && options->db)
         rc = gt_queue_copy_open(&from, cli, options->db, err);
     self.path = from.path;

@@ -6,6 +6,7 @@
 #include "cluster/queue.h"
 #include "session/cmd_session.h"
 #include "console/cmd_write.h"
+#include "console/gpu_names.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "db/store.h"
@@ -122,7 +123,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (options->problem.shapes && !cli->data_dir)
         gt_data_dir(&cli->data_dir, NULL); /* sets of problems have names there, if it is there */
     if (options->arch)
-        rc = gt_arch_parse(options->arch, &filter.cc, err);
+        rc = gt_gpu_parse(options->arch, &filter.cc, &(const char *){NULL}, err);
     if (!rc && some)
         rc = gt_session_problems(cli, NULL, &problem, &weight, &request.problems, &options->problem,
                                  err);

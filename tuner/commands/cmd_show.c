@@ -8,6 +8,7 @@
 #include "problem/problem.h"
 #include "kernel/render.h"
 #include "console/cmd_compile.h"
+#include "console/gpu_names.h"
 #include "session/cmd_session.h"
 #include "commands/cmd_show_json.h"
 #include "commands/show_text.h"
@@ -233,6 +234,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_problem problem;
     struct gt_device device;
     char why[GT_UNSERVED_MAX];
+    const char *name = NULL;
     int cc, rc;
 
     cli->raw |= options->source || options->params_header;
@@ -240,8 +242,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         return gt_err_set(err, GT_ESYNTAX, "--db goes with --objective");
     rc = gt_session_complete(&problem, options->problem ? options->problem : DEFAULT_PROBLEM,
                              &options->parts, err);
-    GT_STEP(rc, gt_arch_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, err));
-    GT_STEP(rc, gt_device_profile(&device, cli->data_dir, cc, err));
+    GT_STEP(rc, gt_gpu_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, &name, err));
+    GT_STEP(rc, gt_device_profile_of(&device, cli->data_dir, cc, name, err));
     GT_STEP(rc, gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir,
                                 options->include_dirs, err));
     if (rc)

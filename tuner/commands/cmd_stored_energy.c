@@ -26,7 +26,10 @@ static bool is_asked(const struct gt_energy_question *asked, const struct gt_ene
 {
     if (row->cc != asked->cc)
         return false;
-    return asked->device ? strcmp(row->device, asked->device) == 0 : !strchr(row->device, '[');
+    return asked->device
+               ? strcmp(row->device, asked->device) == 0 ||
+                     (gt_device_called(row->device, asked->device) && !strchr(row->device, '['))
+               : !strchr(row->device, '[');
 }
 
 /* Index of the row's place; rows come place by place. */

@@ -5,13 +5,16 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
+#include "problem/device.h"
 
 #define OLD "is older than sm_75, the first that NVRTC 13 compiles for"
 
-/* Names begin so, in small letters without blanks and dashes; no digit follows. */
+/* Names begin so, in small letters without blanks and dashes; no digit follows in the same word. */
 static const struct {
     const char *name, *arch, *advice; /* advice: instead of an arch */
 } names[] = {
@@ -28,7 +31,11 @@ static const struct {
     {"a10", "sm_86", NULL},
     {"a16", "sm_86", NULL},
     {"a40", "sm_86", NULL},
+    {"a2000", "sm_86", NULL},
+    {"a3000", "sm_86", NULL},
     {"a4000", "sm_86", NULL},
+    {"a4500", "sm_86", NULL},
+    {"a5500", "sm_86", NULL},
     {"a5000", "sm_86", NULL},
     {"a6000", "sm_86", NULL},
     {"orin", "sm_87", NULL},
@@ -36,6 +43,16 @@ static const struct {
     {"lovelace", "sm_89", NULL},
     {"l4", "sm_89", NULL},
     {"l40", "sm_89", NULL},
+    {"l20", "sm_89", NULL},
+    {"l2", "sm_89", NULL},
+    {"2000ada", "sm_89", NULL},
+    {"3000ada", "sm_89", NULL},
+    {"3500ada", "sm_89", NULL},
+    {"4000ada", "sm_89", NULL},
+    {"4000sffada", "sm_89", NULL},
+    {"4500ada", "sm_89", NULL},
+    {"5000ada", "sm_89", NULL},
+    {"5880ada", "sm_89", NULL},
     {"6000ada", "sm_89", NULL},
     {"hopper", "sm_90", NULL},
     {"h100", "sm_90", NULL},
@@ -51,6 +68,11 @@ static const struct {
     {"gb200", "sm_100", NULL},
     {"b300", "sm_103", NULL},
     {"gb300", "sm_103", NULL},
+    {"pro2000", "sm_120", NULL},
+    {"pro4000", "sm_120", NULL},
+    {"pro4500", "sm_120", NULL},
+    {"pro5000", "sm_120", NULL},
+    {"pro6000", "sm_120", NULL},
     {"thor", "sm_110", NULL},
     {"gb10", "sm_121", NULL},
     {"spark", "sm_121", NULL},
@@ -59,23 +81,38 @@ static const struct {
     {"maxwell", NULL, OLD},
     {"v100", NULL, OLD},
     {"p100", NULL, OLD},
+    {"p40", NULL, OLD},
+    {"p4", NULL, OLD},
+    {"m40", NULL, OLD},
+    {"k80", NULL, OLD},
+    {"titanv", NULL, OLD},
+    {"titanx", NULL, OLD},
 };
 
-/* The GeForce series: the first two of four digits. */
+/* Of these, the names that are not one device's. */
+static const char families[] = "turing ada lovelace hopper";
+
+/* The GeForce series: the first two of four digits; arch NULL: too old. */
 static const struct {
     const char *digits, *arch;
-} series[] = {{"16", "sm_75"}, {"20", "sm_75"}, {"30", "sm_86"}, {"40", "sm_89"}, {"50", "sm_120"}};
+} series[] = {{"10", NULL},    {"16", "sm_75"}, {"20", "sm_75"},
+              {"30", "sm_86"}, {"40", "sm_89"}, {"50", "sm_120"}};
 
-/* The text in small letters, without what stands in front of models and between words. */
+/* The text in small letters, without what stands in front of models and between words; between two
+ * digits a blank stays: "h100 80gbhbm3". */
 static void tidy(char name[40], const char *text)
 {
     static const char *const makers[] = {"nvidia", "geforce", "tesla", "jetson",
                                          "agx",    "dgx",     "rtx",   "gtx"};
     size_t length = 0;
 
-    for (; *text && length < 39; text++)
-        if (!strchr(" -_", *text))
+    for (; *text && length < 38; text++)
+        if (!strchr(" -_", *text)) {
+            if (length && isdigit((unsigned char)*text) && strchr(" -_", text[-1]) &&
+                isdigit((unsigned char)name[length - 1]))
+                name[length++] = ' ';
             name[length++] = (char)tolower((unsigned char)*text);
+        }
     name[length] = '\0';
     for (size_t i = 0; i < sizeof(makers) / sizeof(*makers); i++)
         if (strncmp(name, makers[i], strlen(makers[i])) == 0)
@@ -103,34 +140,75 @@ static const char *capability(const char *text)
     return NULL;
 }
 
-/* The arch of a GeForce, such as "4090", "4070ti" or "3080laptop"; NULL: it is none. */
-static const char *geforce(const char *name)
+/* Finds the arch of a GeForce, such as "4090", "4070ti" or "3080laptop"; true: it is one. */
+static bool geforce(const char *name, const char **arch)
 {
-    const bool model = strspn(name, "0123456789") == 4 && strchr("56789", name[2]) &&
+    const bool model = strspn(name, "0123456789") == 4 && strchr("3456789", name[2]) &&
                        (name[3] == '0' || !strncmp(name, "16", 2));
 
     for (size_t i = 0; model && i < sizeof(series) / sizeof(*series); i++)
-        if (strncmp(name, series[i].digits, 2) == 0)
-            return series[i].arch;
-    return NULL;
+        if (strncmp(name, series[i].digits, 2) == 0) {
+            *arch = series[i].arch;
+            return true;
+        }
+    return false;
 }
 
-int gt_gpu_arch(const char **text, struct gt_err *err)
+/* Finds the arch of a name; *device: whether that is one device's. */
+static int find(const char *text, const char **found, bool *device, struct gt_err *err)
 {
+    const char *advice = NULL;
     char name[40];
-    const char *found = capability(*text);
 
-    tidy(name, *text);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !found; i++) {
+    *device = false;
+    *found = capability(text);
+    if (*found)
+        return GT_OK;
+    tidy(name, text);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !*found && !advice; i++) {
         const size_t length = strlen(names[i].name);
 
         if (strncmp(name, names[i].name, length) != 0 || isdigit((unsigned char)name[length]))
             continue;
-        if (names[i].advice)
-            return gt_err_set(err, GT_ENOTFOUND, "arch \"%.40s\" %s", *text, names[i].advice);
-        found = names[i].arch;
+        advice = names[i].advice;
+        *found = names[i].arch;
+        *device = !strstr(families, names[i].name);
     }
-    found = found ? found : geforce(name);
-    *text = found ? found : *text;
-    return GT_OK;
+    if (!*found && !advice && geforce(name, found)) {
+        *device = true;
+        advice = *found ? NULL : OLD;
+    }
+    return advice ? gt_err_set(err, GT_ENOTFOUND, "arch \"%.40s\" %s", text, advice) : GT_OK;
+}
+
+int gt_gpu_arch(const char **text, struct gt_err *err)
+{
+    const char *found;
+    bool device;
+    const int rc = find(*text, &found, &device, err);
+
+    if (!rc && found)
+        *text = found;
+    return rc;
+}
+
+int gt_gpu_parse(const char *text, int *cc, const char **name, struct gt_err *err)
+{
+    const char *found, *digits = text + strcspn(text, "0123456789");
+    bool device;
+    int rc = find(text, &found, &device, err);
+
+    if (!rc && !found &&
+        (*digits == text[0] || strncasecmp(text, "sm", 2) == 0 ||
+         strncasecmp(text, "compute_", 8) == 0)) {
+        const size_t length = strspn(digits, "0123456789."), dots = strspn(digits, ".");
+        const double number = strtod(digits, NULL);
+
+        if (!digits[length] && !dots && number >= 1 && number < 75 &&
+            (number < 7.5 || number >= 10))
+            return gt_err_set(err, GT_ENOTFOUND, "arch \"%.40s\" " OLD, text);
+    }
+    GT_STEP(rc, gt_arch_parse(found ? found : text, cc, err));
+    *name = device ? text : NULL;
+    return rc;
 }

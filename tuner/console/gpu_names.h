@@ -9,4 +9,8 @@ struct gt_err;
  * an older one than compilers of today support. */
 int gt_gpu_arch(const char **text, struct gt_err *err);
 
+/* The compute capability of an arch or a name; *name: the text, where it names one device ("h100"
+ * and not "hopper" or "sm_90"), else NULL. */
+int gt_gpu_parse(const char *text, int *cc, const char **name, struct gt_err *err);
+
 #endif

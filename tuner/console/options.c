@@ -295,7 +295,7 @@ static int set_field(const struct gt_option *option, void *fields, char *value, 
         return GT_OK;
     case GT_OPTION_ARCH:
         *(const char **)field = value;
-        return gt_gpu_arch(field, err);
+        return gt_gpu_arch(&(const char *){value}, err);
     case GT_OPTION_TEXTS:
         if (texts->count == GT_MAX_TEXTS)
             return gt_err_set(err, GT_ERANGE, "--%s: given more than %d times", option->name,

@@ -23,7 +23,7 @@ struct gt_texts {
 enum gt_option_type {
     GT_OPTION_FLAG,    /* bool */
     GT_OPTION_TEXT,    /* const char * */
-    GT_OPTION_ARCH,    /* const char *, an arch as gt_gpu_arch gives it */
+    GT_OPTION_ARCH,    /* const char *, for gt_gpu_parse */
     GT_OPTION_TEXTS,   /* struct gt_texts: may be repeated */
     GT_OPTION_INTEGER, /* int64_t within [min, max] */
     GT_OPTION_REAL,    /* double within [min, max] */

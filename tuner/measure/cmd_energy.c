@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "console/cmd_json.h"
+#include "console/gpu_names.h"
 #include "session/cmd_session.h"
 #include "console/commands.h"
 #include "measure/cmd_energy.h"
@@ -154,7 +155,8 @@ static int read_asked(struct gt_energy_asked *asked, const struct gt_session_opt
                           "--device %s: with --stored it is the name of a GPU whose energies are "
                           "stored, such as \"NVIDIA H200\"",
                           device);
-    return options->arch ? gt_arch_parse(options->arch, &asked->cc, err) : GT_OK;
+    return options->arch ? gt_gpu_parse(options->arch, &asked->cc, &(const char *){NULL}, err)
+                         : GT_OK;
 }
 
 static int show_stored(struct gt_energies *self, struct gt_cli *cli,

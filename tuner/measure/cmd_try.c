@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "console/columns.h"
+#include "console/gpu_names.h"
 #include "console/cmd_json.h"
 #include "measure/cmd_try.h"
 #include "console/commands.h"
@@ -186,19 +187,20 @@ static int find_device(struct gt_try *attempt, struct gt_err *err)
 {
     const struct gt_kernel *kernel = attempt->candidate.kernel;
     const struct gt_serves *entry = &kernel->entry[0]; /* or that of the problem's type */
+    const char *name = NULL;
     int cc = DEFAULT_ARCH;
 
     for (size_t i = kernel->entries; i-- > 0;)
         if (kernel->entry[i].types >> attempt->problem.type & 1)
             entry = &kernel->entry[i];
 
-    if (attempt->options->arch && gt_arch_parse(attempt->options->arch, &cc, err))
+    if (attempt->options->arch && gt_gpu_parse(attempt->options->arch, &cc, &name, err))
         return err ? err->code : GT_ESYNTAX;
     if (!attempt->options->arch && cc < entry->min_cc)
         cc = entry->min_cc;
     if (!attempt->options->arch && cc > entry->max_cc)
         cc = entry->max_cc;
-    return gt_device_profile(&attempt->device, attempt->cli->data_dir, cc, err);
+    return gt_device_profile_of(&attempt->device, attempt->cli->data_dir, cc, name, err);
 }
 
 int gt_try_check_point(const struct gt_try *attempt, struct gt_device device, struct gt_err *err)

@@ -9,6 +9,7 @@
 
 #include "cuda/cache.h"
 #include "base/err.h"
+#include "console/gpu_names.h"
 #include "sweep/progress.h"
 #include "exchange/recording.h"
 
@@ -196,7 +197,7 @@ static void announce(const struct gt_session *session, const struct gt_session_o
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err)
 {
-    const char *database = NULL;
+    const char *database = NULL, *name = NULL;
     int rc = GT_OK, cc = 0;
     int64_t limit = 0;
 
@@ -214,7 +215,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                         "--device replay:FILE",
                         options->space);
     if (!rc && options->arch)
-        rc = gt_arch_parse(options->arch, &cc, err);
+        rc = gt_gpu_parse(options->arch, &cc, &name, err);
     GT_STEP(rc, load_kernels(session, options, err));
     GT_STEP(rc, load_shipped(session, err));
     GT_STEP(rc, gt_session_cache(&session->cache_dir, err));
@@ -227,7 +228,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         /* A cache that this user must not use does not stop the run: the cubins are then kept for
          * this run only. */
         gt_cache_trim(session->cache_dir, limit, NULL, NULL);
-        rc = gt_session_open_evaluator(session, options, cc, err);
+        rc = gt_session_open_evaluator(session, options, cc, name, err);
         gt_progress_clear(session->progress);
     }
     GT_STEP(rc, gt_session_check_timing(session, options, err));

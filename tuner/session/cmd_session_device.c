@@ -80,14 +80,23 @@ static int check_arch(const struct gt_session *session, const struct gt_session_
                       found->cc, cc, instead);
 }
 
-/* Without --device: takes a GPU of the arch if there is one, else the arch's profile. */
-static int open_arch(struct gt_session *session, const struct gt_session_options *options, int cc,
-                     struct gt_err *err)
+#define DEVICE_TEXT 160 /* "predict:sm_90/NVIDIA H100 PCIe" */
+
+static void name_profile(char text[DEVICE_TEXT], int cc, const char *name)
 {
-    char profile[32];
+    snprintf(text, DEVICE_TEXT, "predict:sm_%d%s%.120s", cc, name ? "/" : "", name ? name : "");
+}
+
+/* Without --device: takes a GPU of the arch, and of the name that was given, if there is one, else
+ * a profile. */
+static int open_arch(struct gt_session *session, const struct gt_session_options *options, int cc,
+                     const char *name, struct gt_err *err)
+{
+    char profile[DEVICE_TEXT];
     int rc = open_device(session, options, "cuda", &session->no_gpu);
 
-    if (rc == GT_OK && session->evaluator->device.cc == cc)
+    if (rc == GT_OK && session->evaluator->device.cc == cc &&
+        (!name || gt_device_called(session->evaluator->device.name, name)))
         return GT_OK;
     if (rc && rc != GT_ENOGPU && rc != GT_ENOLIB && rc != GT_ECUDA) {
         if (err)
@@ -99,43 +108,41 @@ static int open_arch(struct gt_session *session, const struct gt_session_options
                    session->evaluator->device.name, session->evaluator->device.cc);
     gt_evaluator_close(session->evaluator);
     session->evaluator = NULL;
-    snprintf(profile, sizeof(profile), "predict:sm_%d", cc);
+    name_profile(profile, cc, name);
     return open_device(session, options, profile, err);
 }
 
 /* The arch that "predict" or "predict:NAME" means becomes part of the word; NAME is whatever --arch
  * takes, or a file. */
-static int complete_prediction(const char **device, char text[64], int cc, struct gt_err *err)
+static int complete_prediction(const char **device, char text[DEVICE_TEXT], int cc,
+                               const char *asked, struct gt_err *err)
 {
-    const char *name = *device + strlen("predict"), *arch;
+    const char *name = *device + strlen("predict");
     int rc;
 
     if (!*name && cc) {
-        snprintf(text, 64, "predict:sm_%d", cc);
+        name_profile(text, cc, asked);
         *device = text;
     }
-    if (*name++ != ':' || strstr(name, ".json"))
+    if (*name++ != ':' || !*name || strstr(name, ".json") || strchr(name, '/'))
         return GT_OK;
-    arch = name;
-    rc = gt_gpu_arch(&arch, err);
+    rc = gt_gpu_parse(name, &cc, &asked, err);
     if (rc)
         return gt_err_prefix(err, rc, "--device");
-    if (arch != name) {
-        snprintf(text, 64, "predict:%s/%.40s", arch, name);
-        *device = text;
-    }
+    name_profile(text, cc, asked);
+    *device = text;
     return GT_OK;
 }
 
 int gt_session_open_evaluator(struct gt_session *session, const struct gt_session_options *options,
-                              int cc, struct gt_err *err)
+                              int cc, const char *name, struct gt_err *err)
 {
     const char *device = options->device;
-    char text[64];
+    char text[DEVICE_TEXT];
     int rc = GT_OK;
 
     if (device && strncmp(device, "predict", strlen("predict")) == 0)
-        rc = complete_prediction(&device, text, cc, err);
+        rc = complete_prediction(&device, text, cc, name, err);
     if (rc)
         return rc;
     if (device || !cc || options->measure) {
@@ -144,7 +151,7 @@ int gt_session_open_evaluator(struct gt_session *session, const struct gt_sessio
             gt_err_prefix(err, rc, "without a GPU, --arch says what to predict for, e.g. sm_86");
         return rc ? rc : check_arch(session, options, device ? device : "cuda", cc, err);
     }
-    return open_arch(session, options, cc, err);
+    return open_arch(session, options, cc, name, err);
 }
 
 /* Writes the option that only a GPU can honour, and why predictions and recordings cannot; false:

@@ -8,7 +8,7 @@
 /* Opens the evaluator that --device and --arch name.  cc: of --arch; 0: none was named.  Where the
  * arch has no GPU here, times are predicted, and session->no_gpu says why. */
 int gt_session_open_evaluator(struct gt_session *session, const struct gt_session_options *options,
-                              int cc, struct gt_err *err);
+                              int cc, const char *name, struct gt_err *err);
 
 /* Chains, operands that stay in L2 and numbers other than the usual ones are timed on a GPU only
  * (GT_ENOGPU), and chains with cold operands (GT_ESYNTAX). */

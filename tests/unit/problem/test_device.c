@@ -71,6 +71,40 @@ static void test_profiles(void **state)
     }
 }
 
+/* Names as people type them, and as NVIDIA's tools print them. */
+static void test_names(void **state)
+{
+    static const char *const called[][2] = {
+        {"NVIDIA H100 80GB HBM3", "h100"},
+        {"NVIDIA H100 80GB HBM3 (profile)", "H100-80GB"},
+        {"NVIDIA GeForce RTX 3090", "3090"},
+        {"RTX 3090 (profile)", "geforce rtx3090"},
+        {"RTX 3090 Ti (profile)", "NVIDIA GeForce RTX 3090 Ti"},
+        {"NVIDIA A100-PCIE-40GB", "a100 40gb pcie"},
+        {"NVIDIA GeForce RTX 3080 Laptop GPU", "3080laptop"},
+    };
+    static const char *const others[][2] = {
+        {"NVIDIA H200", "h20"},
+        {"NVIDIA H200", "gh200"},
+        {"NVIDIA A100-SXM4-40GB", "a10"},
+        {"NVIDIA A10", "a100"},
+        {"NVIDIA L40", "l40s"},
+        {"NVIDIA GeForce RTX 3090", "3090 ti"},
+        {"NVIDIA H100 80GB HBM3", "H100 PCIe"},
+        {"NVIDIA H100 80GB HBM3", "NVIDIA"},
+        {"NVIDIA H100 80GB HBM3", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(called) / sizeof(*called); i++)
+        assert_true(gt_device_called(called[i][0], called[i][1]));
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        assert_false(gt_device_called(others[i][0], others[i][1]));
+    assert_true(gt_device_same("NVIDIA GeForce RTX 3090", "RTX 3090 (profile)"));
+    assert_false(gt_device_same("NVIDIA GeForce RTX 3090 Ti", "RTX 3090 (profile)"));
+    assert_false(gt_device_same("NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA H100 80GB HBM3"));
+}
+
 static void test_no_profile(void **state)
 {
     struct gt_device device;
@@ -184,8 +218,11 @@ static void test_occupancy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arch),       cmocka_unit_test(test_profiles),
-        cmocka_unit_test(test_no_profile), cmocka_unit_test(test_malformed_profiles),
+        cmocka_unit_test(test_arch),
+        cmocka_unit_test(test_profiles),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_no_profile),
+        cmocka_unit_test(test_malformed_profiles),
         cmocka_unit_test(test_occupancy),
     };
 
