@@ -1,8 +1,10 @@
-/* remembered.h - test: verdicts of pure functions that were found before, so that they need not be found again.
+/* remembered.h - test: verdicts of pure functions that were found before, so that they need not be
+ * found again.
  *
- * A verdict belongs to the digest of all that decides it: this program, the compiler, the kernel's signature and
- * description, and what is asked.  They lie in $BUILD/remembered, a file each; `make clean` forgets them, and with
- * FRESH=1 in the environment nothing is read from there.  Only good verdicts are kept: what fails is tried again. */
+ * A verdict belongs to the digest of all that decides it: this program, the compiler, the kernel's
+ * signature and description, and what is asked.  They lie in $BUILD/remembered, a file each; `make
+ * clean` forgets them, and with FRESH=1 in the environment nothing is read from there.  Only good
+ * verdicts are kept: what fails is tried again. */
 #ifndef GT_REMEMBERED_H
 #define GT_REMEMBERED_H
 
