@@ -30,10 +30,9 @@ static void add_selection(struct gt_strbuf *sql, const struct gt_selection *whic
         add_list(sql, " AND problem IN (SELECT id FROM problem WHERE text IN (", ", ",
                  2 + which->kernels, which->problems, "))");
     if (which->kernels && parts & OF_KERNEL) {
-        gt_strbuf_addf(sql, " AND kernel IN (SELECT %s FROM %s WHERE ",
-                       parts & BY_NAME ? "kernel" : "id",
-                       parts & BY_NAME ? "(SELECT DISTINCT kernel, kernel AS name FROM energy)"
-                                       : "kernel");
+        gt_strbuf_addf(
+            sql, " AND kernel IN (SELECT %s FROM %s WHERE ", parts & BY_NAME ? "kernel" : "id",
+            parts & BY_NAME ? "(SELECT DISTINCT kernel, kernel AS name FROM energy)" : "kernel");
         add_names(sql, which);
         gt_strbuf_add(sql, ")");
     }
