@@ -31,7 +31,7 @@ cp all.db one.db; t forget --db one.db --predicted | sed -E 's/^ +//; s/  +/ /g;
 "$TUNE" forget --db one.db --problem 96x80x64 --kernel 'simt_t*' -q > /dev/null
 [[ $(of one.db ,simt_thread1d,) == 0 && $(of one.db ,simt_naive,) == $(of all.db '96x80x64.*,simt_naive,') ]] && echo "only that kernel of that problem"
 # What remains is sound: look-up answers from it, and a sweep tries again what was forgotten.
-"$TUNE" lookup 96x80x64 --arch sm_90 --device "Stub device" --db one.db | grep -E '^  kernel'
+"$TUNE" lookup 96x80x64 --arch sm_90 --device "Stub device" --db one.db | grep -cE '^  kernel'
 "$TUNE" --shape 96x80x64 --kernels simt_thread1d --budget 2 --db one.db 2>&1 > /dev/null | grep -oE '\(2 new, 0 from'
 # A device, in letters of either kind; what is not there is said, with what is.
 "$TUNE" forget --db one.db --device "stub DEVICE" -q > /dev/null

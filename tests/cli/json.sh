@@ -16,7 +16,7 @@ t show simt_warptile VEC=4 --problem 1000x1001x1002 --no-compile --json | tail -
 cp -r "$ROOT/tests/unit/data/mapped" mapped
 t show mapped --kernels-dir mapped --arch sm_90 --no-compile --json | sed -n '/tensor_maps/,$p' | keys
 # Every key that a command prints is explained in tuner/JSON.md; names of parameters are capitals.
-for command in "lookup 96x80x64 --arch sm_90 --db one.db" "list kernels" "list devices" "list strategies" "doctor" "cache" "--missing --shape 96x80x64 --kernels simt_thread1d --db one.db" \
+for command in "lookup 96x80x64 --arch sm_90 --db one.db" "list kernels" "list devices" "list strategies" "doctor" "cache" "forget --kernel simt_naive --dry-run --db one.db" "--missing --shape 96x80x64 --kernels simt_thread1d --db one.db" \
     "compare one.db two.db" "doctor --predictor --db one.db" "doctor --calibrate --db two.db" "try simt_naive --problem 64x64x64"; do
     "$TUNE" $command --json 2> /dev/null > document
     cat document >> "$all"

@@ -282,7 +282,7 @@ static int try_ready(struct gt_race *race, struct gt_err *err)
 int gt_sweep_race(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
-    bool stopping = false;
+    bool stopping = false, timed;
     size_t left = 1; /* trials still to come after the race was stopped */
     int rc = GT_OK;
 
@@ -315,7 +315,8 @@ int gt_sweep_race(struct gt_race *race, struct gt_err *err)
         left -= stopping && got > 0;
         if (!rc && !stopping)
             rc = gt_sweep_check_drift(race, err);
-        gt_sweep_show(race, stopping ? "stopping" : race->tried ? NULL : "compiling", false);
+        timed = race->tried || (race->incumbent_arm && !race->incumbent_due);
+        gt_sweep_show(race, stopping ? "stopping" : timed ? NULL : "compiling", false);
     }
     race->searched_s = gt_evaluator_now(evaluator);
     if (!rc && stopping && !gt_sweep_signals(race))
