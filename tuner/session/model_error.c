@@ -12,8 +12,8 @@ enum gt_model_kind gt_model_kind_of(const struct gt_kernel *kernel)
     return first->min_cc == 90 && first->max_cc == 90 ? GT_KIND_WGMMA : GT_KIND_MMA;
 }
 
-/* Of db/measured/predictor.csv: measured over predicted, the medians of the spaces; of single points
- * with their spread. */
+/* Of db/measured/predictor.csv: measured over predicted, the medians of the spaces; of single
+ * points with their spread. */
 const char *gt_model_error(enum gt_model_kind kind)
 {
     static const char *const text[GT_KIND_COUNT] = {
