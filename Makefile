@@ -347,6 +347,7 @@ TUNE_SRC := \
 	tuner/doctor/quality.c \
 	tuner/session/session_options.c \
 	tuner/session/older.c \
+	tuner/session/model_error.c \
 	tuner/session/shard.c \
 	tuner/console/terminal.c \
 

@@ -112,7 +112,11 @@ static int refuse_sizes(int argc, char **argv, struct gt_err *err)
     return GT_OK;
 }
 
-/* GT_COMMIT is "NUMBER DATE" of the commit that was built; "": of none. */
+/* "NUMBER DATE" of the commit that was built, which the Makefile knows; "": of none. */
+#ifndef GT_COMMIT
+#define GT_COMMIT ""
+#endif
+
 static void print_version(const struct gt_cli *cli)
 {
     static const char commit[] = GT_COMMIT;

@@ -2,6 +2,7 @@
 #ifndef GT_STATS_H
 #define GT_STATS_H
 
+#include <stdio.h>
 #include <stdint.h>
 
 /* Median of n >= 1 values; n <= 4096. */
@@ -26,5 +27,22 @@ struct gt_random {
 uint64_t gt_random_next(struct gt_random *random);
 uint64_t gt_random_below(struct gt_random *random, uint64_t bound); /* bound >= 1, unbiased */
 double gt_random_unit(struct gt_random *random);                    /* [0,1) */
+
+/* A value of which two digits are known, such as a prediction's: "5100", "25", "4.7", "0.021". */
+#define GT_ROUGH_MAX 32
+static inline const char *gt_rough(char text[GT_ROUGH_MAX], double value)
+{
+    double unit = 1;
+    int digits = 1;
+
+    for (; value / unit >= 100; unit *= 10)
+        ;
+    for (double scaled = value; scaled > 0 && scaled < 9.95 && digits < 12; scaled *= 10)
+        digits++;
+    snprintf(text, GT_ROUGH_MAX, "%.*f", digits - 1, (double)(int64_t)(value / unit + 0.5) * unit);
+    if (unit <= 1)
+        snprintf(text, GT_ROUGH_MAX, "%.*f", digits - 1, value);
+    return text;
+}
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/stats.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
 #include "session/cmd_report.h"
@@ -153,10 +154,12 @@ static void tell(const struct worker *worker, const struct gt_queue_job *job,
                  const struct gt_sweep_result *result)
 {
     struct gt_strbuf found = GT_STRBUF_INIT;
+    char us[GT_ROUGH_MAX];
 
-    if (result->rows)
-        gt_strbuf_addf(&found, "%s%.2f us", worker->session->measures ? "" : "predicted, ",
-                       result->row[0].trial.us);
+    if (result->rows && worker->session->measures)
+        gt_strbuf_addf(&found, "%.2f us", result->row[0].trial.us);
+    else if (result->rows)
+        gt_strbuf_addf(&found, "predicted, %s us", gt_rough(us, result->row[0].trial.us));
     else
         gt_report_nothing(&found, worker->session, result);
     fprintf(worker->session->cli->log,

@@ -10,6 +10,7 @@
 
 #include "problem/device.h"
 #include "base/err.h"
+#include "base/stats.h"
 #include "cluster/queue.h"
 #include "commands/cmd_stored_energy.h"
 #include "console/cmd_json.h"
@@ -69,23 +70,32 @@ static bool is_untimed(const struct gt_answer *answer)
  * this very problem. */
 static void print_times(FILE *out, const struct gt_answer *answer, bool untimed)
 {
-    const char *how = answer->predicted ? "PREDICTED, never measured" : "measured";
-    char device[256];
+    const char *how =
+        answer->predicted ? "PREDICTED, never measured: may be half of it off" : "measured";
+    char device[256], us[GT_ROUGH_MAX];
+    const double known = answer->us > 0 ? answer->us : answer->tuned_us;
+
+    snprintf(us, sizeof(us), "%.2f", known);
+    if (answer->predicted)
+        gt_rough(us, known);
 
     gt_copy_clean(device, sizeof(device), answer->device ? answer->device : "an unnamed device");
     if (answer->tuned_for)
         fprintf(out, "  tuned for  %s on %s\n", answer->tuned_for, device);
     if (answer->us > 0) {
-        fprintf(out, "  time       %.2f us, %s\n", answer->us, how);
+        fprintf(out, "  time       %s us, %s\n", us, how);
         return;
     }
     if (answer->tuned_us > 0)
-        fprintf(out, "             its time there: %.2f us, %s\n", answer->tuned_us, how);
+        fprintf(out, "             its time there: %s us, %s
+", us, how);
     if (untimed)
-        fprintf(out, "  time       not known here: that is another device\n");
+        fprintf(out, "  time       not known here: that is another device
+");
     else if (answer->expected_us > 0)
-        fprintf(out, "  time       about %.2f us here, ESTIMATED by the model\n",
-                answer->expected_us);
+        fprintf(out, "  time       about %s us here, ESTIMATED by the model
+",
+                gt_rough(us, answer->expected_us));
 }
 
 /* Prints which ranking chose. */

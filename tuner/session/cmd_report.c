@@ -7,7 +7,9 @@
 
 #include "problem/problem.h"
 #include "base/err.h"
+#include "base/stats.h"
 #include "base/strbuf.h"
+#include "session/model_error.h"
 #include "sweep/progress.h"
 
 /* 2 flops / us -> TFLOP/s. */
@@ -108,7 +110,7 @@ static struct columns choose_columns(const struct gt_session *session,
     if (!width || !fits(&left, 12)) /* of the time, which is always there */
         return columns;
     columns.ratio = columns.ratio && fits(&left, 9);
-    columns.rate = columns.rate && fits(&left, 9);
+    columns.rate = columns.rate && fits(&left, measures ? 9 : 18);
     columns.interval = columns.interval && fits(&left, 22);
     columns.error = columns.error && fits(&left, 7);
     columns.facts = columns.facts && fits(&left, 14);
@@ -124,6 +126,39 @@ static char mark_of(const struct gt_sweep_result *result, size_t i)
     return i && row->tie ? '=' : row->apart ? '~' : ' ';
 }
 
+/* TFLOP/s; of a prediction with two digits, and in per cent of what the device's units reach. */
+static void print_rate(const struct gt_session *session, const struct gt_sweep_result *result,
+                       const struct gt_sweep_row *row)
+{
+    const double rate = tflops(result->problem, row->trial.us);
+    const double peak = gt_model_peak(&session->evaluator->device, result->problem, row->kernel);
+    char text[GT_ROUGH_MAX];
+
+    if (session->measures)
+        fprintf(session->cli->out, " %8.2f", rate);
+    else
+        fprintf(session->cli->out, " %8s %6.0f %%", gt_rough(text, rate),
+                peak > 0 ? 100 * rate / peak : 0);
+}
+
+/* Says how far the predictions may be believed, for each kind of kernel in the table. */
+static void print_error(const struct gt_session *session, const struct gt_sweep_result *result,
+                        size_t rows)
+{
+    bool kinds[GT_KIND_COUNT] = {false};
+    const char *before = "the model's known error, on an H200: ";
+
+    for (size_t i = 0; i < result->rows && i < rows; i++)
+        kinds[gt_model_kind_of(result->row[i].kernel)] = true;
+    for (int kind = 0; kind < GT_KIND_COUNT; kind++) {
+        if (!kinds[kind])
+            continue;
+        fprintf(session->cli->out, "%s%s", before, gt_model_error((enum gt_model_kind)kind));
+        before = "; ";
+    }
+    fputc('\n', session->cli->out);
+}
+
 /* rank: with its mark. */
 static void print_row(const struct gt_session *session, const struct gt_sweep_result *result,
                       const struct columns *columns, const char *rank,
@@ -136,14 +171,18 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
     gt_copy_clean(name, sizeof(name), row->kernel->name);
     gt_strbuf_reset(point);
     gt_report_point(point, session, row->kernel, &row->point);
-    fprintf(out, "%5s %-*s %11.2f", rank, columns->name, name, trial->us);
+    fprintf(out, "%5s %-*s", rank, columns->name, name);
+    if (session->measures)
+        fprintf(out, " %11.2f", trial->us);
+    else
+        fprintf(out, " %11s", gt_rough(interval, trial->us));
     snprintf(interval, sizeof(interval), "-"); /* of a recording without samples */
     if (gt_interval_known(trial->provenance, trial->lo_us, trial->hi_us))
         snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
     if (columns->interval)
         fprintf(out, "  %-20s", interval);
     if (columns->rate)
-        fprintf(out, " %8.2f", tflops(result->problem, trial->us));
+        print_rate(session, result, row);
     if (columns->ratio)
         fprintf(out, " %8.3f", result->baseline.us / trial->us);
     if (columns->error && session->replays)
@@ -167,7 +206,10 @@ static void print_names(const struct gt_session *session, const struct columns *
             session->replays    ? "replayed us"
             : session->measures ? "measured us"
                                 : "predict. us",
-            columns->interval ? "  [95 % interval]     " : "", columns->rate ? "  TFLOP/s" : "",
+            columns->interval ? "  [95 % interval]     " : "",
+            !columns->rate      ? ""
+            : session->measures ? "  TFLOP/s"
+                                : "  TFLOP/s  of peak",
             columns->ratio ? " x cuBLAS" : "", columns->error ? "  err u" : "",
             columns->facts ? "  regs  shared" : "",
             columns->beside ? "  point (where not default)" : "");
@@ -263,7 +305,12 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
     }
     print_incumbent(session, result, &columns, &point);
     if (is_marked(result, rows, '='))
-        fprintf(out, "= cannot be told apart from rank 1\n");
+        fprintf(out, session->measures
+                         ? "= cannot be told apart from rank 1\n"
+                         : "= cannot be told apart from rank 1: predicted ties, to be tried on the "
+                           "GPU\n");
+    if (!session->measures)
+        print_error(session, result, rows);
     if (session->measures && is_marked(result, rows, '~'))
         fprintf(out, "~ timed on its own before the finals, when the GPU may have been cooler: not "
                      "comparable\n");

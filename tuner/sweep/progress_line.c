@@ -2,6 +2,7 @@
  * see progress.h. */
 #include "sweep/progress.h"
 
+#include "base/stats.h"
 #include "base/strbuf.h"
 
 #include <math.h>
@@ -126,12 +127,20 @@ static void add_counts(struct gt_strbuf *buf, const struct gt_progress_state *st
 
 static void add_best(struct gt_strbuf *buf, const struct gt_progress_state *state, unsigned wanted)
 {
+    char us[GT_ROUGH_MAX], rate[GT_ROUGH_MAX];
+
     if (!(state->best_us > 0))
         return;
-    gt_strbuf_addf(buf, "%sbest %s%.2f us", buf->length ? "; " : "",
-                   state->predicted ? "predicted " : "", state->best_us);
+    snprintf(us, sizeof(us), "%.2f", state->best_us);
+    snprintf(rate, sizeof(rate), "%.2f", state->flops / state->best_us * 1e-6);
+    if (state->predicted) {
+        gt_rough(us, state->best_us);
+        gt_rough(rate, state->flops / state->best_us * 1e-6);
+    }
+    gt_strbuf_addf(buf, "%sbest %s%s us", buf->length ? "; " : "",
+                   state->predicted ? "predicted " : "", us);
     if (state->flops > 0 && wanted & TFLOPS)
-        gt_strbuf_addf(buf, " (%.2f TFLOP/s)", state->flops / state->best_us * 1e-6);
+        gt_strbuf_addf(buf, " (%s TFLOP/s)", rate);
     if (state->ratio > 0)
         gt_strbuf_addf(buf, ", %.3f x cuBLAS", state->ratio);
 }
