@@ -65,7 +65,7 @@ bool gt_build_tree(char tree[PATH_MAX])
                 continue;
             snprintf(own, sizeof(own), "%s/templates", folder);
             if (!gt_trust(own, owner, real, NULL))
-                return strcpy(tree, folder) != NULL;
+                return snprintf(tree, PATH_MAX, "%s", folder) > 0;
         }
     }
     return gt_trust(GT_BUILD_TREE, geteuid(), tree, NULL) == 0;
