@@ -53,16 +53,19 @@ bool gt_build_tree(char tree[PATH_MAX])
         return false;
     length = strlen(tree);
     if (gt_code_folder(folder, &owner)) {
-        char *slash, *up = folder + strlen(folder), own[PATH_MAX + 20], real[PATH_MAX];
+        char *slash, own[PATH_MAX + 20], real[PATH_MAX];
 
         if (!strncmp(folder, tree, length) && folder[length] == '/')
             return true;
-        /* A copy of the whole tree: it is its own. */
-        for (int i = 0; i < 3 && (slash = memrchr(folder, '/', (size_t)(up - folder))); i++) {
-            *(up = slash) = '\0';
+        /* A copy of the whole tree is its own, if nobody else may write its code. */
+        for (int i = 0; i < 3 && (slash = strrchr(folder, '/')); i++) {
+            *slash = '\0';
             snprintf(own, sizeof(own), "%s/configs/kernels", folder);
-            if (!access(own, F_OK) && !gt_trust(folder, owner, real, NULL))
-                return strcpy(tree, real) != NULL;
+            if (gt_trust(own, owner, real, NULL))
+                continue;
+            snprintf(own, sizeof(own), "%s/templates", folder);
+            if (!gt_trust(own, owner, real, NULL))
+                return snprintf(tree, PATH_MAX, "%s", folder) > 0;
         }
     }
     return gt_trust(GT_BUILD_TREE, geteuid(), tree, NULL) == 0;

@@ -100,11 +100,10 @@ static int start_driver(struct gt_gpu *gpu, int *count, struct gt_err *err)
     if (result) {
         gpu->cu.GetErrorString(result, &text);
         return gt_err_set(err, GT_ENOGPU, "no usable GPU: cuInit answers %d, %s", result,
-                          result == STUB_LIBRARY
-                              ? "this libcuda.so.1 is the toolkit's stub, not the "
-                                "driver's"
-                          : text ? text
-                                 : "an unknown error");
+                          result == STUB_LIBRARY ? "the driver library is the toolkit's stub for "
+                                                   "linking; the driver has its own libcuda.so.1"
+                          : text                 ? text
+                                                 : "an unknown error");
     }
     if (*count == 0)
         return gt_err_set(err, GT_ENOGPU, "no usable GPU: the driver sees no device");
