@@ -215,6 +215,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                            options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, cli->signals, err));
     if (!rc && !session->replays)
         rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
+    if (!rc && !session->replays)
+        rc = gt_store_mark_device(session->store, &session->evaluator->device, err);
     if (rc) {
         gt_session_close(session);
         return rc;
