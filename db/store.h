@@ -59,6 +59,12 @@ int gt_store_check_place(const char *path, struct gt_err *err);
 /* Set *id to the row of what trials refer to; the row is inserted if there is none. */
 int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,
                     struct gt_err *err);
+
+/* A GPU of other multiprocessors than the first of its name and arch in the store (a slice of it, a
+ * share by MPS), or at another power limit, is another device: adds " 66 SMs", " 300 W" to its
+ * uuid.
+ */
+int gt_store_mark_device(struct gt_store *store, struct gt_device *device, struct gt_err *err);
 int gt_store_toolchain(struct gt_store *store, int nvrtc_version, int64_t *id, struct gt_err *err);
 int gt_store_kernel(struct gt_store *store, const struct gt_kernel *kernel, int64_t *id,
                     struct gt_err *err);

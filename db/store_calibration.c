@@ -62,7 +62,7 @@ int gt_store_calibrated(struct gt_store *store, int cc, gt_calibrated_visit *vis
         store, "read calibrations",
         "SELECT d.id, d.name, d.cc, d.sms,"
         " strftime('%Y-%m-%dT%H:%M:%SZ', max(c.at) / 1000, 'unixepoch') FROM calibration AS c"
-        " JOIN device AS d ON d.id = c.device WHERE ?1 = 0 OR d.cc = ?1"
+        " JOIN device AS d ON d.id = c.device WHERE c.figure <> 'power_w' AND (?1 = 0 OR d.cc = ?1)"
         " GROUP BY d.id ORDER BY max(c.at) DESC, d.id DESC",
         err);
 

@@ -6,9 +6,58 @@
 #include "base/err.h"
 #include "problem/problem.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Notes the power limit that a device was first measured at. */
+static int note_power(struct gt_store *store, double watts, int64_t id, struct gt_err *err)
+{
+    struct gt_query q = gt_query(store, "write the device's power limit",
+                                 "INSERT OR IGNORE INTO calibration (device, figure, value, at)"
+                                 " VALUES (?1, 'power_w', ?2, ?3)",
+                                 err);
+
+    sqlite3_bind_int64(q.s, 1, id);
+    sqlite3_bind_double(q.s, 2, watts);
+    sqlite3_bind_int64(q.s, 3, gt_clock_date_ms());
+    while (gt_query_row(&q))
+        continue;
+    return gt_query_end(&q);
+}
+
+int gt_store_mark_device(struct gt_store *store, struct gt_device *device, struct gt_err *err)
+{
+    char mark[48] = "";
+    size_t length = strlen(device->uuid);
+    struct gt_query q = gt_query(
+        store, "read the device",
+        "SELECT (SELECT sms FROM device WHERE (name, cc, profile) = (?1, ?2, 0) AND sms > 0"
+        " AND instr(uuid, ' ') = 0 ORDER BY id), (SELECT c.value FROM calibration AS c JOIN device"
+        " AS d ON d.id = c.device WHERE c.figure = 'power_w' AND (d.name, d.cc, d.profile) ="
+        " (?1, ?2, 0) AND instr(d.uuid, ' W') = 0 ORDER BY d.id)",
+        err);
+
+    gt_store_bind(q.s, 1, device->name);
+    sqlite3_bind_int(q.s, 2, device->cc);
+    if (gt_query_row(&q) && !device->profile) {
+        const int sms = sqlite3_column_int(q.s, 0);
+        const double watts = sqlite3_column_double(q.s, 1);
+
+        if (sms > 0 && device->sms != sms)
+            snprintf(mark, sizeof(mark), " %d SMs", device->sms);
+        if (watts > 0 && device->power_w > 0 && fabs(watts - device->power_w) >= 1)
+            snprintf(mark + strlen(mark), sizeof(mark) - strlen(mark), " %.0f W", device->power_w);
+    }
+    if (length + strlen(mark) < sizeof(device->uuid))
+        memcpy(device->uuid + length, mark, strlen(mark) + 1);
+    return gt_query_end(&q);
+}
+
 int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,
                     struct gt_err *err)
 {
+    int code;
     struct gt_query q = gt_query(
         store, "write the device",
         "INSERT INTO device (name, uuid, cc, driver, profile, sms, l2_bytes, memory_bytes,"
@@ -26,7 +75,10 @@ int gt_store_device(struct gt_store *store, const struct gt_device *device, int6
     sqlite3_bind_int64(q.s, 7, device->l2_bytes);
     sqlite3_bind_int64(q.s, 8, device->memory_bytes);
     sqlite3_bind_double(q.s, 9, device->clock_mhz);
-    return gt_query_insert(&q, id);
+    code = gt_query_insert(&q, id);
+    if (device->power_w > 0)
+        GT_STEP(code, note_power(store, device->power_w, *id, err));
+    return code;
 }
 
 int gt_store_toolchain(struct gt_store *store, int nvrtc_version, int64_t *id, struct gt_err *err)

@@ -159,10 +159,11 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
     "d.driver) = (ranked.device, ranked.uuid, ranked.cc, ranked.driver))"
 
 /* The order within a problem: that of the view `winner`, failures last. */
-#define RANKED(first)                                                                      \
-    "row_number() OVER (PARTITION BY device, cc, problem, timing, provenance = 'replayed'" \
-    " ORDER BY " first "ok DESC, provenance, stage DESC,"                                  \
-    " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point,"       \
+#define RANKED(first)                                                                    \
+    "row_number() OVER (PARTITION BY device, cc, substr(uuid, instr(uuid || ' ', ' '))," \
+    " problem, timing, provenance = 'replayed'"                                          \
+    " ORDER BY " first "ok DESC, provenance, stage DESC,"                                \
+    " CASE WHEN us > 0 THEN us * (1 - 0.01 * chosen) ELSE 1e300 END, kernel, point,"     \
     " driver DESC, nvrtc DESC, uuid, signature) AS place FROM line WHERE " GT_STORE_TIMED
 
 #define ORDERED \

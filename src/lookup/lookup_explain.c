@@ -67,7 +67,7 @@ static bool is_elsewhere(const struct gt_search *search, const struct gt_table_r
 {
     if (row->predicted)
         return false;
-    if (search->device_name)
+    if (search->device_name || row->limited)
         return !gt_lookup_same_device(search, row);
     return search->row && strcmp(row->device, search->row->device) != 0;
 }
@@ -83,6 +83,8 @@ static const char *reason(const struct gt_search *search, const struct gt_table_
         return "its kernel is not loaded";
     if (strcmp(kernel->signature, row->signature) != 0)
         return "its kernel has changed since";
+    if (!row->predicted && row->limited)
+        return "it was measured at another power limit";
     if (search->device_name && is_elsewhere(search, row))
         return gt_device_same(row->device, search->device_name)
                    ? "it was measured with another number of multiprocessors"

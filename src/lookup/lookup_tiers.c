@@ -61,6 +61,8 @@ bool gt_lookup_same_device(const struct gt_search *search, const struct gt_table
 {
     const struct gt_device *device = &search->resolved->device;
 
+    if (row->limited)
+        return false;
     return !search->device_name || (gt_device_same(row->device, search->device_name) &&
                                     (row->sms == 0 || row->sms == device->sms));
 }
@@ -182,7 +184,7 @@ static int describe(const struct gt_search *search, enum gt_tier tier, struct gt
     if (!answer->point)
         return gt_err_nomem(err);
     if (search->row) {
-        resolved->elsewhere = search->device_name && !gt_lookup_same_device(search, search->row);
+        resolved->elsewhere = !gt_lookup_same_device(search, search->row);
         answer->device = search->row->device;
         answer->tuned_for = search->row->text;
         answer->predicted = search->row->predicted;

@@ -33,7 +33,7 @@ struct raw {
     const char *device, *problem, *kernel, *signature, *point;
     const char *algo; /* of the baseline; NULL: a text table does not have it */
     int cc;
-    bool predicted;
+    bool predicted, limited;
     int timing;
     double us, baseline_us;
     int sms;
@@ -101,6 +101,7 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
     int code;
 
     row.timing = raw->timing;
+    row.limited = raw->limited;
     row.baseline_us = raw->baseline_us;
     row.sms = raw->sms;
     row.l2_bytes = raw->l2_bytes;
@@ -174,6 +175,7 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
                             .cc = row->cc,
                             .predicted = row->provenance == GT_PREDICTED,
                             .timing = row->timing,
+                            .limited = strstr(row->uuid, " W") != NULL,
                             .us = row->us,
                             .baseline_us = row->baseline_us,
                             .algo = row->algo,

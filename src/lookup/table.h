@@ -36,6 +36,7 @@ struct gt_table_row {
     double us;
     double baseline_us; /* of cuBLASLt, timed beside it; 0: there is none */
     const char *algo;   /* its algorithm (cuda/cublaslt.h); "": it is no candidate */
+    bool limited;       /* timed at another power limit than the device's others */
     int sms;            /* of the device; 0: the table does not say (a text table) */
     int64_t l2_bytes;   /* likewise */
     bool contested;     /* it won a final, or it is predicted: see README.md */

@@ -1,13 +1,13 @@
 # The device asked about is kept: an answer of another one is near, names it and claims no time.
 asked=4096x4096x4096:bf16:nt
 shown() {
-    grep -oE '^  tier +[a-z]+|tuned for .*|^  time .*|^  slowdown|^  computed .*' | sed -E 's,[0-9.]+ us,N us,;s, +, ,g'
+    grep -oE '^  tier +[a-z]+|tuned for .*|^  time .*|^  slowdown|^  computed' | sed -E 's,[0-9.]+ us,N us,;s, +, ,g'
 }
 for name in h100 "NVIDIA H100 80GB HBM3" H200 h20 gh200; do
     echo "--arch $name"
     "$TUNE" lookup $asked --arch "$name" | shown
 done
-for name in h100 nvidia-h200 "H100 PCIe" "H100 NVL"; do
+for name in h100 nvidia-h200 H800 "H100 PCIe" "H100 NVL"; do
     echo "--device $name"
     "$TUNE" lookup $asked --arch sm_90 --device "$name" | shown
 done

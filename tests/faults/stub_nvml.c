@@ -44,8 +44,10 @@ int stub_DeviceGetHandleByUUID(const char *uuid, void **handle)
 
 int stub_DeviceGetPowerLimit(void *handle, unsigned *milliwatts)
 {
+    const char *text = getenv("STUB_LIMIT_W");
+
     (void)handle;
-    *milliwatts = 700000;
+    *milliwatts = text ? (unsigned)atoi(text) * 1000 : 700000;
     return 0;
 }
 

@@ -262,6 +262,19 @@ static void explain(struct questions *self, const struct gt *gt, char why[GT_UNS
         snprintf(self->why, sizeof(self->why), "%s", why);
 }
 
+/* Says whose numbers stand for a device that has no profile. */
+static void print_stand_in(const struct questions *self)
+{
+    struct gt_device device;
+
+    if (self->device && !self->deployed &&
+        !gt_device_profile_of(&device, self->cli->data_dir, self->cc, self->device, NULL) &&
+        !gt_device_called(device.name, self->device))
+        fprintf(self->cli->out,
+                "  computed   as %s, %d SMs, %.0f GB/s: there is no profile of %.60s\n",
+                device.name, device.sms, device.memory_gbps, self->device);
+}
+
 /* Looks up one problem. */
 static int look_up(struct questions *self, struct gt *gt, const char *text, struct gt_err *err)
 {
@@ -281,6 +294,8 @@ static int look_up(struct questions *self, struct gt *gt, const char *text, stru
         list_answer(self->list, canonical, answer, why);
     else
         print_answer(self->cli->out, canonical, answer, self->deployed, why);
+    if (!self->cli->json && answer->tier != GT_TIER_EXACT && answer->tier != GT_TIER_NONE)
+        print_stand_in(self);
     return GT_OK;
 }
 

@@ -178,7 +178,8 @@ static void announce(const struct gt_session *session, const struct gt_session_o
                      const char *database)
 {
     const struct gt_cli *cli = session->cli;
-    const int cc = session->evaluator->device.cc;
+    const struct gt_device *device = &session->evaluator->device;
+    const int cc = device->cc;
 
     if (cli->verbose)
         fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
@@ -190,6 +191,11 @@ static void announce(const struct gt_session *session, const struct gt_session_o
     if (!session->measures)
         fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
                 cc);
+    if (device->profile && session->asked && !gt_device_called(device->name, session->asked))
+        fprintf(cli->log,
+                "there is no profile of %.60s: it is computed as %s, with %d SMs and %.0f GB/s; "
+                "--device predict:FILE.json takes one of your own (configs/README.md)\n",
+                session->asked, device->name, device->sms, device->memory_gbps);
     if (session->replays)
         announce_recording(cli, session->evaluator->recording, options->device + strlen(REPLAY));
 }
@@ -243,6 +249,8 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                            options->shared ? GT_STORE_SHARED : GT_STORE_WRITE, cli->signals, err));
     if (!rc && !session->replays)
         rc = gt_store_apply_calibration(session->store, &session->evaluator->device, err);
+    if (!rc && !session->replays)
+        rc = gt_store_mark_device(session->store, &session->evaluator->device, err);
     if (rc) {
         gt_session_close(session);
         return rc;

@@ -35,6 +35,7 @@ struct gt_session {
     bool measures;        /* false: every time is predicted */
     bool replays;         /* every time is out of a recording */
     bool narrowed;        /* --values left only a part of the kernels' parameters */
+    const char *asked;    /* the device that --arch or predict:NAME names; NULL: none */
     struct gt_err no_gpu; /* why it does not measure although nobody asked for a prediction */
 };
 

@@ -115,21 +115,21 @@ static int open_arch(struct gt_session *session, const struct gt_session_options
 /* The arch that "predict" or "predict:NAME" means becomes part of the word; NAME is whatever --arch
  * takes, or a file. */
 static int complete_prediction(const char **device, char text[DEVICE_TEXT], int cc,
-                               const char *asked, struct gt_err *err)
+                               const char **asked, struct gt_err *err)
 {
     const char *name = *device + strlen("predict");
     int rc;
 
     if (!*name && cc) {
-        name_profile(text, cc, asked);
+        name_profile(text, cc, *asked);
         *device = text;
     }
     if (*name++ != ':' || !*name || strstr(name, ".json") || strchr(name, '/'))
         return GT_OK;
-    rc = gt_gpu_parse(name, &cc, &asked, err);
+    rc = gt_gpu_parse(name, &cc, asked, err);
     if (rc)
         return gt_err_prefix(err, rc, "--device");
-    name_profile(text, cc, asked);
+    name_profile(text, cc, *asked);
     *device = text;
     return GT_OK;
 }
@@ -142,7 +142,8 @@ int gt_session_open_evaluator(struct gt_session *session, const struct gt_sessio
     int rc = GT_OK;
 
     if (device && strncmp(device, "predict", strlen("predict")) == 0)
-        rc = complete_prediction(&device, text, cc, name, err);
+        rc = complete_prediction(&device, text, cc, &name, err);
+    session->asked = name;
     if (rc)
         return rc;
     if (device || !cc || options->measure) {

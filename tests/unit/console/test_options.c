@@ -159,6 +159,8 @@ static void test_gpu_names(void **state)
                                            {"h100", "sm_90"},
                                            {"NVIDIA H200", "sm_90"},
                                            {"h20", "sm_90"},
+                                           {"NVIDIA H100 80GB HBM3", "sm_90"},
+                                           {"A100 80GB", "sm_80"},
                                            {"L40S", "sm_89"},
                                            {"RTX 4090", "sm_89"},
                                            {"rtx3080ti", "sm_86"},
@@ -181,7 +183,7 @@ static void test_gpu_names(void **state)
                                            {"a1000", "a1000"},
                                            {"", ""},
                                            {"2.0.7.5.9.9.9.9.9", "2.0.7.5.9.9.9.9.9"}};
-    static const char *const refused[] = {"ampere", "Blackwell", "V100-SXM2", "pascal"};
+    static const char *const refused[] = {"ampere", "Blackwell", "V100-SXM2", "pascal", "GTX 1080"};
     struct gt_err err = {0};
 
     (void)state;

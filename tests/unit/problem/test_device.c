@@ -157,7 +157,7 @@ static void test_malformed_profiles(void **state)
         {"\"smem_sm\": 102400", "\"smem_sm\": 101376", "a block could never run"},
         {"\"clock_mhz\": 1695", "\"clock_mhz\": 0", "\"clock_mhz\" is 0; it must lie between"},
         {"\"clock_mhz\": 1695", "\"clock_mhz\": true", "\"clock_mhz\" must be a number"},
-        {"\"sms\": 82", "\"sms\": 82, \"devices\": [{\"device\": \"Small (profile)\", \"SMS\": 8}]",
+        {"\"devices\": [", "\"devices\": [{\"device\": \"Small (profile)\", \"SMS\": 8},",
          "unknown key \"SMS\" (did you mean \"sms\"?)"},
     };
     char dir[] = "/tmp/gt_device_XXXXXX", path[128];
