@@ -87,14 +87,11 @@ static void print_times(FILE *out, const struct gt_answer *answer, bool untimed)
         return;
     }
     if (answer->tuned_us > 0)
-        fprintf(out, "             its time there: %s us, %s
-", us, how);
+        fprintf(out, "             its time there: %s us, %s\n", us, how);
     if (untimed)
-        fprintf(out, "  time       not known here: that is another device
-");
+        fprintf(out, "  time       not known here: that is another device\n");
     else if (answer->expected_us > 0)
-        fprintf(out, "  time       about %s us here, ESTIMATED by the model
-",
+        fprintf(out, "  time       about %s us here, ESTIMATED by the model\n",
                 gt_rough(us, answer->expected_us));
 }
 
