@@ -593,7 +593,7 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 # Of the library, what only opens or parses something, what plans, and what a first look-up lists near winners and repairs candidates with (as fast as for
 # speed: 1.72 and 1.77 ms, `make bench-host BENCH=lookups`) is compiled for size: a fifth smaller, and no repeated look-up and no run of a plan goes through it.
 SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base/quiet base/strbuf base/trust base/array problem/device problem/measured \
-             problem/problem problem/trial base/place base/stats kernel/render cuda/assemble cuda/gpu cuda/libraries cuda/module kernel/data_dir kernel/default_database kernel/expr_parse \
+             problem/problem problem/trial base/place base/stats kernel/render cuda/assemble cuda/gpu cuda/libraries cuda/module cuda/sources kernel/data_dir kernel/default_database kernel/expr_parse \
              kernel/kernel lookup/lookup_open lookup/lookup_choose lookup/lookup_explain lookup/lookup_tiers lookup/lookup_repair lookup/plan lookup/plan_binary lookup/plan_measure lookup/plan_spills lookup/plan_time lookup/lookup_near \
              lookup/ranking_read lookup/rankings lookup/snapshot lookup/lookup_fork lookup/table problem/problem_text lookup/predict) \
          $(basename $(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% $(BUILD)/src/cuda/c%, \
