@@ -100,6 +100,7 @@ static void test_nul(void **state)
         parse(&recording, "{\"kernel_name\": \"X\\u0000gemm\", \"tune_params\": {}}", &err),
         GT_ECONFIG);
     assert_non_null(strstr(err.msg, "NUL"));
+    gt_recording_release(&recording);
 }
 
 static void test_t4(void **state)
