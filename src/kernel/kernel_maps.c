@@ -23,7 +23,8 @@ const char *const gt_map_operand_names[] = {"a", "b", "c", "d", "workspace"};
 /* ---- reading ---- */
 
 /* Reads the element: "in", "out" or a type. */
-static void read_element(struct gt_reader *r, struct gt_tensor_map *map, const cJSON *object)
+GT_READS_ONCE static void read_element(struct gt_reader *r, struct gt_tensor_map *map,
+                                       const cJSON *object)
 {
     const cJSON *member = gt_reader_get(r, object, "element", cJSON_String, GT_OPTIONAL);
     const char *text = member ? member->valuestring : "in";
@@ -40,7 +41,8 @@ static void read_element(struct gt_reader *r, struct gt_tensor_map *map, const c
 }
 
 /* Reads dimensions, strides and box; the first list determines the rank. */
-static void read_lists(struct gt_reader *r, struct gt_tensor_map *map, const cJSON *object)
+GT_READS_ONCE static void read_lists(struct gt_reader *r, struct gt_tensor_map *map,
+                                     const cJSON *object)
 {
     int strides, boxes;
 
@@ -57,7 +59,7 @@ static void read_lists(struct gt_reader *r, struct gt_tensor_map *map, const cJS
         gt_reader_fail(r, "\"box\" lists %d; it must be as many as \"dims\", %d", boxes, map->rank);
 }
 
-static void read_map(struct gt_reader *r, const cJSON *object, size_t index)
+GT_READS_ONCE static void read_map(struct gt_reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] =
         "name operand offset element dims strides box swizzle when promotion";
@@ -76,7 +78,7 @@ static void read_map(struct gt_reader *r, const cJSON *object, size_t index)
 #undef READ
 }
 
-void gt_reader_maps(struct gt_reader *r)
+GT_READS_ONCE void gt_reader_maps(struct gt_reader *r)
 {
     const struct gt_kernel *kernel = r->kernel;
     size_t takers = 0;

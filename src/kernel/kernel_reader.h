@@ -11,6 +11,10 @@
 
 #define GT_READER_WHERE_MAX 512
 
+/* For readers in a file whose other functions are compiled for speed: a description is read once,
+ * and its reader is compiled for size. */
+#define GT_READS_ONCE __attribute__((cold))
+
 struct gt_reader {
     struct gt_kernel *kernel;
     const cJSON *root;

@@ -11,9 +11,9 @@
 
 /* Reads a list of names under `key`; `parse` turns each into a bit, and `known` is for the error
  * sentence.  *bits is unchanged if the member is absent. */
-static void read_bits(struct gt_reader *r, unsigned *bits, const cJSON *object, const char *key,
-                      enum gt_presence presence, const char *known,
-                      bool (*parse)(unsigned *bit, const char *text, size_t length))
+GT_READS_ONCE static void read_bits(struct gt_reader *r, unsigned *bits, const cJSON *object,
+                                    const char *key, enum gt_presence presence, const char *known,
+                                    bool (*parse)(unsigned *bit, const char *text, size_t length))
 {
     const cJSON *list = gt_reader_get(r, object, key, cJSON_Array, presence), *item;
     unsigned bit;
@@ -37,7 +37,7 @@ static void read_bits(struct gt_reader *r, unsigned *bits, const cJSON *object, 
         gt_reader_fail(r, "\"%s\" is empty; it must list some of: %s", key, known);
 }
 
-static bool parse_type(unsigned *bit, const char *text, size_t length)
+GT_READS_ONCE static bool parse_type(unsigned *bit, const char *text, size_t length)
 {
     enum gt_dtype type;
 
@@ -48,13 +48,14 @@ static bool parse_type(unsigned *bit, const char *text, size_t length)
 }
 
 /* A type that A and B may have: sums alone are of s32. */
-static bool parse_operand_type(unsigned *bit, const char *text, size_t length)
+GT_READS_ONCE static bool parse_operand_type(unsigned *bit, const char *text, size_t length)
 {
     return parse_type(bit, text, length) && *bit != GT_S32;
 }
 
-static enum gt_accuracy read_accuracy(struct gt_reader *r, const cJSON *object,
-                                      enum gt_accuracy before, enum gt_presence presence)
+GT_READS_ONCE static enum gt_accuracy read_accuracy(struct gt_reader *r, const cJSON *object,
+                                                    enum gt_accuracy before,
+                                                    enum gt_presence presence)
 {
     const cJSON *member = gt_reader_get(r, object, "accuracy", cJSON_String, presence);
     const char *text = member ? member->valuestring : "";
@@ -65,7 +66,7 @@ static enum gt_accuracy read_accuracy(struct gt_reader *r, const cJSON *object,
 }
 
 /* Reads an entry; what it does not specify is taken from the entry before it. */
-static void read_entry(struct gt_reader *r, const cJSON *object, size_t index)
+GT_READS_ONCE static void read_entry(struct gt_reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] = "types out layouts min_cc max_cc accuracy epilogues batch max_m";
     static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8";
@@ -95,7 +96,7 @@ static void read_entry(struct gt_reader *r, const cJSON *object, size_t index)
     entry->accuracy = read_accuracy(r, object, entry->accuracy, presence);
 }
 
-void gt_reader_serves(struct gt_reader *r)
+GT_READS_ONCE void gt_reader_serves(struct gt_reader *r)
 {
     const cJSON *serves = cJSON_GetObjectItemCaseSensitive(r->root, "serves");
 

@@ -18,3 +18,17 @@ t --device predict:milk --shape 64x64x64
 echo "-- what is not predicted"
 t --device predict:sm_90 --shape 64x64x64 --kernels simt_naive --budget 1 -n 1 --l2 warm -q
 t --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 1 -n 1 --l2 warm -q 2>&1 | sed 's/tried.*/tried PLACES/'
+# The model's known error is that of the table which was measured.
+awk -F, 'NR > 1 {
+    kind = $3 == "hopper" ? "wgmma" : $3 == "mma" ? "mma" : "cores"; times = 1 / $10
+    if (!(kind in least) || times < least[kind]) least[kind] = times
+    if (times > most[kind]) most[kind] = times
+    if ($11 > spread[kind]) spread[kind] = $11
+} END {
+    printf "FP32 cores took %.1f to %.1f times\n", least["cores"], most["cores"]
+    printf "(mma) took %.1f times; points %.1f to %.1f\n", (least["mma"] + most["mma"]) / 2, least["mma"] / spread["mma"], most["mma"] * spread["mma"]
+    printf "(wgmma) took %.2f times; points %.1f to %.1f\n", (least["wgmma"] + most["wgmma"]) / 2, least["wgmma"] / spread["wgmma"], most["wgmma"] * spread["wgmma"]
+}' "$ROOT/db/measured/predictor.csv" > table
+tr -d '\n' < "$ROOT/tuner/session/model_error.c" | sed -E 's/" +"//g' | grep -oE '(FP32 cores|\(w?g?mma\)) took [0-9.]+( to [0-9.]+)? times|points [0-9.]+ to [0-9.]+' |
+    sed -e ':a' -e '$!N;s/\npoints/; points/;ta' -e 'P;D' > said
+diff table said && echo "the model's error is the table's"

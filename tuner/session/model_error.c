@@ -12,8 +12,9 @@ enum gt_model_kind gt_model_kind_of(const struct gt_kernel *kernel)
     return first->min_cc == 90 && first->max_cc == 90 ? GT_KIND_WGMMA : GT_KIND_MMA;
 }
 
-/* Of db/measured/predictor.csv: measured over predicted, the medians of the spaces; of single
- * points with their spread. */
+/* From db/measured/predictor.csv: the measured time over the predicted one (1 / ratio), the range
+ * of the spaces' medians, and for single points that range widened by the spread on both sides.
+ * tests/cli/predict.sh holds the sentences against the table. */
 const char *gt_model_error(enum gt_model_kind kind)
 {
     static const char *const text[GT_KIND_COUNT] = {

@@ -26,8 +26,7 @@ static const char *remedy(int result, const char *reason)
 {
     if (result == 7 || strstr(reason, "builtin"))
         return "its library libnvrtc-builtins of the same version must lie beside it: install "
-               "NVRTC "
-               "anew, run tools/setup, or name another one with GEMMTUNE_LIBNVRTC";
+               "NVRTC anew, run tools/setup, or name another one with GEMMTUNE_LIBNVRTC";
     if (result == 1 || strstr(reason, "takes more than") || strstr(reason, "out of memory"))
         return "free memory, raise the limit (ulimit -v) or take fewer workers with --jobs";
     if (result == 5 || strstr(reason, "gpu-architecture"))
@@ -42,8 +41,7 @@ void gt_known_complaint(char *text, size_t size, int nvrtc, int arch, int result
                         const char *reason)
 {
     static const char failed[] = "with this source: ";
-    const char *words =
-        strstr(reason, failed); /* of which the candidates' sentence is not needed */
+    const char *words = strstr(reason, failed); /* behind a sentence about the candidate */
     char number[32] = "";
 
     if (words)

@@ -29,7 +29,8 @@ def _call(name: str, *arguments: Any) -> None:
 def _context(device: int) -> c_void_p:
     global _driver
     if _driver is None:
-        _driver = ctypes.CDLL(os.environ.get("GEMMTUNE_LIBCUDA") or "libcuda.so.1")
+        told = os.environ.get("GEMMTUNE_LIBCUDA", "")
+        _driver = ctypes.CDLL(os.path.join(told, "libcuda.so.1") if not told or os.path.isdir(told) else told)
         _call("cuInit", 0)
     if device not in _contexts:
         number, context = c_int(), c_void_p()
