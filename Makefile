@@ -41,13 +41,10 @@ endif
 
 # The runtime library: src/ and the reading side of db/.  One file a line.
 LIB_SRC := \
-	src/base/array.c \
 	src/base/clock.c \
 	src/base/digest.c \
 	src/base/err.c \
 	src/base/json.c \
-	src/base/near.c \
-	src/base/plain_locale.c \
 	src/base/place.c \
 	src/base/quiet.c \
 	src/base/stats.c \
@@ -56,93 +53,55 @@ LIB_SRC := \
 	src/problem/device.c \
 	src/problem/measured.c \
 	src/problem/problem.c \
-	src/problem/problem_text.c \
 	src/problem/trial.c \
 	src/kernel/data_dir.c \
-	src/kernel/default_database.c \
 	src/kernel/expr.c \
-	src/kernel/expr_parse.c \
 	src/kernel/kernel.c \
-	src/kernel/kernel_change.c \
-	src/kernel/kernel_expand.c \
 	src/kernel/kernel_geometry.c \
-	src/kernel/kernel_json.c \
-	src/kernel/kernel_maps.c \
 	src/kernel/kernel_point.c \
-	src/kernel/kernel_point_text.c \
 	src/kernel/kernel_reader.c \
 	src/kernel/kernel_serves.c \
 	src/kernel/kernel_signature.c \
 	src/kernel/kernel_template.c \
-	src/kernel/kernel_tokens.c \
-	src/kernel/kernel_unserved.c \
 	src/kernel/render.c \
-	src/cuda/assemble.c \
 	src/cuda/cache.c \
-	src/cuda/cache_folder.c \
 	src/cuda/compile.c \
 	src/cuda/cublaslt.c \
 	src/cuda/cuda_api.c \
 	src/cuda/gpu.c \
 	src/cuda/libraries.c \
 	src/cuda/module.c \
-	src/cuda/module_maps.c \
 	src/cuda/sources.c \
-	db/store_fail.c \
-	db/store_migrate.c \
 	db/store_open.c \
 	db/store_rows.c \
-	db/store_schema.c \
 	db/store_statement.c \
-	db/store_winners.c \
-	src/lookup/deployed_answer.c \
-	src/lookup/deployed_check.c \
-	src/lookup/deployed_load.c \
-	src/lookup/deployed_read.c \
+	src/lookup/deployed.c \
 	src/lookup/lookup.c \
-	src/lookup/lookup_answers.c \
 	src/lookup/lookup_choose.c \
 	src/lookup/lookup_explain.c \
-	src/lookup/lookup_fork.c \
-	src/lookup/lookup_near.c \
 	src/lookup/lookup_open.c \
 	src/lookup/lookup_repair.c \
 	src/lookup/lookup_tiers.c \
-	src/lookup/lookup_vary.c \
 	src/lookup/plan.c \
-	src/lookup/plan_binary.c \
-	src/lookup/plan_measure.c \
 	src/lookup/plan_run.c \
-	src/lookup/plan_spills.c \
-	src/lookup/plan_time.c \
 	src/lookup/predict.c \
 	src/lookup/ranking_ask.c \
 	src/lookup/ranking_read.c \
-	src/lookup/ranking_trees.c \
-	src/lookup/rankings.c \
-	src/lookup/snapshot.c \
 	src/lookup/table.c \
 
 
 # What is preloaded into programs: the hooks before cuBLAS, with the library inside.
 SERVE_SRC := \
-	src/serve/book.c \
 	src/serve/call.c \
 	src/serve/check.c \
-	src/serve/check_device.c \
-	src/serve/check_host.c \
 	src/serve/decide.c \
-	src/serve/driver.c \
 	src/serve/handle.c \
 	src/serve/hooks.c \
-	src/serve/names.c \
 	src/serve/policy.c \
 	src/serve/real.c \
 	src/serve/report.c \
 	src/serve/serve.c \
-	src/serve/serve_matmul.c \
 	src/serve/session.c \
-	src/serve/workspace.c \
 
 # The program: the writing side of db/ and tuner/.
 TUNE_SRC := \
@@ -150,205 +109,119 @@ TUNE_SRC := \
 	src/cuda/graph.c \
 	db/store.c \
 	db/store_calibration.c \
-	db/store_carry.c \
-	db/store_compared.c \
 	db/store_deploy.c \
 	db/store_energy.c \
 	db/store_forget.c \
 	db/store_lock.c \
 	db/store_merge.c \
-	db/store_moved.c \
-	db/store_names.c \
-	db/store_trials.c \
-	db/store_turns.c \
 	db/store_write.c \
-	tuner/proof/cases.c \
 	tuner/proof/proof.c \
 	tuner/proof/resident.c \
-	tuner/proof/resident_fill.c \
 	tuner/proof/verify.c \
-	tuner/proof/verify_bound.c \
 	tuner/timing/baseline.c \
 	tuner/timing/bench.c \
 	tuner/timing/bench_final.c \
-	tuner/timing/bench_move.c \
-	tuner/timing/bench_time.c \
 	tuner/timing/bench_workspace.c \
 	tuner/timing/calibrate.c \
 	tuner/timing/chain.c \
 	tuner/timing/energy.c \
-	tuner/timing/energy_run.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
 	tuner/learn/boost.c \
 	tuner/learn/learn.c \
-	tuner/learn/learn_choose.c \
-	tuner/learn/learn_loss.c \
-	tuner/learn/learn_trees.c \
 	tuner/learn/learn_trials.c \
 	tuner/learn/learn_write.c \
-	tuner/workers/compile_answers.c \
-	tuner/workers/compile_crew.c \
-	tuner/workers/compile_doubt.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_reason.c \
-	tuner/workers/compile_slot.c \
-	tuner/workers/driver_answer.c \
 	tuner/workers/gpu_client.c \
-	tuner/workers/known_source.c \
 	tuner/workers/lock.c \
 	tuner/workers/process.c \
 	tuner/workers/processors.c \
-	tuner/workers/tokens.c \
 	tuner/workers/wire.c \
 	tuner/workers/worker_compile.c \
 	tuner/workers/worker_gpu.c \
 	tuner/exchange/export.c \
-	tuner/exchange/export_bench.c \
-	tuner/exchange/export_c.c \
-	tuner/exchange/export_json.c \
-	tuner/exchange/export_kernel_tuner.c \
-	tuner/exchange/export_energy.c \
-	tuner/exchange/export_search.c \
-	tuner/exchange/export_shipped.c \
+	tuner/exchange/export_winners.c \
 	tuner/exchange/export_space.c \
 	tuner/exchange/export_t4.c \
-	tuner/exchange/export_trials.c \
+	tuner/exchange/export_tables.c \
 	tuner/exchange/foreign.c \
-	tuner/exchange/foreign_product.c \
-	tuner/exchange/foreign_torch.c \
-	tuner/exchange/python_eval.c \
-	tuner/exchange/python_atoms.c \
-	tuner/exchange/python_parse.c \
+	tuner/exchange/python.c \
 	tuner/exchange/recording.c \
-	tuner/exchange/recording_entry.c \
-	tuner/exchange/recording_params.c \
 	tuner/exchange/recording_read.c \
-	tuner/exchange/recording_t1.c \
 	tuner/exchange/t1.c \
 	tuner/exchange/trials.c \
 	tuner/evaluate/evaluator.c \
 	tuner/evaluate/evaluator_cuda.c \
-	tuner/evaluate/evaluator_cuda_entry.c \
 	tuner/evaluate/evaluator_cuda_finals.c \
-	tuner/evaluate/evaluator_cuda_pump.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
 	tuner/report/compare.c \
-	tuner/report/compare_page.c \
 	tuner/report/page.c \
-	tuner/report/report_data.c \
-	tuner/sweep/budget.c \
-	tuner/sweep/choose.c \
-	tuner/sweep/contest.c \
-	tuner/sweep/contests.c \
-	tuner/sweep/described.c \
-	tuner/sweep/doubtful.c \
 	tuner/sweep/drift.c \
 	tuner/sweep/finals.c \
 	tuner/sweep/incumbent.c \
-	tuner/sweep/seats.c \
-	tuner/sweep/arms.c \
 	tuner/sweep/next.c \
 	tuner/sweep/progress.c \
-	tuner/sweep/progress_line.c \
 	tuner/sweep/race.c \
 	tuner/sweep/ready.c \
-	tuner/sweep/ranking.c \
 	tuner/sweep/record.c \
-	tuner/sweep/reuse.c \
 	tuner/sweep/scout.c \
 	tuner/sweep/shares.c \
-	tuner/sweep/slow.c \
 	tuner/sweep/seeds.c \
 	tuner/sweep/time_slices.c \
-	tuner/sweep/ahead.c \
-	tuner/sweep/backfill.c \
 	tuner/sweep/sweep.c \
 	tuner/sweep/transfer.c \
-	tuner/sweep/turn.c \
 	$(sort $(wildcard tuner/cluster/*.c)) \
 	tuner/recheck/cmd_adopt.c \
-	tuner/recheck/cmd_adopt_report.c \
-	tuner/recheck/cmd_adopt_take.c \
 	tuner/measure/cmd_bench.c \
-	tuner/measure/cmd_bench_contest.c \
 	tuner/measure/cmd_bench_report.c \
-	tuner/measure/cmd_bench_summary.c \
 	tuner/commands/cmd_cache.c \
 	tuner/measure/cmd_calibrate.c \
 	tuner/recheck/cmd_carry.c \
-	tuner/recheck/cmd_carry_compare.c \
-	tuner/recheck/cmd_carry_rows.c \
 	tuner/commands/cmd_capture.c \
 	tuner/console/again.c \
 	tuner/console/cmd_compile.c \
-	tuner/console/cmd_csv.c \
 	tuner/commands/cmd_compare.c \
 	tuner/commands/cmd_doctor.c \
 	tuner/doctor/doctor_checks.c \
 	tuner/commands/cmd_export.c \
 	tuner/commands/cmd_forget.c \
 	tuner/commands/deploy.c \
-	tuner/commands/deploy_file.c \
 	tuner/commands/cmd_help.c \
-	tuner/console/cmd_json.c \
 	tuner/measure/cmd_energy.c \
-	tuner/measure/cmd_energy_measure.c \
-	tuner/measure/cmd_energy_costs.c \
-	tuner/measure/cmd_energy_items.c \
-	tuner/measure/cmd_energy_rows.c \
 	tuner/measure/cmd_ladder.c \
 	tuner/doctor/cmd_learn.c \
-	tuner/doctor/cmd_learn_report.c \
 	tuner/commands/cmd_list.c \
 	tuner/commands/cmd_lookup.c \
 	tuner/commands/cmd_merge.c \
 	tuner/commands/cmd_page.c \
 	tuner/doctor/cmd_predictor.c \
 	tuner/commands/cmd_queue.c \
-	tuner/commands/cmd_preload.c \
 	tuner/recheck/cmd_recheck.c \
-	tuner/recheck/cmd_recheck_contest.c \
-	tuner/recheck/cmd_recheck_report.c \
 	tuner/session/cmd_report.c \
-	tuner/session/cmd_report_json.c \
 	tuner/commands/cmd_serve.c \
 	src/serve/policy.c \
 	tuner/session/cmd_session.c \
-	tuner/session/cmd_session_device.c \
-	tuner/session/cmd_session_kernels.c \
 	tuner/session/cmd_session_problems.c \
-	tuner/session/cmd_session_sweep.c \
 	tuner/console/cmd_write.c \
-	tuner/console/columns.c \
 	tuner/console/passwords.c \
 	tuner/console/gpu_names.c \
-	tuner/console/scratch.c \
 	tuner/commands/cmd_show.c \
-	tuner/commands/cmd_show_json.c \
-	tuner/commands/show_text.c \
 	tuner/commands/cmd_stored_energy.c \
 	tuner/commands/cmd_tune.c \
 	tuner/measure/cmd_try.c \
-	tuner/measure/cmd_try_emulate.c \
-	tuner/measure/cmd_try_keep.c \
-	tuner/measure/cmd_try_measure.c \
 	tuner/console/commands.c \
-	tuner/console/completions.c \
 	tuner/console/help.c \
-	tuner/console/help_man.c \
 	tuner/console/options.c \
 	tuner/session/problemset.c \
 	tuner/session/random_problems.c \
-	tuner/session/ranges.c \
 	tuner/doctor/quality.c \
 	tuner/session/session_options.c \
 	tuner/session/older.c \
 	tuner/session/model_error.c \
-	tuner/session/shard.c \
 	tuner/console/terminal.c \
 
 

@@ -14,8 +14,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "problem/device.h"
 #include "kernel/kernel.h"
+#include "problem/device.h"
 #include "problem/measured.h"
 #include "problem/trial.h"
 

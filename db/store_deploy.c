@@ -1,9 +1,5 @@
 /* store_deploy.c - writes copies of a database to hand out, with a digest of their winners
- * (store_winners.c).  Part of the store: see store.h. */
-#include "db/store_internal.h"
-
-#include "base/err.h"
-
+ * (store_rows.c).  Part of the store: see store.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +8,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/err.h"
+#include "db/store_internal.h"
 
 /* Gives the copy a rollback journal instead of a write-ahead log, so that it can be opened where
  * nothing may be written, and the digest. */
@@ -43,7 +42,8 @@ int gt_store_seal(struct gt_store *store, struct gt_err *err)
     return gt_store_finish(store, code, err);
 }
 
-int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err)
+/* Copies the database into a new file at `path`. */
+static int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err)
 {
     char *uri = gt_store_uri(path, "mode=rwc");
     int code;

@@ -187,10 +187,6 @@ void gt_store_add_filter(struct gt_strbuf *sql, const struct gt_row_filter *filt
 void gt_store_add_current(struct gt_strbuf *sql, const struct gt_row_filter *filter);
 void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *filter);
 
-/* A database in memory with the tables of db/schema.sql and no rows, to compare with; to be closed,
- * on failure too (NULL, or what was opened). */
-int gt_store_model(sqlite3 **model, struct gt_err *err);
-
 /* Brings a database from its user_version to GT_STORE_VERSION in one transaction, after a backup to
  * "<path>-v<from>.backup" (or, if that is there already, "....backup.2" and so on) unless it is in
  * memory; one that fails leaves neither a change nor a backup.  A new, empty database gets the
@@ -220,21 +216,13 @@ int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err 
 /* Whether the schema is this program's, letter by letter; before a migration, when it cannot be,
  * whether there are triggers: GT_EDB if there is foreign code. */
 int gt_store_check_schema(sqlite3 *db, const char *path, struct gt_err *err);
-int gt_store_foreign(const char *path, struct gt_err *err); /* GT_EDB with its sentence */
-int gt_store_check_triggers(struct gt_store *store, struct gt_err *err);
 
 /* Writes the digest of the winners into `meta`; the next writer removes it. */
 int gt_store_seal(struct gt_store *store, struct gt_err *err);
 
-/* Copies the database into a new file at `path`. */
-int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err);
-
 /* Whether the file is still where it was opened: GT_EDB with a sentence if it was moved, removed or
  * replaced.  What was measured is then saved beside it, once. */
 int gt_store_check_moved(struct gt_store *store, struct gt_err *err);
-/* SQLite leaves the log of a database that is not at its path any more.  It must not be there for
- * the database that took the place: that one would be overwritten by it. */
-void gt_store_drop_log(const struct gt_store *store);
 
 /* The digest of the winners, exactly as a reader receives them. */
 int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], struct gt_err *err);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "commands/deploy_file.h"
+#include "commands/deploy.h"
 #include "console/cmd_write.h"
 #include "lookup/lookup.h"
 #include "session/random_problems.h"

@@ -1,6 +1,6 @@
 /* predicted_arms.c - what the model expects of each kernel that serves a problem, for winners of a
  * shipped table: how far behind was the kernel that won?  The shares of a sweep's kernels rest on
- * the answer (tuner/sweep/arms.c).
+ * the answer (tuner/sweep/race.c).
  *
  *     build/tools/predicted-arms db/shipped/h200.csv [EVERY]        every n-th winner; 3 */
 #include "base/err.h"

@@ -10,13 +10,13 @@
 
 #include "base/err.h"
 #include "kernel/kernel.h"
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "console/commands.h"
 #include "console/help.h"
 #include "console/options.h"
 #include "console/passwords.h"
 #include "console/terminal.h"
-#include "workers/driver_answer.h"
+#include "workers/gpu_client.h"
 #include "workers/process.h"
 
 /* Signals cannot reach an object of main's: the one variable of the program outside a function. */

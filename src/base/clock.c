@@ -1,7 +1,7 @@
 /* clock.c - vocabulary: reads the monotonic clock and the date. */
-#include "base/clock.h"
-
 #include <time.h>
+
+#include "base/clock.h"
 
 static double seconds(clockid_t clock)
 {

@@ -3,6 +3,9 @@
 #define GT_CLOCK_H
 
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Time since an arbitrary start that no change of the date affects (CLOCK_MONOTONIC), in seconds
  * and in whole milliseconds: for durations and deadlines. */
@@ -16,5 +19,27 @@ double gt_clock_thread_s(void);
 /* Milliseconds since 1970, UTC (CLOCK_REALTIME), 0 where the clock is before that: for dates of
  * stored rows, never for durations. */
 int64_t gt_clock_date_ms(void);
+
+/* Vocabulary: GT_TRACE=bench on stderr, for people working on gemmtune itself.
+ *
+ *     gt_trace("bench", "candidate %d: %.2f us", id, us); */
+
+/* Whether the word `topic` stands in the environment variable GT_TRACE ("all" names every topic).
+ */
+static inline int gt_trace_on(const char *topic)
+{
+    const char *wanted = secure_getenv("GT_TRACE");
+
+    return wanted && (strstr(wanted, topic) || strstr(wanted, "all"));
+}
+
+#define gt_trace(topic, ...)                 \
+    do {                                     \
+        if (gt_trace_on(topic)) {            \
+            fprintf(stderr, "[%s] ", topic); \
+            fprintf(stderr, __VA_ARGS__);    \
+            fputc('\n', stderr);             \
+        }                                    \
+    } while (0)
 
 #endif

@@ -2,8 +2,6 @@
 #include "base/json.h"
 
 #include "base/err.h"
-#include "base/near.h"
-#include "base/plain_locale.h"
 #include "base/strbuf.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* quiet.c - see quiet.h. */
-#include "base/quiet.h"
-
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/quiet.h"
 
 void gt_quiet_begin(struct gt_quiet *quiet)
 {

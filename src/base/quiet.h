@@ -4,9 +4,14 @@
 #ifndef GT_QUIET_H
 #define GT_QUIET_H
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* What to put back. */
 struct gt_quiet {
@@ -22,5 +27,56 @@ void gt_quiet_end(const struct gt_quiet *quiet, bool raised);
 /* Writes all of the text to an open file; file < 0: opening it failed.  false: errno says why.  The
  * program gets no SIGPIPE or SIGXFSZ of it, whatever thread this is. */
 bool gt_write_quietly(int file, const void *text, size_t length);
+
+/* Files that must be written to directly, because a new file must not take their place,
+ * and databases, over which nothing is written. */
+
+/* Whether the path is a device, a pipe, a folder, or one of the system's names of a file that is
+ * open (/dev/stdout, /proc/self/fd/1), even where that is a plain file.  Other plain files below
+ * /dev, such as those of /dev/shm, are none. */
+static inline bool gt_is_special(const char *path)
+{
+    static const char *const open_file[] = {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"};
+    struct stat status;
+    bool found;
+
+    if (stat(path, &status) != 0)
+        return false;
+    found = !S_ISREG(status.st_mode);
+    for (size_t i = 0; i < sizeof(open_file) / sizeof(*open_file) && !found; i++)
+        found = !strncmp(path, open_file[i], strlen(open_file[i]));
+    return found;
+}
+
+/* Whether a file of SQLite is there. */
+static inline bool gt_is_database(const char *path)
+{
+    static const char magic[] = "SQLite format 3"; /* with its NUL: how SQLite's files begin */
+    char head[sizeof(magic)] = {0};
+    const int fd = gt_is_special(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const bool found = fd >= 0 && read(fd, head, sizeof(head)) == (ssize_t)sizeof(head) &&
+                       memcmp(head, magic, sizeof(magic)) == 0;
+
+    if (fd >= 0)
+        close(fd);
+    return found;
+}
+
+/* Opens it for writing at its end; -1 and errno: it cannot be opened.  What is open already is not
+ * opened again: two places of writing in a plain file would write over each other. */
+static inline int gt_open_special(const char *path, int flags)
+{
+    int number = -1;
+
+    if (!strcmp(path, "/dev/stdout"))
+        number = 1;
+    else if (!strcmp(path, "/dev/stderr"))
+        number = 2;
+    else if (sscanf(path, "/dev/fd/%d", &number) != 1)
+        sscanf(path, "/proc/self/fd/%d", &number);
+    if (number >= 0)
+        return fcntl(number, F_DUPFD_CLOEXEC, 0);
+    return open(path, flags | O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+}
 
 #endif

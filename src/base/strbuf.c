@@ -1,8 +1,4 @@
 /* strbuf.c - vocabulary: growing strings with sticky failure. */
-#include "base/strbuf.h"
-
-#include "base/err.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -11,6 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
 
 #define GT_FILE_LIMIT (64u << 20) /* no text this project reads comes near it */
 
@@ -156,4 +155,41 @@ int gt_strbuf_add_file(struct gt_strbuf *buf, const char *path, struct gt_err *e
 out:
     fclose(file);
     return rc;
+}
+
+/* Vocabulary: arrays that grow (strbuf.h). */
+
+#define FIRST 8 /* elements that an array gets room for at first */
+
+int gt_array_reserve(void *array, size_t needed, size_t *capacity, size_t size, struct gt_err *err)
+{
+    size_t wanted = *capacity ? *capacity : FIRST;
+    void *grown;
+
+    if (needed <= *capacity)
+        return GT_OK;
+    while (wanted < needed && wanted <= SIZE_MAX / 2)
+        wanted *= 2;
+    if (wanted < needed || wanted > SIZE_MAX / size)
+        return gt_err_nomem(err);
+    memcpy(&grown, array, sizeof(grown));
+    grown = realloc(grown, wanted * size);
+    if (!grown)
+        return gt_err_nomem(err);
+    memcpy(array, &grown, sizeof(grown));
+    *capacity = wanted;
+    return GT_OK;
+}
+
+/* Vocabulary: switches one thread to the "C" locale for a while.  See
+ * strbuf.h. */
+
+locale_t gt_locale_enter(void)
+{
+    return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+void gt_locale_leave(locale_t before)
+{
+    uselocale(before);
 }

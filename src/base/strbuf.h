@@ -6,9 +6,11 @@
 #ifndef GT_STRBUF_H
 #define GT_STRBUF_H
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct gt_err;
 
@@ -43,5 +45,35 @@ char *gt_strbuf_detach(struct gt_strbuf *buf);
 
 /* Appends a whole file; on failure the sentence names the path.  Files over 64 MiB are refused. */
 int gt_strbuf_add_file(struct gt_strbuf *buf, const char *path, struct gt_err *err);
+
+/* Vocabulary: arrays that grow, and elements put into their middle.
+ *
+ * An array is a pointer, a count and a capacity of its owner's struct, all zero at first, and freed
+ * with free:
+ *     rc = GT_ARRAY_RESERVE(&list->row, list->rows + 1, &list->capacity, err);
+ *     if (!rc)
+ *         list->row[list->rows++] = row; */
+
+struct gt_err;
+
+/* Makes room for `needed` elements of `size` (at least 1) bytes in all; the capacity doubles, so
+ * that appending n elements copies fewer than 2 n.  `array` is the address of the pointer.
+ * GT_ENOMEM leaves array and capacity as they are. */
+int gt_array_reserve(void *array, size_t needed, size_t *capacity, size_t size, struct gt_err *err);
+
+#define GT_ARRAY_RESERVE(array, needed, capacity, err) \
+    gt_array_reserve((array), (needed), (capacity), sizeof(**(array)), (err))
+
+/* Moves the elements from `at` on one place up; there must be room for count + 1. */
+#define GT_ARRAY_OPEN(array, at, count) \
+    memmove(&(array)[(at) + 1], &(array)[at], ((count) - (at)) * sizeof(*(array)))
+
+/* Vocabulary: numbers are read and written with a point, whatever locale the
+ * program that links the library has chosen with setlocale. */
+
+/* Between the two calls this thread works in the "C" locale; other threads are not affected.  leave
+ * takes what enter returned.  They may be nested and cannot fail: glibc's "C" locale is static. */
+locale_t gt_locale_enter(void);
+void gt_locale_leave(locale_t before);
 
 #endif

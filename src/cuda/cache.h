@@ -8,6 +8,7 @@
 #ifndef GT_CACHE_H
 #define GT_CACHE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -55,5 +56,17 @@ int gt_cache_spill_save(pid_t run, const char *key, const struct gt_binary *bina
                         struct gt_err *err);
 int gt_cache_spill_load(pid_t run, const char *key, struct gt_binary *binary, struct gt_err *err);
 void gt_cache_spill_remove(pid_t run);
+
+/* Stage: the folder of the cubin cache (cache.c), for cache.c. */
+
+struct gt_err;
+struct stat;
+
+/* Whether only root and this user can have written it. */
+bool gt_cache_owned(const struct stat *status);
+
+/* A descriptor of the folder, which belongs to this user or root and admits no other writer, or an
+ * error code: GT_ENOTFOUND (there is none), GT_EIO.  `create` makes it and those above it, 0700. */
+int gt_cache_folder(const char *dir, bool create, struct gt_err *err);
 
 #endif

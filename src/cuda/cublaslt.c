@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/plain_locale.h"
+#include "base/strbuf.h"
 #include "cuda/gpu.h"
 #include "cuda/gpu_internal.h"
 #include "problem/problem.h"

@@ -1,5 +1,5 @@
 /* cuda_api.c - fills the function tables of the CUDA libraries, which libraries.c opens.
- * Below compile.c (NVRTC), assemble.c (nvJitLink), gpu.c (driver), baseline.c (cuBLASLt) and
+ * Below compile.c (NVRTC), compile.c (nvJitLink), gpu.c (driver), baseline.c (cuBLASLt) and
  * nvml.c. */
 #include "cuda/cuda_api.h"
 

@@ -28,14 +28,6 @@ struct gt_module_maps {
     struct gt_map_geometry map[GT_MAX_MAPS];
 };
 
-/* Takes over the geometry's maps.  GT_ERANGE: the driver refuses one, or is too old to know any. */
-int gt_module_maps_set(struct gt_module_maps *maps, struct gt_gpu *gpu,
-                       const struct gt_geometry *geometry, struct gt_err *err);
-
-/* The maps for these operands; what is not used is left undefined.  A context must be current. */
-int gt_module_maps_encode(struct gt_maps *to, const struct gt_module_maps *maps, struct gt_gpu *gpu,
-                          const struct gt_args *args, struct gt_err *err);
-
 /* gt_gpu_fail, but GT_ERANGE where the call was refused for what was asked. */
 int gt_gpu_refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err);
 

@@ -3,7 +3,6 @@
 
 #include "base/err.h"
 #include "kernel/kernel_impl.h"
-#include "base/near.h"
 
 #include <dirent.h>
 #include <errno.h>

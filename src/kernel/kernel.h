@@ -249,7 +249,7 @@ enum gt_serves_check gt_serves_check(const struct gt_serves *entry,
 bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
                       const struct gt_device *device);
 
-/* kernel_unserved.c: why none of the kernels serves it, as part of a sentence: "FP8 needs sm_89 or
+/* kernel_serves.c: why none of the kernels serves it, as part of a sentence: "FP8 needs sm_89 or
  * later, and this is sm_86".  who: what to call them, e.g. "kernel simt"; NULL: they are all
  * kernels that there are, of which those in production are asked.  False: one of them serves it. */
 #define GT_UNSERVED_MAX 200

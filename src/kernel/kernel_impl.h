@@ -70,7 +70,7 @@ bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr
 /* "a", "b", "c", "d", "workspace" by enum gt_map_operand. */
 extern const char *const gt_map_operand_names[GT_MAP_WORKSPACE + 1];
 
-/* kernel_json.c: fills a zeroed kernel from its description's text; kernel->path is set. */
+/* kernel_reader.c: fills a zeroed kernel from its description's text; kernel->path is set. */
 int gt_kernel_read_description(struct gt_kernel *kernel, const char *data_dir, const char *text,
                                size_t length, struct gt_err *err);
 
@@ -90,26 +90,13 @@ struct gt_evaluation {
     const int64_t *slots;
 };
 
-/* kernel_geometry.c: the expression's value; GT_ERANGE unless it lies within least..most. */
-int gt_geometry_eval(struct gt_evaluation *e, const struct gt_expr *expr, struct gt_place place,
-                     int64_t least, int64_t most, int64_t *value);
-
-/* kernel_maps.c: all maps of the candidate; workspace: its bytes. */
-int gt_geometry_maps(struct gt_evaluation *e, int64_t workspace, struct gt_geometry *geometry);
-
 /* kernel_template.c: reads the template of a kernel whose description is read, checks that the
  * parameters are used, and signs the kernel.  include_dirs: of the user, as in gt_kernels_load. */
 int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
                             const char *include_dirs, struct gt_err *err);
 
-/* kernel_tokens.c: appends the preprocessing tokens of a text, a blank in front of each. */
+/* kernel_template.c: appends the preprocessing tokens of a text, a blank in front of each. */
 void gt_tokens_add(struct gt_strbuf *to, const char *text);
-
-/* Appends the canonical text of kernel->text, which was read from `path`, and of what it includes;
- * a missing include is GT_ECONFIG with file and line, unless the user gave include folders: then it
- * may stand in a branch that is not compiled, and the compiler decides. */
-int gt_tokens_add_template(struct gt_strbuf *to, const struct gt_kernel *kernel, const char *path,
-                           struct gt_err *err);
 
 /* kernel_signature.c: fills kernel->signature; code: the template's canonical text. */
 int gt_kernel_sign(struct gt_kernel *kernel, const char *code, struct gt_err *err);

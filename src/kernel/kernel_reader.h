@@ -1,5 +1,5 @@
-/* kernel_reader.h - what the reader of kernel descriptions (kernel_json.c) is made of: members of a
- * JSON object as strings and expressions, with sentences that say where in the file.
+/* kernel_reader.h - what the reader of kernel descriptions (kernel_reader.c) is made of: members of
+ * a JSON object as strings and expressions, with sentences that say where in the file.
  *
  * The first failure sticks: from then on every function does nothing and returns its standard, so
  * that a reader calls them one after the other and looks at r->rc once. */
@@ -38,9 +38,6 @@ bool gt_reader_object(struct gt_reader *r, const cJSON *item, const char *allowe
 const cJSON *gt_reader_get(struct gt_reader *r, const cJSON *object, const char *key, int type,
                            enum gt_presence presence);
 
-/* Zeroed room for `count` items of `size` bytes, at least one; NULL after a failure. */
-void *gt_reader_allocate(struct gt_reader *r, size_t count, size_t size);
-
 /* A copy of a string member; *to keeps what it holds if the member is absent. */
 void gt_reader_string(struct gt_reader *r, char **to, const cJSON *object, const char *key,
                       enum gt_presence presence);
@@ -50,7 +47,6 @@ int64_t gt_reader_integer(struct gt_reader *r, const cJSON *object, const char *
                           int64_t most, int64_t standard);
 int64_t gt_reader_needed(struct gt_reader *r, const cJSON *object, const char *key, int64_t least,
                          int64_t most); /* one that must be there */
-double gt_reader_real(struct gt_reader *r, const cJSON *object, const char *key, double most);
 bool gt_reader_bool(struct gt_reader *r, const cJSON *object, const char *key, bool standard);
 
 /* Which of the names a string member is: an index; `standard` if it is absent, or -1: it must be
@@ -62,29 +58,23 @@ int gt_reader_choice(struct gt_reader *r, const cJSON *object, const char *key,
  * absent, or NULL if standard is NULL. */
 void gt_reader_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
                     const char *key, const char *standard);
-void gt_reader_needed_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
-                           const char *key); /* one that must be there */
 
 /* A list of one to `most` expressions; returns how many, 0 if it is absent. */
 int gt_reader_exprs(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
                     const char *key, int most, enum gt_presence presence);
 
-/* A list of one to three expressions; missing ones are 1. */
-void gt_reader_triple(struct gt_reader *r, struct gt_expr *expr[3], const cJSON *object,
-                      const char *key, enum gt_presence presence);
-
 /* A list under a key of the top object; `read` is called for each item, with where set to it. */
 void gt_reader_list(struct gt_reader *r, const char *key, size_t max, enum gt_presence presence,
                     void (*read)(struct gt_reader *, const cJSON *, size_t));
 
-/* kernel_expand.c: replaces items of the lists of a description that stand for several ("use",
+/* kernel_template.c: replaces items of the lists of a description that stand for several ("use",
  * "repeat") by these.  data_dir: where configs/formulas is. */
 int gt_description_expand(cJSON *root, const char *path, const char *data_dir, struct gt_err *err);
 
 /* kernel_serves.c: reads "serves" of the top object. */
 void gt_reader_serves(struct gt_reader *r);
 
-/* kernel_maps.c: reads "tensor_maps" of the top object, once the launches are known. */
+/* kernel_geometry.c: reads "tensor_maps" of the top object, once the launches are known. */
 void gt_reader_maps(struct gt_reader *r);
 
 #endif

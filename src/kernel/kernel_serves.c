@@ -1,11 +1,12 @@
 /* kernel_serves.c - vocabulary: "serves" of a kernel description, read and asked. */
-#include "kernel/kernel_reader.h"
-
-#include "base/err.h"
-#include "problem/problem.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "kernel/kernel.h"
+#include "kernel/kernel_reader.h"
+#include "problem/problem.h"
 
 /* ---- reading ---- */
 
@@ -144,4 +145,143 @@ bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *p
            gt_serves_check(&kernel->entry[i], problem, device) < GT_SERVES_CHECKS)
         i++;
     return i < kernel->entries;
+}
+
+/* Why kernels do not serve a problem on a device: one sentence, made of what
+ * their descriptions say under "serves". */
+
+/* What the entries serve that come closest to the problem, all of them together. */
+struct reach {
+    enum gt_serves_check check; /* the first that these entries do not pass */
+    struct gt_serves all;
+};
+
+static const char *type_name(unsigned type)
+{
+    return gt_dtype_name((enum gt_dtype)type);
+}
+
+/* As people call the types that not every GPU computes with. */
+static const char *arithmetic(enum gt_dtype type)
+{
+    static const char *const names[GT_DTYPE_COUNT] = {
+        [GT_F32] = "FP32", [GT_TF32] = "TF32", [GT_F16] = "FP16", [GT_BF16] = "BF16",
+        [GT_E4M3] = "FP8", [GT_E5M2] = "FP8",  [GT_S8] = "INT8"};
+
+    return names[type] ? names[type] : gt_dtype_name(type);
+}
+
+/* Adds what one more entry serves.  Of the archs the least counts that is newer than the device,
+ * and the newest of all. */
+static void extend(struct gt_serves *all, const struct gt_serves *entry, int cc)
+{
+    const bool first = !all->types;
+
+    all->types |= entry->types;
+    all->outs |= entry->outs;
+    all->layouts |= entry->layouts;
+    all->epilogues |= entry->epilogues;
+    if (first || entry->max_m > all->max_m)
+        all->max_m = entry->max_m;
+    if (first || entry->accuracy < all->accuracy)
+        all->accuracy = entry->accuracy;
+    if (entry->min_cc > cc && (!all->min_cc || entry->min_cc < all->min_cc))
+        all->min_cc = entry->min_cc;
+    if (entry->max_cc > all->max_cc)
+        all->max_cc = entry->max_cc;
+}
+
+/* Finds the check up to which the closest entries come, and what these serve.  The two checks of
+ * the arch count as one: what serves older GPUs is no closer than what serves newer ones. */
+static void find_reach(struct reach *reach, const struct gt_kernel *const *kernel, size_t count,
+                       bool production, const struct gt_problem *problem,
+                       const struct gt_device *device)
+{
+    *reach = (struct reach){.check = GT_SERVES_TYPE};
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < kernel[i]->entries && (kernel[i]->production || !production); j++) {
+            const struct gt_serves *entry = &kernel[i]->entry[j];
+            enum gt_serves_check check = gt_serves_check(entry, problem, device);
+
+            if (check == GT_SERVES_MAX_CC)
+                check = GT_SERVES_MIN_CC;
+            if (check > reach->check)
+                *reach = (struct reach){.check = check};
+            if (check == reach->check)
+                extend(&reach->all, entry, device->cc);
+        }
+}
+
+/* Adds the names of the bits: "f32, f16 or bf16". */
+static void add_names(struct gt_strbuf *buf, unsigned bits, const char *(*name)(unsigned))
+{
+    const char *between = "";
+
+    for (unsigned bit = 0; bits; bit++) {
+        if (!(bits & 1u << bit))
+            continue;
+        bits &= ~(1u << bit);
+        gt_strbuf_addf(buf, "%s%s", between, name(bit));
+        between = bits & (bits - 1) ? ", " : " or ";
+    }
+}
+
+/* "it can take layouts nn or nt with FP16, not tt" */
+static void add_choice(struct gt_strbuf *buf, const char *who, const char *what, unsigned bits,
+                       const char *(*name)(unsigned), const char *with, unsigned asked)
+{
+    gt_strbuf_addf(buf, "%s can %s ", who, what);
+    add_names(buf, bits, name);
+    gt_strbuf_addf(buf, "%s%s, not %s", *with ? " with " : "", with, name(asked));
+}
+
+/* "FP8 needs sm_89 or later, and this is sm_86" */
+static void add_arch(struct gt_strbuf *buf, const char *who, const struct gt_serves *all,
+                     const char *type, int cc)
+{
+    gt_strbuf_addf(buf, "%s%s%s ", type, who ? " with " : "", who ? who : "");
+    if (all->min_cc)
+        gt_strbuf_addf(buf, "needs sm_%d%s", all->min_cc,
+                       all->max_cc > all->min_cc ? " or later" : "");
+    else
+        gt_strbuf_addf(buf, "is served up to sm_%d", all->max_cc);
+    gt_strbuf_addf(buf, ", and this is sm_%d", cc);
+}
+
+bool gt_unserved(char text[GT_UNSERVED_MAX], const char *who, const struct gt_kernel *const *kernel,
+                 size_t count, const struct gt_problem *problem, const struct gt_device *device)
+{
+    const char *type = arithmetic(problem->type), *subject = who ? who : "the kernels";
+    struct gt_strbuf buf = GT_STRBUF_INIT;
+    struct reach reach;
+    const struct gt_serves *all = &reach.all;
+
+    find_reach(&reach, kernel, count, !who, problem, device);
+    if (reach.check == GT_SERVES_CHECKS)
+        return false;
+    if (!all->types)
+        gt_strbuf_add(&buf, "there is no kernel");
+    else if (reach.check == GT_SERVES_TYPE)
+        add_choice(&buf, subject, "multiply", all->types, type_name, "", problem->type);
+    else if (reach.check == GT_SERVES_OUT)
+        add_choice(&buf, subject, "write D of", all->outs, type_name, type, problem->out);
+    else if (reach.check == GT_SERVES_LAYOUT)
+        add_choice(&buf, subject, "take layout", all->layouts, gt_layout_name, type,
+                   gt_problem_layout(problem));
+    else if (reach.check == GT_SERVES_EPILOGUE)
+        add_choice(&buf, subject, "compute epilogue", all->epilogues, gt_epilogue_name, type,
+                   problem->epilogue);
+    else if (reach.check == GT_SERVES_ROWS)
+        gt_strbuf_addf(&buf, "%s can make at most %lld rows of such a D of %s, not %lld", subject,
+                       (long long)all->max_m, type, (long long)problem->m);
+    else if (reach.check == GT_SERVES_BATCH)
+        gt_strbuf_addf(&buf, "%s cannot take batches of %s", subject, type);
+    else if (reach.check == GT_SERVES_ACCURACY)
+        gt_strbuf_addf(&buf, "%s can reach accuracy %s at best with %s, not %s", subject,
+                       gt_accuracy_name(all->accuracy), type, gt_accuracy_name(problem->accuracy));
+    else
+        add_arch(&buf, who, all, type, device->cc);
+    snprintf(text, GT_UNSERVED_MAX, "%s", buf.text);
+    gt_strbuf_release(&buf);
+    return true;
 }

@@ -45,8 +45,6 @@ struct gt_deployed *gt_lookup_deployed(const struct gt *gt);
 struct gt_refused {
     int version[GT_REFUSED_MOST], count;
 };
-/* False: it was there before, is 0 (not known), or there is no room. */
-bool gt_refused_add(struct gt_refused *refused, int version);
 
 /* The machine code of an answer that has a kernel: as stored in options->cubin_dir, by a compiler
  * whose code resolved->device takes and that is not among the refused (NULL: none is), or, where

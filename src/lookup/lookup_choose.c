@@ -2,12 +2,12 @@
  * and the winners of near problems.  Part of the look-up: see lookup_impl.h.
  *
  * Each is checked against the problem, a few that are not valid for it are repaired, and those of
- * the shortest expected times are kept; then what lies around them is looked at (lookup_vary.c).
+ * the shortest expected times are kept; then what lies around them is looked at (lookup_choose.c).
  * The work is bounded: every check costs one unit of effort, an estimate GT_EFFORT_ESTIMATE. */
-#include "lookup/lookup_choosing.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "lookup/lookup_impl.h"
 
 #define SHAPE        3    /* effort of the model's view of a candidate that may be invalid */
 #define PARTS_MOST   500  /* of the effort, at most, for other numbers of parts */
@@ -111,7 +111,10 @@ static bool won_here(const struct gt_choosing *choosing, const struct gt_table_r
     return choosing->device && !row->timing && gt_device_same(row->device, choosing->device);
 }
 
-void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row, bool adapted)
+/* Keeps the candidate, which is valid and whose slots are filled, if it is one of the best so far.
+ */
+static void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row,
+                              bool adapted)
 {
     struct gt_choice choice = {.kernel = choosing->candidate.kernel,
                                .point = choosing->candidate.point,
@@ -369,6 +372,95 @@ static void drop_refused(struct gt_choosing *choosing)
     choices->count = count;
 }
 
+#define REACH 1.25 /* times the best that a choice may be expected to take if it is varied */
+
+/* The best choice within reach that was not yet varied so far; NULL: there is none. */
+static struct gt_choice *next(struct gt_choices *choices, int varied)
+{
+    for (size_t i = 0;
+         i < choices->count && choices->choice[i].score <= REACH * choices->choice[0].score; i++)
+        if (choices->choice[i].varied < varied)
+            return &choices->choice[i];
+    return NULL;
+}
+
+/* Tries to repair the candidate, whose parameters `changed` differ from start, by one of the
+ * parameters in its broken constraint. */
+static void repair_by_another(struct gt_choosing *choosing, const struct gt_choice *start,
+                              uint64_t changed, uint64_t broken, const int64_t before[GT_MAX_SLOTS])
+{
+    struct gt_candidate *candidate = &choosing->candidate;
+    const struct gt_kernel *kernel = start->kernel;
+
+    for (size_t i = 0; i < kernel->params; i++) {
+        const uint64_t bit = (uint64_t)1 << i;
+        const struct gt_param *param = &kernel->param[i];
+
+        if (!(broken & ~changed & bit))
+            continue;
+        for (size_t v = 0; v < param->count && choosing->effort > 0; v++) {
+            candidate->point.value[i] = param->value[v];
+            choosing->effort--;
+            if (param->value[v] != start->point.value[i] &&
+                gt_candidate_still_valid(candidate, changed | bit, before, choosing->slots,
+                                         &choosing->likely[i]))
+                gt_choosing_judge(choosing, start->row, true);
+        }
+        candidate->point.value[i] = start->point.value[i];
+    }
+}
+
+/* repairs: only changes that need one; else only those that need none. */
+static void vary_one(struct gt_choosing *choosing, const struct gt_choice *start, bool repairs)
+{
+    struct gt_candidate *candidate = &choosing->candidate;
+    const struct gt_kernel *kernel = start->kernel;
+    int64_t before[GT_MAX_SLOTS];
+
+    candidate->kernel = kernel;
+    candidate->point = start->point;
+    if (gt_candidate_slots(candidate, before, NULL))
+        return;
+    for (size_t i = 0; i < kernel->params; i++) {
+        const struct gt_param *param = &kernel->param[i];
+        const uint64_t bit = (uint64_t)1 << i;
+
+        for (size_t v = 0; v < param->count && choosing->effort > 0; v++) {
+            uint64_t broken;
+
+            candidate->point.value[i] = param->value[v];
+            choosing->effort--;
+            if (param->value[v] == start->point.value[i])
+                continue;
+            if (repairs) {
+                if (gt_candidate_breaks(candidate, bit, before, choosing->slots, &broken))
+                    repair_by_another(choosing, start, bit, broken, before);
+            } else if (gt_candidate_still_valid(candidate, bit, before, choosing->slots,
+                                                &choosing->likely[i])) {
+                gt_choosing_judge(choosing, start->row, true);
+            }
+        }
+        candidate->point.value[i] = start->point.value[i];
+    }
+}
+
+/* Judges what differs from the best choices in one parameter, or in two of which the second repairs
+ * what the first one breaks; then what differs from the best of those; while there is effort. */
+static void gt_choosing_vary(struct gt_choosing *choosing)
+{
+    while (choosing->effort > 0) {
+        struct gt_choice *choice = NULL, start;
+
+        for (int varied = 1; varied <= 2 && !choice; varied++)
+            choice = next(choosing->choices, varied);
+        if (!choice)
+            return;
+        start = *choice;
+        choice->varied++;
+        vary_one(choosing, &start, start.varied);
+    }
+}
+
 bool gt_lookup_choose(const struct gt_kernels *kernels, const struct gt_ranking *ranking,
                       const struct gt_problem *problem, const struct gt_device *device,
                       const struct gt_near_rows *near, struct gt_choices *choices)
@@ -392,3 +484,16 @@ bool gt_lookup_choose(const struct gt_kernels *kernels, const struct gt_ranking 
     choices->effort = GT_EFFORT_MOST - choosing.effort;
     return choices->count;
 }
+
+/* Looks for candidates around those that were measured by best-first search: the
+ * best choice that was not yet varied is the next one whose neighbours are judged.  See
+ * lookup_impl.h.
+ *
+ * First come the neighbours that are valid as they are: a choice has ten of them and half a hundred
+ * checks find them.  Those that need a repair cost twenty times as many checks, so they wait until
+ * every choice within reach has been varied.
+ *
+ * A tile that exactly fills the last wave often differs from a known one in two or more parameters:
+ * one size is larger and another one smaller, or the number of warps changes with the tile.  So a
+ * neighbour that breaks a constraint is repaired by one more parameter of that constraint, and a
+ * neighbour that is valid but only as good is kept and varied, too. */

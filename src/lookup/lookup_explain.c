@@ -1,6 +1,6 @@
 /* lookup_explain.c - names a row of the very problem that was not taken, and the reason, because
  * whoever tuned the problem expects that row.  Part of the look-up: see lookup_impl.h. */
-#include "lookup/lookup_search.h"
+#include "lookup/lookup_impl.h"
 
 #include "base/err.h"
 #include "base/strbuf.h"

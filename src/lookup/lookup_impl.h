@@ -1,15 +1,15 @@
 /* lookup_impl.h - what the files src/lookup/lookup*.c share: opening (lookup_open.c), asking
- * (lookup.c), remembering (lookup_answers.c), finding (lookup_tiers.c, lookup_near.c) and adapting
+ * (lookup.c), remembering (lookup.c), finding (lookup_tiers.c, lookup_tiers.c) and adapting
  * (lookup_repair.c). */
 #ifndef GT_LOOKUP_IMPL_H
 #define GT_LOOKUP_IMPL_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "lookup/lookup.h"
 #include "lookup/ranking.h"
 #include "lookup/table.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
 
 /* Where answers come from. */
 struct gt_sources {
@@ -41,7 +41,6 @@ struct gt_lookup_entry {
     struct gt_lookup_key key;
     uint64_t generation; /* the last one that has it */
 };
-void gt_lookup_free_entry(struct gt_lookup_entry *entry); /* NULL accepted */
 
 uint64_t gt_lookup_hash(const struct gt_lookup_key *key);
 
@@ -52,7 +51,7 @@ void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *dev
 #define GT_ANSWERS_KEPT    8192 /* of a generation; a power of two.  gemmtune.h names it */
 #define GT_READER_COUNTERS 16   /* a power of two */
 
-/* What is remembered (lookup_answers.c). */
+/* What is remembered (lookup.c). */
 struct gt_answers {
     _Atomic(struct gt_lookup_map *) present, before; /* generations; before: NULL at first */
     atomic_uint phase;                               /* 0 or 1: which counters are used */
@@ -66,24 +65,10 @@ struct gt_answers {
 bool gt_answers_begin(struct gt_answers *answers);
 void gt_answers_end(struct gt_answers *answers);
 
-/* *entry: what is remembered for the key, NULL if nothing.  It stays until GT_ANSWERS_KEPT further
- * problems were remembered. */
-int gt_answers_find(struct gt_answers *answers, const struct gt_lookup_key *key,
-                    struct gt_lookup_entry **entry, struct gt_err *err);
-
-/* Remembers the entry, which becomes theirs.  If another thread was faster, *entry is freed and
- * becomes that thread's.  *first: it was not remembered before. */
-int gt_answers_put(struct gt_answers *answers, struct gt_lookup_entry **entry, bool *first,
-                   struct gt_err *err);
-
-/* Sets answer and kernel of resolved, with texts of its own, if the key is remembered. */
-int gt_answers_copy(struct gt_answers *answers, const struct gt_lookup_key *key,
-                    struct gt_resolved *resolved, bool *found, struct gt_err *err);
-
 /* In a child of fork(), which has none of the threads that were counted. */
 void gt_answers_forget_readers(struct gt_answers *answers);
 
-/* What was found by timing (plan_measure.c): the last GT_TIMED_KEPT problems. */
+/* What was found by timing (plan.c): the last GT_TIMED_KEPT problems. */
 #define GT_TIMED_KEPT 1024
 struct gt_timed {
     pthread_mutex_t lock; /* held while candidates of a problem are timed */
@@ -101,13 +86,8 @@ struct gt {
     int log; /* descriptor, or -1 */
     struct gt_answers answers;
     struct gt_timed timed;
-    struct gt *next; /* of all that are open (lookup_fork.c) */
+    struct gt *next; /* of all that are open (lookup_open.c) */
 };
-
-/* From the first to the second, fork() waits until no thread changes what gt remembers, so that the
- * child does not inherit a lock that nobody will open. */
-void gt_lookup_guard_fork(struct gt *gt);
-void gt_lookup_unguard_fork(struct gt *gt);
 
 /* Gives the answer's point and passed_over, which are another's, copies of their own; without
  * memory both are NULL. */
@@ -232,5 +212,64 @@ bool gt_lookup_refine(struct gt_candidate *candidate, const struct gt_point *won
 
 /* The model's estimate in microseconds; 0: it has none. */
 double gt_lookup_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry);
+
+/* Between lookup_choose.c, which looks at what was measured somewhere, and
+ * lookup_choose.c, which looks at what lies around it. */
+
+#define GT_CHOOSING_KERNELS 64   /* that are counted one by one */
+#define GT_CHOOSING_JUDGED  1024 /* candidates that are known again; a power of two */
+
+struct gt_choosing {
+    const struct gt_ranking *ranking;
+    const struct gt_kernels *kernels;
+    struct gt_choices *choices;
+    const char *device; /* of struct gt_near_rows */
+    struct gt_candidate candidate;
+    int64_t slots[GT_MAX_SLOTS];         /* of the candidate, where it was found to be valid */
+    uint64_t judged[GT_CHOOSING_JUDGED]; /* hashes of candidates that were judged; see there */
+    size_t likely[GT_MAX_PARAMS];        /* constraints that changes of the parameters broke last */
+    int effort;                          /* units left */
+    int valid;                           /* candidates judged */
+    int valid_each[GT_CHOOSING_KERNELS]; /* of each kernel */
+};
+
+/* The search for one answer, which lookup_tiers.c and lookup_tiers.c share.  No
+ * other file includes this. */
+
+/* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
+ * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
+ * of the arch, a template changed since and a point that had to be adapted, 15 % for a model's
+ * choice that was never run, a third for what was never tuned on the arch. */
+#define GT_LOSS_NEAR      0.02
+#define GT_LOSS_OCTAVE    0.05
+#define GT_LOSS_DEVICE    0.05
+#define GT_LOSS_CHANGED   0.05
+#define GT_LOSS_ADAPTED   0.05
+#define GT_LOSS_PREDICTED 0.15
+#define GT_LOSS_FAMILY    0.33
+#define GT_LOSS_RACED     0.10 /* a row that won no final: the best of few may be far from the best */
+#define GT_LOSS_MOST      1.0
+
+/* What is being resolved, and the best answer so far. */
+struct gt_search {
+    const struct gt_sources *sources;
+    const char *device_name;          /* NULL: any of the arch */
+    const struct gt_ranking *ranking; /* that answers for the device; NULL: there is none */
+    struct gt_resolved *resolved;
+    const struct gt_table_row *row; /* of the best so far; NULL: a default point */
+    double score;                   /* of the best so far, in expected microseconds; 0: none */
+    double expected_us;             /* of the best so far; 0: the model cannot tell */
+    double off;                     /* what the model is off by on the nearest row of the device */
+    bool found;
+    bool doubted; /* rows of this problem that won no final are left out */
+};
+
+/* Whether the row was tuned on the device that is asked for. */
+bool gt_lookup_same_device(const struct gt_search *search, const struct gt_table_row *row);
+
+/* Sets answer.passed_over: the best row of the arch that was tuned for the problem and is not the
+ * search's (NULL: a default point), with the reason; else, where nothing is exact, the damage of
+ * the ranking. */
+int gt_lookup_explain(const struct gt_search *search, struct gt_err *err);
 
 #endif

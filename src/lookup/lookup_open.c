@@ -1,10 +1,5 @@
 /* lookup_open.c - gt_open and gt_close: reads the options and opens the kernels and tables, or only
  * a deployed file.  Part of the look-up: see lookup_impl.h. */
-#include "lookup/deployed.h"
-#include "lookup/lookup_impl.h"
-
-#include "base/err.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,6 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/err.h"
+#include "lookup/deployed.h"
+#include "lookup/lookup_impl.h"
 
 /* Loads a table that the caller named; a folder without tables is an error, because the name must
  * be wrong. */
@@ -181,6 +180,50 @@ static int open_sources(struct gt *gt, struct gt_err *err)
                                   sources->table.rankings, err);
 }
 
+/* All open tables: fork() concerns the whole process, and its handlers have no argument. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_once_t once;
+    struct gt *first;
+} all = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_ONCE_INIT, NULL};
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&all.lock);
+    for (struct gt *gt = all.first; gt; gt = gt->next)
+        pthread_mutex_lock(&gt->answers.lock);
+}
+
+static void after_fork(void)
+{
+    for (struct gt *gt = all.first; gt; gt = gt->next)
+        pthread_mutex_unlock(&gt->answers.lock);
+    pthread_mutex_unlock(&all.lock);
+}
+
+static void after_fork_in_child(void)
+{
+    for (struct gt *gt = all.first; gt; gt = gt->next)
+        gt_answers_forget_readers(&gt->answers);
+    after_fork();
+}
+
+static void register_handlers(void)
+{
+    pthread_atfork(before_fork, after_fork, after_fork_in_child);
+}
+
+/* From the first to the second, fork() waits until no thread changes what gt remembers, so that the
+ * child does not inherit a lock that nobody will open. */
+static void gt_lookup_guard_fork(struct gt *gt)
+{
+    pthread_once(&all.once, register_handlers);
+    pthread_mutex_lock(&all.lock);
+    gt->next = all.first;
+    all.first = gt;
+    pthread_mutex_unlock(&all.lock);
+}
+
 int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err)
 {
     struct gt *opened = calloc(1, sizeof(*opened));
@@ -209,6 +252,19 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
     return gt_err_pass(err, &inner, code);
 }
 
+/* From the first to the second, fork() waits until no thread changes what gt remembers, so that the
+ * child does not inherit a lock that nobody will open. */
+static void gt_lookup_unguard_fork(struct gt *gt)
+{
+    pthread_mutex_lock(&all.lock);
+    for (struct gt **at = &all.first; *at; at = &(*at)->next)
+        if (*at == gt) {
+            *at = gt->next;
+            break;
+        }
+    pthread_mutex_unlock(&all.lock);
+}
+
 void gt_close(struct gt *gt)
 {
     if (!gt)
@@ -227,3 +283,9 @@ void gt_close(struct gt *gt)
     free(gt->cubin_dir);
     free(gt);
 }
+
+/* Fork() beside look-ups: holds the locks of all open tables over the fork.
+ *
+ * A child has only the thread that forked.  If another thread held a lock or was counted as a
+ * reader at that moment, the child would wait for it for ever.  Part of the look-up: see
+ * lookup_impl.h. */

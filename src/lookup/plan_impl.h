@@ -1,7 +1,7 @@
 /* plan_impl.h - what the files src/lookup/plan*.c share: making plans (plan.c), running them
- * (plan_run.c), finding or compiling their code (plan_binary.c, declared in lookup.h), choosing
- * among candidates by their times (plan_measure.c), taking those times (plan_time.c), and avoiding
- * what spills registers (plan_spills.c). */
+ * (plan_run.c), finding or compiling their code (plan.c, declared in lookup.h), choosing
+ * among candidates by their times (plan.c), taking those times (plan.c), and avoiding
+ * what spills registers (plan.c). */
 #ifndef GT_PLAN_IMPL_H
 #define GT_PLAN_IMPL_H
 
@@ -34,18 +34,6 @@ static inline bool gt_operands_whole(const struct gt_operands *o)
 /* Sets the sentence for operands that gt_run refuses; GT_ERANGE. */
 int gt_plan_refuse(const struct gt_plan *plan, const struct gt_operands *operands,
                    struct gt_err *err);
-
-/* GT_PLAN_MEASURE: replaces an answer that nobody timed on this problem by the fastest of the first
- * candidates, all of them timed now or at an earlier call.  *binary: the winner's, to be released;
- * empty where the answer stays or was remembered.  What fails leaves the answer as it is. */
-void gt_plan_measure(struct gt *gt, int ordinal, struct gt_resolved *resolved,
-                     struct gt_binary *binary);
-
-/* Replaces an answer that no table has for this problem and whose binary spills registers by the
- * next candidate, and *binary by its code, which NVRTC *nvrtc has compiled, if that does not spill;
- * costs at most one compilation.  What fails leaves all of them as they are. */
-void gt_plan_avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt_binary *binary,
-                          int *nvrtc);
 
 #define GT_PLAN_TIMED 8 /* candidates at most */
 

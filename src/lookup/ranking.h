@@ -113,7 +113,7 @@ struct gt_rankings {
     char *damage; /* why the first file that is not used is not; NULL: all are */
 };
 
-/* Adds the rankings of files (rankings.c), for look-ups, which answer without a ranking, too: a
+/* Adds the rankings of files (ranking_read.c), for look-ups, which answer without a ranking, too: a
  * file that cannot be read or is damaged is GT_OK, and left out.  Fails for want of memory only. */
 int gt_rankings_add(struct gt_rankings *rankings, const struct gt_kernels *kernels,
                     char *const *path, size_t paths, struct gt_err *err);

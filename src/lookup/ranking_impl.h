@@ -1,4 +1,4 @@
-/* ranking_impl.h - between ranking_read.c, which fills models, ranking_trees.c, which walks their
+/* ranking_impl.h - between ranking_read.c, which fills models, ranking_ask.c, which walks their
  * trees, and ranking_ask.c, which asks them. */
 #ifndef GT_RANKING_IMPL_H
 #define GT_RANKING_IMPL_H
@@ -28,10 +28,5 @@ struct gt_ranking_model {
     struct gt_ranking_steps *steps; /* of each tree */
     size_t trees, steps_capacity;
 };
-
-/* The values of the trees from the first to before the second, together; asked: by the model's
- * columns. */
-double gt_ranking_sum_of(const struct gt_ranking_model *model, size_t from, size_t to,
-                         const float *asked);
 
 #endif

@@ -1,15 +1,4 @@
 /* table.c - reads deployed tables into memory, for lookup.c.  See table.h. */
-#include "lookup/table.h"
-
-#include "db/store.h"
-#include "base/digest.h"
-#include "base/array.h"
-#include "base/err.h"
-#include "base/plain_locale.h"
-#include "base/quiet.h"
-#include "problem/problem.h"
-#include "base/strbuf.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -17,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "base/digest.h"
+#include "base/err.h"
+#include "base/quiet.h"
+#include "base/strbuf.h"
+#include "db/store.h"
+#include "lookup/lookup_impl.h"
+#include "lookup/table.h"
+#include "problem/problem.h"
 
 #define GT_TABLE_FIELDS 16 /* names in GT_TABLE_COLUMNS */
 #define GT_TABLE_MORE   2  /* and in GT_TABLE_CONTEST */
@@ -189,7 +187,8 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
     return add(context, &raw, err);
 }
 
-int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct gt_err *err)
+/* Adds the winners of a store that is open.  On failure the table is as it was. */
+static int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct gt_err *err)
 {
     struct loading loading = {table, "the database", 0};
     const struct mark mark = mark_of(table);
@@ -447,4 +446,58 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
     if (S_ISDIR(status.st_mode))
         return load_folder(table, path, err);
     return load_file(table, path, err);
+}
+
+/* Keeps what look-ups would answer from the tables as they are at one moment; see
+ * table.h. */
+
+/* Copies the rows; their texts still belong to the other table. */
+static int add_rows(struct gt_table *table, const struct gt_table *from, struct gt_err *err)
+{
+    int code = GT_ARRAY_RESERVE(&table->row, table->rows + from->rows, &table->capacity, err);
+
+    if (code || !from->rows)
+        return code;
+    memcpy(table->row + table->rows, from->row, from->rows * sizeof(*from->row));
+    table->rows += from->rows;
+    return GT_OK;
+}
+
+int gt_snapshot_take(struct gt_snapshot *snapshot, const struct gt_kernels *kernels,
+                     struct gt_store *store, const struct gt_table *shipped, struct gt_err *err)
+{
+    int code;
+
+    *snapshot = (struct gt_snapshot){.kernels = kernels};
+    code = store ? gt_table_add_stored(&snapshot->table, store, err) : GT_OK;
+    snapshot->user_rows = snapshot->table.rows;
+    if (!code && shipped)
+        code = add_rows(&snapshot->table, shipped, err);
+    if (!code && shipped)
+        code =
+            gt_rankings_add(&snapshot->rankings, kernels, shipped->ranking, shipped->rankings, err);
+    return code;
+}
+
+void gt_snapshot_release(struct gt_snapshot *snapshot)
+{
+    gt_table_release(&snapshot->table);
+    gt_rankings_release(&snapshot->rankings);
+    memset(snapshot, 0, sizeof(*snapshot));
+}
+
+int gt_snapshot_lookup(const struct gt_snapshot *snapshot, const struct gt_device *device,
+                       const struct gt_problem *problem, struct gt_resolved *resolved,
+                       struct gt_err *err)
+{
+    const struct gt_sources sources = {*snapshot->kernels, snapshot->table, snapshot->user_rows,
+                                       snapshot->rankings};
+    int code;
+
+    *resolved = (struct gt_resolved){.problem = *problem, .device = *device};
+    resolved->device.chained = false; /* as for a program, whose launches are its own */
+    code = gt_lookup_resolve(&sources, device->profile ? NULL : device->name, resolved, err);
+    if (code)
+        gt_resolved_release(resolved);
+    return code;
 }

@@ -10,6 +10,9 @@
 #include <stddef.h>
 
 #include "gemmtune.h"
+#include "kernel/kernel.h"
+#include "lookup/lookup.h"
+#include "lookup/ranking.h"
 
 /* The text table: this and a digest of everything after the first line; then the columns; then one
  * winner a line, comma-separated, quoted as RFC 4180 says. */
@@ -63,7 +66,32 @@ int gt_table_parse(struct gt_table *table, const char *path, const char *text, s
 bool gt_table_has_contest(const char *body);
 void gt_table_release(struct gt_table *table); /* a zeroed one is accepted */
 
-/* Adds the winners of a store that is open.  On failure the table is as it was. */
-int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct gt_err *err);
+/* Stage: what a look-up would hand out from tables as they are at one moment.  A sweep
+ * takes a snapshot before its first trial, so that it can time the answers that its own rows are to
+ * replace; `tune bench` takes one to show the untuned answer beside the tuned one. */
+
+struct gt_store;
+
+struct gt_snapshot {
+    const struct gt_kernels *kernels; /* not owned */
+    struct gt_table table;            /* the user's rows, then the system's */
+    size_t user_rows;
+    struct gt_rankings rankings;
+};
+
+/* store: the user's database (NULL: as if there were none); shipped: the system's table (NULL:
+ * none).  kernels and the texts of shipped must outlive the snapshot; the store may change or
+ * close.  The snapshot is to be released also after a failure. */
+int gt_snapshot_take(struct gt_snapshot *snapshot, const struct gt_kernels *kernels,
+                     struct gt_store *store, const struct gt_table *shipped, struct gt_err *err);
+void gt_snapshot_release(struct gt_snapshot *snapshot); /* a zeroed one is accepted */
+
+/* What gt_lookup would answer for the problem on the device; a profile stands for every device of
+ * its arch.  resolved->kernel is one of the snapshot's kernels, or NULL if the tier is NONE.  The
+ * texts of the answer are those of the snapshot; gt_resolved_release frees the others.  On failure
+ * resolved is zeroed. */
+int gt_snapshot_lookup(const struct gt_snapshot *snapshot, const struct gt_device *device,
+                       const struct gt_problem *problem, struct gt_resolved *resolved,
+                       struct gt_err *err);
 
 #endif

@@ -1,14 +1,21 @@
 /* check.c - runs a served product and cuBLAS's, and has them compared; see check.h.
  *
  * The winner is wrong if an element of it is off by more than its accuracy allows while cuBLAS's is
- * not. The bound is twice as wide as that of the proof (tuner/proof/verify_bound.c), which the
+ * not. The bound is twice as wide as that of the proof (tuner/proof/verify.c), which the
  * kernel has already passed.  So a check looks for what a proof cannot find, such as a driver that
  * computes something else. */
-#include "serve/check.h"
-
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/err.h"
+#include "cuda/cache.h"
+#include "cuda/compile.h"
+#include "cuda/sources.h"
+#include "kernel/kernel.h"
 #include "problem/problem.h"
+#include "serve/check.h"
+#include "templates/proof/args.h"
 
 #define FINDINGS 4096               /* bytes before cuBLAS's result, in the same piece of memory */
 #define KEPT     ((size_t)64 << 20) /* bytes that are kept for the next check */
@@ -125,6 +132,315 @@ static void count(const struct gt_checking *c, enum gt_compared compared)
     atomic_fetch_add_explicit(&c->session->compared[compared], 1, memory_order_relaxed);
 }
 
+/* The copies on the host; all malloc'ed. */
+struct host {
+    void *a, *b, *before, *ours, *theirs;
+};
+
+/* Downloads what there is to compare, and waits for it. */
+static bool download(const struct gt_checking *c, const struct gt_both *both, struct host *host)
+{
+    const struct gt_serve_driver *driver = &c->session->driver;
+    const struct gt_problem *p = &c->entry->problem;
+    const struct {
+        void **to;
+        uint64_t from;
+        enum gt_operand operand;
+    } all[] = {
+        {&host->a, (uint64_t)(uintptr_t)c->operands->a, GT_OPERAND_A},
+        {&host->b, (uint64_t)(uintptr_t)c->operands->b, GT_OPERAND_B},
+        {&host->ours, (uint64_t)(uintptr_t)c->operands->d, GT_OPERAND_C},
+        {&host->theirs, both->theirs, GT_OPERAND_C},
+        {&host->before, both->before, GT_OPERAND_C},
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        const size_t bytes = (size_t)gt_problem_bytes(p, all[i].operand);
+
+        if (!all[i].from)
+            continue;
+        *all[i].to = malloc(bytes ? bytes : 1);
+        if (!*all[i].to || driver->MemcpyDtoHAsync(*all[i].to, all[i].from, bytes, c->stream))
+            return false;
+    }
+    return driver->StreamSynchronize(c->stream) == 0;
+}
+
+#define WORST 16 /* elements that are checked against the exact value */
+
+struct worst {
+    double difference;
+    int64_t matrix, row, column;
+};
+
+/* The place of an element of D. */
+static int64_t place_of(const struct gt_problem *p, const struct worst *at)
+{
+    return at->matrix * gt_problem_stride(p, GT_OPERAND_C) + at->row * p->ldc + at->column;
+}
+
+static double e4m3(unsigned bits)
+{
+    const int exponent = bits >> 3 & 15, fraction = bits & 7;
+    const double value = exponent ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9);
+
+    if ((bits & 127) == 127)
+        return (double)NAN;
+    return bits & 128 ? -value : value;
+}
+
+static double half(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, sign = bits >> 15;
+    const double fraction = bits & 1023;
+    double value;
+
+    if (exponent == 31)
+        value = fraction != 0 ? (double)NAN : (double)INFINITY;
+    else
+        value = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+    return sign ? -value : value;
+}
+
+static double number(const void *from, int64_t at, enum gt_dtype type)
+{
+    uint32_t word;
+    uint16_t bits;
+    int32_t whole;
+    float value;
+
+    switch (type) {
+    case GT_F16:
+        memcpy(&bits, (const char *)from + 2 * at, 2);
+        return half(bits);
+    case GT_BF16:
+        memcpy(&bits, (const char *)from + 2 * at, 2);
+        word = (uint32_t)bits << 16;
+        memcpy(&value, &word, 4);
+        return value;
+    case GT_E4M3:
+        return e4m3(((const unsigned char *)from)[at]);
+    case GT_E5M2: /* the upper half of an FP16 number */
+        return half((uint16_t)(((const unsigned char *)from)[at] << 8));
+    case GT_S8:
+        return ((const signed char *)from)[at];
+    case GT_S32:
+        memcpy(&whole, (const char *)from + 4 * at, 4);
+        return whole;
+    default:
+        memcpy(&value, (const char *)from + 4 * at, 4);
+        return value;
+    }
+}
+
+/* Computes the element without its epilogue, and the sum of |a||b|. */
+static double exact(const struct gt_checking *c, const struct host *host, const struct worst *at,
+                    double *sums)
+{
+    const struct gt_problem *p = &c->entry->problem;
+    const double alpha = (double)c->operands->alpha, beta = (double)c->operands->beta;
+    double sum = 0, result;
+
+    *sums = 0;
+    for (int64_t k = 0; k < p->k; k++) {
+        const int64_t ia = p->trans_a ? k * p->lda + at->row : at->row * p->lda + k;
+        const int64_t ib = p->trans_b ? at->column * p->ldb + k : k * p->ldb + at->column;
+        const double a =
+            number(host->a, at->matrix * gt_problem_stride(p, GT_OPERAND_A) + ia, p->type);
+        const double b =
+            number(host->b, at->matrix * gt_problem_stride(p, GT_OPERAND_B) + ib, p->type);
+
+        sum += a * b;
+        *sums += fabs(a * b);
+    }
+    *sums *= fabs(alpha);
+    result = beta != 0 ? beta * number(host->before, place_of(p, at), p->out) : 0;
+    *sums += fabs(result);
+    return alpha * sum + result;
+}
+
+/* Whether our result is wrong and cuBLAS's is right.  With an epilogue only the two results are
+ * compared, because the value before it is not known. */
+static bool wrong(const struct gt_checking *c, const struct host *host,
+                  const struct gt_check_bound *bound, const struct worst *at)
+{
+    const struct gt_problem *p = &c->entry->problem;
+    const double ours = number(host->ours, place_of(p, at), p->out);
+    const double theirs = number(host->theirs, place_of(p, at), p->out);
+    double sums, value, allowed;
+
+    value = exact(c, host, at, &sums);
+    if (!isfinite(value) || !isfinite(sums))
+        return false;
+    allowed = bound->sums * sums + bound->result * fabs(value) + bound->absolute;
+    if (p->epilogue)
+        return !(fabs(ours - theirs) <= 2 * allowed + bound->result * fabs(theirs));
+    return !(fabs(ours - value) <= allowed) && fabs(theirs - value) <= allowed;
+}
+
+static void keep_worst(struct worst worst[WORST], const struct worst *found)
+{
+    int at = WORST;
+
+    while (at > 0 && worst[at - 1].difference < found->difference)
+        at--;
+    if (at == WORST)
+        return;
+    memmove(&worst[at + 1], &worst[at], (size_t)(WORST - 1 - at) * sizeof(*worst));
+    worst[at] = *found;
+}
+
+/* How far ours is off beyond what rounding the two results explains; 0 where cuBLAS has no number
+ * either. */
+static double difference(double ours, double theirs, double of_result)
+{
+    if (!isfinite(theirs))
+        return 0;
+    return isfinite(ours) ? fabs(ours - theirs) - of_result * fabs(theirs) : (double)INFINITY;
+}
+
+static void find_worst(const struct gt_problem *p, const struct host *host, double of_result,
+                       struct worst worst[WORST])
+{
+    for (int64_t matrix = 0; matrix < p->batch; matrix++)
+        for (int64_t row = 0; row < p->m; row++)
+            for (int64_t column = 0; column < p->n; column++) {
+                struct worst found = {0, matrix, row, column};
+                const int64_t at = place_of(p, &found);
+
+                found.difference = difference(number(host->ours, at, p->out),
+                                              number(host->theirs, at, p->out), of_result);
+                if (found.difference > worst[WORST - 1].difference)
+                    keep_worst(worst, &found);
+            }
+}
+
+static enum gt_verdict judge_host(const struct gt_checking *c, const struct host *host)
+{
+    struct worst worst[WORST] = {{0, 0, 0, 0}};
+    struct gt_check_bound bound;
+
+    gt_check_bound(&c->entry->problem, &bound);
+    find_worst(&c->entry->problem, host, bound.result, worst);
+    for (int i = 0; i < WORST && worst[i].difference > 0; i++)
+        if (wrong(c, host, &bound, &worst[i]))
+            return GT_WRONG;
+    return GT_RIGHT;
+}
+
+/* Each waits for the stream. */
+static enum gt_verdict gt_check_on_host(const struct gt_checking *c, const struct gt_both *both)
+{
+    struct host host = {NULL, NULL, NULL, NULL, NULL};
+    enum gt_verdict verdict = GT_NOT_COMPARED;
+
+    if (download(c, both, &host))
+        verdict = judge_host(c, &host);
+    free(host.a);
+    free(host.b);
+    free(host.before);
+    free(host.ours);
+    free(host.theirs);
+    return verdict;
+}
+
+/* Whether rows of both results begin at multiples of 16 bytes: ours in D, and theirs. */
+static bool is_wide(const struct gt_problem *p, const struct gt_operands *operands, uint64_t theirs)
+{
+    const int64_t size = gt_dtype_size(p->out);
+
+    return ((uint64_t)(uintptr_t)operands->d | theirs | (uint64_t)(p->ldc * size) |
+            (uint64_t)(gt_problem_stride(p, GT_OPERAND_C) * size)) %
+               16 ==
+           0;
+}
+
+static void fill(struct gt_served_args *args, const struct gt_checking *c,
+                 const struct gt_both *both)
+{
+    const struct gt_problem *p = &c->entry->problem;
+    const struct gt_operands *operands = c->operands;
+    const int64_t stride = gt_problem_stride(p, GT_OPERAND_C);
+    struct gt_check_bound bound;
+
+    gt_check_bound(p, &bound);
+    *args = (struct gt_served_args){
+        .ours = {operands->d, p->m, p->n, p->ldc, p->batch, stride, (int)p->out},
+        .theirs = (const void *)(uintptr_t)both->theirs,
+        .a = operands->a,
+        .b = operands->b,
+        .c = (const void *)(uintptr_t)both->before,
+        .bias = p->epilogue & GT_EPILOGUE_BIAS ? operands->bias : NULL,
+        .k = p->k,
+        .lda = p->lda,
+        .ldb = p->ldb,
+        .ldc = p->ldc,
+        .stride_a = gt_problem_stride(p, GT_OPERAND_A),
+        .stride_b = gt_problem_stride(p, GT_OPERAND_B),
+        .stride_c = stride,
+        .type = (int)p->type,
+        .trans_a = p->trans_a,
+        .trans_b = p->trans_b,
+        .epilogue = p->epilogue,
+        .wide = is_wide(p, operands, both->theirs),
+        .alpha = operands->alpha,
+        .beta = operands->beta,
+        .of_sums = bound.sums,
+        .of_result = bound.result,
+        .absolute = bound.absolute,
+        .finding = (struct gt_served_finding *)(uintptr_t)both->findings,
+    };
+}
+
+#define LEAST_STEPS 4 /* of k that a thread takes at least */
+
+#define BLOCK_THREADS 256
+
+/* The blocks that take so many pieces of work, one each thread at least. */
+static unsigned blocks_for(int64_t pieces, unsigned most)
+{
+    const int64_t blocks = (pieces + BLOCK_THREADS - 1) / BLOCK_THREADS;
+
+    return blocks < most ? (unsigned)blocks : most;
+}
+
+static bool launch(const struct gt_checking *c, void *function, unsigned x, unsigned y,
+                   struct gt_served_args *args)
+{
+    void *parameters[] = {args};
+
+    return c->session->driver.LaunchKernel(function, x, y, 1, BLOCK_THREADS, 1, 1, 0, c->stream,
+                                           parameters, NULL) == 0;
+}
+
+/* Each waits for the stream. */
+static enum gt_verdict gt_check_on_device(const struct gt_checking *c, const struct gt_both *both)
+{
+    const struct gt_serve_driver *driver = &c->session->driver;
+    const struct gt_checker *checker = c->entry->checker;
+    const struct gt_problem *p = &c->entry->problem;
+    struct gt_served_finding finding[GT_SERVED_LOOKED_AT];
+    struct gt_served_args args;
+    int64_t elements = p->m * p->n * p->batch;
+
+    if (!checker->compare || elements >> GT_SERVED_PLACE)
+        return GT_NOT_COMPARED;
+    fill(&args, c, both);
+    if (args.wide)
+        elements = elements / (16 / gt_dtype_size(p->out)) + p->m * p->batch;
+    if (driver->MemsetD32Async(both->findings, 0, sizeof(finding) / 4, c->stream) ||
+        !launch(c, checker->compare, blocks_for(elements, checker->blocks), 1, &args) ||
+        !launch(c, checker->exact, blocks_for((p->k + LEAST_STEPS - 1) / LEAST_STEPS, 16),
+                GT_SERVED_LOOKED_AT, &args) ||
+        driver->MemcpyDtoHAsync(finding, both->findings, sizeof(finding), c->stream) ||
+        driver->StreamSynchronize(c->stream))
+        return GT_NOT_COMPARED;
+    for (int i = 0; i < GT_SERVED_LOOKED_AT; i++)
+        if (finding[i].wrong)
+            return GT_WRONG;
+    return GT_RIGHT;
+}
+
 static enum gt_verdict judge(const struct gt_checking *c, const struct gt_both *both)
 {
     enum gt_compared compared = GT_COMPARED_ON_DEVICE;
@@ -201,3 +517,83 @@ enum gt_reason gt_check(const struct gt_checking *c)
     driver->ExchangeCaptureMode(&mode);
     return reason;
 }
+
+/* Compares a served product with cuBLAS's on the device; see check.h.
+ *
+ * Two launches of templates/proof/served.cu on the program's stream: one reads both results and
+ * finds the elements that differ most, one computes these in float64. */
+
+static const struct gt_program_sources sources = {
+    .name = "templates/proof/served.cu",
+    .file = {"common/args.h", "common/platform.cuh", "common/types.cuh", "proof/args.h",
+             "proof/device.cuh", "proof/served.cu"},
+};
+
+/* ---- the kernels ---- */
+
+static int compile(struct gt_binary *binary, int arch, struct gt_nvrtc *nvrtc, struct gt_err *err)
+{
+    char *data = NULL, *cubins = NULL;
+    int rc = gt_data_dir(&data, err);
+
+    gt_cache_dir(&cubins, NULL); /* without one they are compiled each time */
+    GT_STEP(rc, gt_sources_compile(binary, arch, nvrtc, data, cubins, &sources, err));
+    free(cubins);
+    free(data);
+    return rc;
+}
+
+static int load(struct gt_checker *checker, const struct gt_serve_driver *driver, void *context,
+                const struct gt_binary *binary, struct gt_err *err)
+{
+    void *module, *compare, *exact, *popped;
+    int result = driver->CtxPushCurrent(context);
+
+    if (result)
+        return gt_err_set(err, GT_ECUDA, "cuCtxPushCurrent answers %d", result);
+    result = driver->ModuleLoadDataEx(&module, binary->image, 0, NULL, NULL);
+    if (!result)
+        result = driver->ModuleGetFunction(&compare, module, "served_compare");
+    if (!result)
+        result = driver->ModuleGetFunction(&exact, module, "served_exact");
+    driver->CtxPopCurrent(&popped);
+    if (result)
+        return gt_err_set(err, GT_ECUDA,
+                          "the driver does not load the kernels of %s: it answers %d", sources.name,
+                          result);
+    checker->compare = compare;
+    checker->exact = exact;
+    return GT_OK;
+}
+
+struct gt_checker *gt_checker_new(const struct gt_serve_driver *driver, void *context, int ordinal,
+                                  int arch, struct gt_nvrtc *nvrtc, struct gt_err *err)
+{
+    struct gt_checker *checker = calloc(1, sizeof(*checker));
+    struct gt_binary binary = {0};
+    int sms = 0, rc;
+
+    if (!checker)
+        return NULL;
+    pthread_mutex_init(&checker->lock, NULL);
+    driver->DeviceGetAttribute(&sms, 16 /* multiprocessors */, ordinal);
+    checker->blocks = (unsigned)(sms > 0 ? 8 * sms : 256);
+    if (nvrtc) {
+        rc = compile(&binary, arch, nvrtc, err);
+        GT_STEP(rc, load(checker, driver, context, &binary, err));
+        gt_binary_release(&binary);
+    }
+    return checker;
+}
+
+/* ---- the comparison ---- */
+
+/* Compares a served product with cuBLAS's on the host, where the kernels of
+ * check.c cannot be had; see check.h.  Copying the operands and computing 16 elements in one
+ * thread takes a hundred times as long as the products. */
+
+/* ---- numbers ---- */
+
+/* ---- the exact element ---- */
+
+/* ---- the comparison ---- */

@@ -65,8 +65,4 @@ void gt_check_bound(const struct gt_problem *problem, struct gt_check_bound *bou
 
 enum gt_verdict { GT_RIGHT, GT_WRONG, GT_NOT_COMPARED };
 
-/* Each waits for the stream. */
-enum gt_verdict gt_check_on_device(const struct gt_checking *checking, const struct gt_both *both);
-enum gt_verdict gt_check_on_host(const struct gt_checking *checking, const struct gt_both *both);
-
 #endif

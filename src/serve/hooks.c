@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "serve/names.h"
+#include "serve/real.h"
 #include "serve/serve.h"
 
 /* The loader binds a reference without a version to the oldest one (real.c finds what it means),

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/near.h"
-#include "base/plain_locale.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
 

@@ -8,6 +8,8 @@
 #define GT_REAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "serve/blas.h"
 
@@ -62,5 +64,73 @@ void gt_real_forked(void);
 
 /* Whether the usual library of that version is loaded and has `name` at this address. */
 int gt_real_is(enum gt_blas_version version, const char *name, const void *address);
+
+/* Stage: the C library's dlsym and dlvsym, for which hooks.c stands in.  Code of this
+ * library calls these, and never dlsym or dlvsym. */
+
+typedef void *gt_dlsym(void *library, const char *name);
+typedef void *gt_dlvsym(void *library, const char *name, const char *version);
+
+/* Those that stand behind this library.  They look at who calls them, for RTLD_NEXT and
+ * RTLD_DEFAULT. */
+gt_dlsym *gt_real_dlsym(void);
+gt_dlvsym *gt_real_dlvsym(void);
+
+/* What a library has, or this one's followers (RTLD_NEXT): with that version, or with any (NULL).
+ */
+void *gt_find_name(void *library, const char *name, const char *version);
+
+/* What the library that has `caller` in its code finds in itself and in its dependencies, which
+ * nobody else may see.  NULL: nothing, and dlerror says what the library would have been told. */
+void *gt_find_around(const void *caller, const char *name, const char *version);
+
+/* Stage: the few functions of the CUDA driver that serving calls itself, beside those
+ * that gt_plan and gt_run call.  They are those of the driver that the program has loaded; where it
+ * has loaded none, there is nothing to serve. */
+
+/* X(field, symbol, parameters); all of them are in every driver since CUDA 11. */
+#define GT_SERVE_DRIVER_MAP(X)                                                                   \
+    X(CtxGetCurrent, "cuCtxGetCurrent", (void **))                                               \
+    X(CtxPushCurrent, "cuCtxPushCurrent_v2", (void *))                                           \
+    X(CtxPopCurrent, "cuCtxPopCurrent_v2", (void **))                                            \
+    X(CtxGetDevice, "cuCtxGetDevice", (int *))                                                   \
+    X(DeviceGetName, "cuDeviceGetName", (char *, int, int))                                      \
+    X(DeviceGetAttribute, "cuDeviceGetAttribute", (int *, int, int))                             \
+    X(PrimaryCtxGetState, "cuDevicePrimaryCtxGetState", (int, unsigned *, int *))                \
+    X(PrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (void **, int))                              \
+    X(PrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (int))                                  \
+    X(StreamIsCapturing, "cuStreamIsCapturing", (void *, int *))                                 \
+    X(StreamSynchronize, "cuStreamSynchronize", (void *))                                        \
+    X(ExchangeCaptureMode, "cuThreadExchangeStreamCaptureMode", (int *))                         \
+    X(MemAlloc, "cuMemAlloc_v2", (uint64_t *, size_t))                                           \
+    X(MemsetD32Async, "cuMemsetD32Async", (uint64_t, unsigned, size_t, void *))                  \
+    X(MemFree, "cuMemFree_v2", (uint64_t))                                                       \
+    X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, uint64_t, size_t, void *))               \
+    X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (uint64_t, uint64_t, size_t, void *))             \
+    X(ModuleLoadDataEx, "cuModuleLoadDataEx", (void **, const void *, unsigned, int *, void **)) \
+    X(ModuleGetFunction, "cuModuleGetFunction", (void **, void *, const char *))                 \
+    X(LaunchKernel, "cuLaunchKernel",                                                            \
+      (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,     \
+       void **, void **))
+
+/* CU_STREAM_CAPTURE_MODE_RELAXED: what this thread does, such as allocating, leaves the graphs
+ * alone that other threads capture. */
+#define GT_CAPTURE_RELAXED 2
+
+struct gt_serve_driver {
+#define GT_SERVE_DRIVER_FIELD(field, symbol, parameters) int(*field) parameters;
+    GT_SERVE_DRIVER_MAP(GT_SERVE_DRIVER_FIELD)
+#undef GT_SERVE_DRIVER_FIELD
+    int (*CtxGetId)(void *context, uint64_t *id); /* since CUDA 12; NULL: older */
+};
+
+/* false: the driver is not loaded, or lacks one of them. */
+bool gt_serve_driver_load(struct gt_serve_driver *driver);
+
+/* A number that no other context of the process has or had; 0: the driver is too old to tell. */
+uint64_t gt_serve_context_id(const struct gt_serve_driver *driver, void *context);
+
+/* Whether a graph is being captured on the stream; what cannot be asked counts as captured. */
+bool gt_serve_capturing(const struct gt_serve_driver *driver, void *stream);
 
 #endif

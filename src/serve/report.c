@@ -1,6 +1,4 @@
 /* report.c - writes the report and the captured problems; see report.h. */
-#include "serve/report.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,13 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/err.h"
-#include "base/plain_locale.h"
-#include "base/special.h"
+#include "base/quiet.h"
 #include "base/strbuf.h"
 #include "problem/problem.h"
-#include "base/quiet.h"
+#include "serve/report.h"
 #include "serve/session.h"
 
 /* A problem in the report. */
@@ -182,7 +181,8 @@ static void program_name(char name[64])
             name[i] = '?';
 }
 
-void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
+/* The texts of both files. */
+static void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
 {
     const locale_t before = gt_locale_enter();
     uint64_t total[GT_REASON_COUNT] = {0}, calls = 0;
@@ -217,7 +217,8 @@ void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
     gt_locale_leave(before);
 }
 
-void gt_capture_text(struct gt_strbuf *text, struct gt_session *session)
+/* The texts of both files. */
+static void gt_capture_text(struct gt_strbuf *text, struct gt_session *session)
 {
     const locale_t before = gt_locale_enter();
     size_t count;
@@ -345,4 +346,67 @@ void gt_report_write(struct gt_session *session)
         write_text(&session->policy, "file of captured problems", session->policy.capture, &text);
     }
     gt_strbuf_release(&text);
+}
+
+/* A table of open addressing without locks; see report.h. */
+
+#define BOOK_SLOTS (2u * GT_BOOK_ENTRIES) /* a power of two */
+
+bool gt_book_begin(struct gt_book *book)
+{
+    book->slot = calloc(BOOK_SLOTS, sizeof(*book->slot));
+    book->entry = calloc(GT_BOOK_ENTRIES, sizeof(*book->entry));
+    if (book->slot && book->entry)
+        return true;
+    free(book->slot);
+    free(book->entry);
+    return false;
+}
+
+/* Begins an entry that no other thread sees yet; NULL if all entries are taken. */
+static struct gt_entry *begin_entry(struct gt_book *book, const struct gt_call_key *key)
+{
+    uint32_t number = atomic_load_explicit(&book->used, memory_order_relaxed);
+
+    do
+        if (number >= GT_BOOK_ENTRIES)
+            return NULL;
+    while (!atomic_compare_exchange_weak_explicit(&book->used, &number, number + 1,
+                                                  memory_order_relaxed, memory_order_relaxed));
+    book->entry[number].key = *key;
+    return &book->entry[number];
+}
+
+struct gt_entry *gt_book_find(struct gt_book *book, const struct gt_call_key *key, bool *fresh)
+{
+    struct gt_entry *mine = NULL;
+
+    *fresh = false;
+    for (size_t i = XXH3_64bits(key, sizeof(*key)) & (BOOK_SLOTS - 1);;
+         i = (i + 1) & (BOOK_SLOTS - 1)) {
+        struct gt_entry *there = atomic_load_explicit(&book->slot[i], memory_order_acquire);
+
+        if (!there && !mine) {
+            mine = begin_entry(book, key);
+            if (!mine)
+                return NULL;
+        }
+        if (!there &&
+            atomic_compare_exchange_strong_explicit(&book->slot[i], &there, mine,
+                                                    memory_order_acq_rel, memory_order_acquire)) {
+            atomic_store_explicit(&mine->state, GT_ENTRY_UNDECIDED, memory_order_release);
+            *fresh = true;
+            return mine;
+        }
+        if (gt_call_same(&there->key, key)) {
+            if (mine)
+                atomic_store_explicit(&mine->state, GT_ENTRY_LOST, memory_order_release);
+            return there;
+        }
+    }
+}
+
+uint32_t gt_book_entries(const struct gt_book *book)
+{
+    return atomic_load_explicit(&((struct gt_book *)book)->used, memory_order_relaxed);
 }

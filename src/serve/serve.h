@@ -41,8 +41,6 @@ void gt_serve_arrays(void);
 
 /* What both come to.  reference: for GEMMTUNE_CHECK. */
 struct gt_session;
-bool gt_serve(struct gt_session *session, const struct gt_gemm *gemm, const struct gt_scene *scene,
-              const struct gt_reference *reference);
 
 /* gt_run of the entry's plan, whose own call of cuBLASLt is not the program's.  Where it has a
  * workspace, no other thread launches one on that stream meanwhile. */
@@ -50,9 +48,6 @@ struct gt_entry;
 struct gt_operands;
 int gt_serve_run(struct gt_session *session, const struct gt_entry *entry, void *stream,
                  const struct gt_operands *operands, struct gt_err *err);
-
-/* Counts a call that is left to cuBLAS before anything about it was looked at; returns false. */
-bool gt_serve_pass(struct gt_session *session, enum gt_reason reason);
 
 /* A handle was made: what is remembered of an older one at its address is forgotten.  If the
  * device was reset since a context's first product, nothing is served from now on. */

@@ -11,11 +11,10 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "serve/book.h"
-#include "serve/driver.h"
+#include "serve/report.h"
+#include "serve/real.h"
 #include "serve/handle.h"
 #include "serve/policy.h"
-#include "serve/workspace.h"
 
 #define GT_CONTEXTS 16 /* whose calls may be served */
 

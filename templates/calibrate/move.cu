@@ -1,5 +1,5 @@
 /* move.cu - kernels that move what a product must and compute nothing: what
- * tuner/timing/bench_move.c takes as the bound of problems that memory holds up.
+ * tuner/timing/bench.c takes as the bound of problems that memory holds up.
  *
  *   entry                 how it reads A, B and C
  *   move_loads_N          N loads of 16 bytes a thread in flight, past L1

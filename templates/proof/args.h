@@ -1,5 +1,5 @@
 /* args.h - arguments and results of the project's own device kernels (templates/proof), read by the
- * host (tuner/proof/proof.c, src/serve/check_device.c) and by the kernels.
+ * host (tuner/proof/proof.c, src/serve/check.c) and by the kernels.
  *
  * These kernels fill operands, compute the float64 reference and judge results, so that only a
  * struct gt_proof_result comes back to the host.  Elements are of any type: its code (enum
@@ -124,7 +124,7 @@ struct gt_canary_args {
     X(CLOCK, proof_clock, struct gt_clock_args)             \
     X(CANARY, proof_canary, struct gt_canary_args)
 
-/* ---- served products (served.cu, src/serve/check_device.c) ---- */
+/* ---- served products (served.cu, src/serve/check.c) ---- */
 
 #define GT_SERVED_LOOKED_AT 16 /* elements that are computed in float64 */
 

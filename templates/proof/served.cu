@@ -1,4 +1,4 @@
-/* served.cu - compares a served product with cuBLAS's where both lie (src/serve/check_device.c).
+/* served.cu - compares a served product with cuBLAS's where both lie (src/serve/check.c).
  * The first kernel finds the elements that differ most, the second computes these in float64.
  *
  * Both wait for memory.  So 16 bytes whose bits are the same are not looked at any further, and no

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "commands/deploy_file.h"
+#include "commands/deploy.h"
 #include "gpu_fixture.h"
 #include "lookup/lookup.h"
 

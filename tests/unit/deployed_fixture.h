@@ -5,7 +5,7 @@
 
 #include "stub_fixture.h"
 
-#include "commands/deploy_file.h"
+#include "commands/deploy.h"
 #include "lookup/deployed.h"
 #include "lookup/lookup.h"
 

@@ -2,8 +2,8 @@
  *
  * One process supervises; each GPU has a process of its own, which runs sweeps of one problem each
  * as a plain `tune` does (device_process.c).  They share the database (GT_STORE_SHARED) and the
- * compilers (workers/tokens.h).  The supervisor hands problems out (devices_plan.c), prints what
- * comes back, and replaces a process that ends or falls silent.
+ * compilers (workers/processors.h).  The supervisor hands problems out (devices_plan.c), prints
+ * what comes back, and replaces a process that ends or falls silent.
  *
  * GPUs of one class - name, SMs, power limit and driver - share the problems; each class tunes all
  * of them.  Where a class has more GPUs than problems, several search one problem, each with a seed
@@ -33,8 +33,5 @@ struct gt_devices_options {
  * are left and no GPU is; GT_EINTERRUPTED: a signal came. */
 int gt_devices_run(struct gt_cli *cli, const struct gt_devices_options *options,
                    struct gt_err *err);
-
-/* Reads "0-3,6" into ordinal[GT_DEVICES_MAX], ascending, each once; "all": *count is 0. */
-int gt_devices_parse(int *ordinal, size_t *count, const char *text, struct gt_err *err);
 
 #endif

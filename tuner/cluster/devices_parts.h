@@ -99,10 +99,7 @@ static inline bool gt_devices_interrupted(const struct gt_devices *devices)
     return *devices->cli->signals > 0;
 }
 
-/* device_process.c: forks the process of gpu[i]; device_process_main is what it runs. */
-int gt_device_process_start(struct gt_devices *devices, size_t i, struct gt_err *err);
-
-/* devices_messages.c */
+/* device_process.c */
 
 #define GT_DEVICES_GRACE_MS 5000 /* for a process that was told to end */
 
@@ -116,10 +113,9 @@ void gt_device_process_lose(struct gt_devices *devices, struct gt_device_process
 /* Takes everything that a process has sent, and notices its end and its silence. */
 void gt_device_process_pump(struct gt_devices *devices, struct gt_device_process *gpu);
 
-/* devices_homes.c */
+/* devices.c */
 
 /* Reads from the database which GPUs tuned the problems before. */
-int gt_devices_find_homes(struct gt_devices *devices, struct gt_store *store, struct gt_err *err);
 /* The GPU of the class that tuned the problem before, or NULL. */
 const struct gt_device_process *gt_devices_home_of(const struct gt_devices *devices, int class_of,
                                                    size_t problem);
@@ -149,7 +145,7 @@ size_t gt_devices_late(const struct gt_devices *devices);
 /* Whether a task is left that some GPU may still take. */
 bool gt_devices_left(const struct gt_devices *devices);
 
-/* devices_budget.c */
+/* devices.c */
 
 /* Whether it is one of the searches of the final's problem. */
 static inline bool gt_devices_is_search_of(const struct gt_task *task, const struct gt_task *final)
@@ -169,16 +165,11 @@ double gt_devices_task_seconds(const struct gt_devices *devices, const struct gt
 int64_t gt_devices_task_trials(const struct gt_devices *devices,
                                const struct gt_device_process *gpu, const struct gt_task *task);
 
-/* devices_report.c */
-
-/* At the start: a sentence if the budget is small for the problems. */
-void gt_devices_warn_of_budget(const struct gt_devices *devices);
+/* devices.c */
 
 /* Prints what a process found, and a line for the log. */
 void gt_devices_print(struct gt_devices *devices, const struct gt_device_process *gpu,
                       const struct gt_task_end *end);
 void gt_devices_note(const struct gt_devices *devices, int ordinal, const char *sentence);
-/* The totals; closes the list of JSON documents. */
-void gt_devices_close_report(struct gt_devices *devices);
 
 #endif

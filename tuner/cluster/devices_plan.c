@@ -1,7 +1,7 @@
 /* devices_plan.c - which problem a GPU of `tune --devices` gets next, and for how long.
  *
  * Problems of larger weight come first, and of equal weight those of more work, so that no long one
- * is left for the end; devices_budget.c divides the time.  Where more GPUs will soon be free than
+ * is left for the end; devices.c divides the time.  Where more GPUs will soon be free than
  * there are problems left, they share those: each searches with a seed of its own, and one of them
  * holds the finals. */
 #include "cluster/devices_parts.h"

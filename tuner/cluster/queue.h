@@ -10,11 +10,11 @@
 #ifndef GT_QUEUE_H
 #define GT_QUEUE_H
 
-#include "cluster/pq.h"
-#include "session/cmd_session.h"
-#include "console/scratch.h"
-
 #include <limits.h>
+
+#include "cluster/pq.h"
+#include "console/cmd_write.h"
+#include "session/cmd_session.h"
 
 #define GT_QUEUE_FORMAT   "gemmtune queue 1" /* of the documents that --json prints */
 #define GT_QUEUE_ATTEMPTS 4                  /* leases that may run out before a job has failed */
@@ -78,7 +78,7 @@ struct gt_queue_cancelled {
 /* Hands out no job any more that was submitted so far. */
 int gt_queue_cancel(struct gt_pq *pq, struct gt_queue_cancelled *cancelled, struct gt_err *err);
 
-/* ---- queue_ahead.c: compiling ahead ---- */
+/* ---- queue_compile.c: compiling ahead ---- */
 
 /* A problem that a worker without a GPU compiles for a device. */
 struct gt_queue_ahead {
@@ -100,10 +100,6 @@ int gt_queue_read_device(struct gt_device *device, const char *class_of, const c
 /* Takes the heaviest of the next jobs that nobody has compiled for one of the devices (cc: of that
  * arch; 0: of any), for lease_s seconds.  Jobs are not touched: a worker that tunes never waits for
  * one that compiles. */
-int gt_queue_take_ahead(struct gt_pq *pq, struct gt_queue_ahead *ahead, const char *worker,
-                        int nvrtc, int cc, int64_t lease_s, struct gt_err *err);
-int gt_queue_end_ahead(struct gt_pq *pq, const struct gt_queue_ahead *ahead, int nvrtc,
-                       int64_t candidates, int64_t compiled, struct gt_err *err);
 /* How many problems were compiled ahead, each for one device, and how many cubins that made. */
 int gt_queue_count_ahead(struct gt_pq *pq, int64_t *problems, int64_t *cubins, struct gt_err *err);
 
@@ -164,5 +160,43 @@ int gt_queue_copy_open(struct gt_queue_copy *copy, struct gt_cli *cli, const cha
  */
 void gt_queue_copy_close(struct gt_queue_copy *copy,
                          struct gt_err *err); /* a zeroed one: nothing */
+
+/* What the workers of a queue share: a connection that outlives a server that is
+ * away, waits that a signal ends, and names.  Only queue_worker.c, queue_outbox.c and
+ * queue_compile.c use it. */
+
+#define GT_QUEUE_NAME  96  /* bytes of a worker's name */
+#define GT_QUEUE_CLASS 192 /* bytes of a device's class */
+
+struct gt_queue_link {
+    struct gt_cli *cli;
+    const char *address;
+    struct gt_pq *pq; /* NULL: the server is away */
+    bool known;       /* it has let this worker in */
+    int refused;      /* how often it has not, before */
+};
+
+/* Opens the connection if there is none, and then does something with it; tries again, ever more
+ * rarely, as long as that says GT_EIO.  GT_EINTERRUPTED: a signal came meanwhile.  GT_EIO: a server
+ * that has never let this worker in has refused it several times. */
+int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct gt_err *err),
+                   void *context, struct gt_err *err);
+/* Closes the connection, so that gt_queue_reach opens another one. */
+void gt_queue_leave(struct gt_queue_link *link);
+
+bool gt_queue_interrupted(const struct gt_queue_link *link);
+void gt_queue_note(const struct gt_queue_link *link, const char *sentence);
+/* Waits, but not after a signal. */
+void gt_queue_wait(const struct gt_queue_link *link, double seconds);
+
+/* The document of a worker's run: jobs it ended, cubins it compiled and those that were there. */
+int gt_queue_print_work(const struct gt_cli *cli, int64_t jobs, int64_t compiled, int64_t found,
+                        struct gt_err *err);
+
+/* HOST-PID-TIME, without the characters that part names of files; to the nanosecond, because
+ * containers of one host may all be process 1.  predicts: ends with GT_QUEUE_PREDICTS. */
+void gt_queue_name(char name[GT_QUEUE_NAME], bool predicts);
+/* What --class is compared with. */
+void gt_queue_class(char class_of[GT_QUEUE_CLASS], const struct gt_device *device);
 
 #endif

@@ -2,19 +2,20 @@
  * workers with GPUs will try first of the jobs that are next, into the cache that all of them
  * share.
  *
- * It claims what it compiles in a table of its own (queue_ahead.c) and never takes a job.  What it
- * does twice, or leaves undone when it is killed, costs only time: a cubin is in the cache as a
+ * It claims what it compiles in a table of its own (queue_compile.c) and never takes a job.  What
+ * it does twice, or leaves undone when it is killed, costs only time: a cubin is in the cache as a
  * whole or not at all, under a name that depends on nothing but what it was made of. */
-#include "cluster/queue_link.h"
-
-#include "base/err.h"
-#include "console/scratch.h"
-#include "problem/problem.h"
-
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "cluster/queue.h"
+#include "console/cmd_write.h"
+#include "problem/problem.h"
 
 #define LEASE_S    600 /* far more than a problem takes: it is not renewed */
 #define CANDIDATES 64
@@ -65,6 +66,103 @@ static int compile(struct compiler *compiler, struct gt_queue_ahead *ahead,
     session->evaluator->device = ahead->device;
     return gt_session_compile(session, &problem, compiler->kernel, compiler->kernels, &budget,
                               most ? (size_t)most : CANDIDATES, made, err);
+}
+
+#define TEXT(text) ((struct gt_pq_value){.data = (text)})
+
+/* Takes the heaviest of the next jobs that nobody has compiled for one of the devices (cc: of that
+ * arch; 0: of any), for lease_s seconds.  Jobs are not touched: a worker that tunes never waits for
+ * one that compiles. */
+static int gt_queue_end_ahead(struct gt_pq *pq, const struct gt_queue_ahead *ahead, int nvrtc,
+                              int64_t candidates, int64_t compiled, struct gt_err *err)
+{
+    char version[24], number_of[2][24];
+
+    snprintf(version, sizeof(version), "%d", nvrtc);
+    snprintf(number_of[0], sizeof(number_of[0]), "%lld", (long long)candidates);
+    snprintf(number_of[1], sizeof(number_of[1]), "%lld", (long long)compiled);
+    return gt_pq_run(pq,
+                     "UPDATE gemmtune.ahead SET finished = now(), candidates = $4::bigint,"
+                     " compiled = $5::bigint"
+                     " WHERE (job, class, nvrtc) = ($1::bigint, $2, $3::integer)",
+                     (struct gt_pq_value[]){TEXT(ahead->job.id), TEXT(ahead->class_of),
+                                            TEXT(version), TEXT(number_of[0]), TEXT(number_of[1])},
+                     5, false, err);
+}
+
+#define SEEN "interval '1 hour'" /* a device whose workers were not here for so long has none */
+
+/* The devices to compile for: those of workers, and a profile where no worker is of its arch. */
+#define DEVICES                                                                        \
+    "SELECT class, facts, profile FROM gemmtune.device AS d WHERE nvrtc = $2::integer" \
+    " AND seen > now() - " SEEN " AND ($4 = '' OR split_part(facts, ' ', 1) = $4)"     \
+    " AND NOT (profile AND EXISTS (SELECT FROM gemmtune.device"                        \
+    " AS real WHERE NOT real.profile AND real.seen > now() - " SEEN                    \
+    " AND split_part(real.facts, ' ', 1) = split_part(d.facts, ' ', 1)))"
+
+#define WINDOW "256" /* jobs that may be compiled ahead: a cache has a limit */
+
+static int take(struct gt_pq *pq, const char *worker, int nvrtc, int cc, int64_t lease_s,
+                struct gt_err *err)
+{
+    static const char sql[] =
+        "WITH device AS (" DEVICES "), job AS (SELECT id, problem, budget, weight, class"
+        " FROM gemmtune.job WHERE state = 'ready' ORDER BY weight DESC, id LIMIT " WINDOW "),"
+        " next AS (SELECT job.id, job.problem, job.budget, device.class, device.facts FROM job"
+        " JOIN device ON device.profile OR starts_with(device.class, job.class)"
+        " LEFT JOIN gemmtune.ahead AS a"
+        " ON (a.job, a.class, a.nvrtc) = (job.id, device.class, $2::integer)"
+        " WHERE a.job IS NULL OR a.finished IS NULL AND a.lease_until < now()"
+        " ORDER BY job.weight DESC, job.id, device.class LIMIT 1),"
+        " taken AS (INSERT INTO gemmtune.ahead AS a (job, class, nvrtc, worker, lease_until)"
+        " SELECT id, class, $2::integer, $1, now() + $3::integer * interval '1 s' FROM next"
+        " ON CONFLICT (job, class, nvrtc) DO UPDATE SET worker = $1,"
+        " lease_until = excluded.lease_until"
+        " WHERE a.finished IS NULL AND a.lease_until < now() RETURNING job)"
+        " SELECT (SELECT count(*) FROM device), (SELECT count(*) FROM job),"
+        " (SELECT count(*) FROM next), next.id, next.problem, next.budget, next.class, next.facts"
+        " FROM (VALUES (1)) AS one LEFT JOIN (next JOIN taken ON taken.job = next.id) ON true";
+    char version[24], lease[24], arch[24] = "";
+
+    if (cc)
+        snprintf(arch, sizeof(arch), "cc=%d", cc);
+    snprintf(version, sizeof(version), "%d", nvrtc);
+    snprintf(lease, sizeof(lease), "%lld", (long long)lease_s);
+    return gt_pq_run(pq, sql,
+                     (struct gt_pq_value[]){TEXT(worker), TEXT(version), TEXT(lease), TEXT(arch)},
+                     4, false, err);
+}
+
+static int64_t number(const struct gt_pq *pq, int column)
+{
+    return strtoll(gt_pq_get(pq, 0, column, NULL), NULL, 10);
+}
+
+/* Takes the heaviest of the next jobs that nobody has compiled for one of the devices (cc: of that
+ * arch; 0: of any), for lease_s seconds.  Jobs are not touched: a worker that tunes never waits for
+ * one that compiles. */
+static int gt_queue_take_ahead(struct gt_pq *pq, struct gt_queue_ahead *ahead, const char *worker,
+                               int nvrtc, int cc, int64_t lease_s, struct gt_err *err)
+{
+    int rc;
+
+    *ahead = (struct gt_queue_ahead){0};
+    do /* another compiler took it meanwhile: its row is there now, and the next one is taken */
+        rc = take(pq, worker, nvrtc, cc, lease_s, err);
+    while (!rc && number(pq, 2) && !*gt_pq_get(pq, 0, 3, NULL));
+    if (rc)
+        return rc;
+    ahead->devices = number(pq, 0);
+    ahead->left = number(pq, 1);
+    ahead->taken = number(pq, 2) > 0;
+    snprintf(ahead->job.id, sizeof(ahead->job.id), "%lld", (long long)number(pq, 3));
+    snprintf(ahead->job.problem, sizeof(ahead->job.problem), "%s", gt_pq_get(pq, 0, 4, NULL));
+    snprintf(ahead->job.budget, sizeof(ahead->job.budget), "%s", gt_pq_get(pq, 0, 5, NULL));
+    snprintf(ahead->class_of, sizeof(ahead->class_of), "%s", gt_pq_get(pq, 0, 6, NULL));
+    if (ahead->taken)
+        gt_queue_read_device(&ahead->device, ahead->class_of, gt_pq_get(pq, 0, 7, NULL),
+                             &ahead->why);
+    return GT_OK;
 }
 
 /* One problem for one device; nothing to do: ahead->taken is false. */
@@ -184,5 +282,113 @@ int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *sessio
     gt_scratch_remove(&compiler->folder);
     free(compiler->kernel);
     free(compiler);
+    return rc;
+}
+
+/* The other half of the jobs in PostgreSQL: for which devices workers tune, and
+ * which problems were compiled for them ahead; the SQL of queue_compile.c.
+ *
+ * A claim to compile is a row of a table of its own, without a reference to the job's: such a
+ * reference would lock the job's row for a moment, and a worker that takes jobs would pass it over.
+ */
+
+/* X(field, least, most): what decides which points are valid, and which come first. */
+#define DEVICE_MAP(X)              \
+    X(cc, 70, 999)                 \
+    X(sms, 1, 4096)                \
+    X(smem_block, 16384, 1 << 24)  \
+    X(smem_sm, 16384, 1 << 24)     \
+    X(smem_reserved, 0, 65536)     \
+    X(regs_sm, 1024, 1 << 24)      \
+    X(max_threads_sm, 1024, 65536) \
+    X(max_blocks_sm, 1, 1024)      \
+    X(l2_bytes, 1, 1e12)           \
+    X(memory_bytes, 1, 1e15)       \
+    X(clock_mhz, 1, 1e7)           \
+    X(memory_gbps, 1, 1e7)         \
+    X(l2_gbps, 1, 1e7)             \
+    X(launch_us, 0, 1e6)           \
+    X(next_launch_us, 0, 1e6)      \
+    X(fma_lanes, 1, 4096)          \
+    X(tensor_tf32, 0, 1 << 20)     \
+    X(tensor_f16, 0, 1 << 20)      \
+    X(tensor_f8, 0, 1 << 20)       \
+    X(tensor_s8, 0, 1 << 20)
+
+/* The facts as "cc=90 sms=132 ...". */
+static int write_facts(const struct gt_device *device, struct gt_strbuf *text, struct gt_err *err)
+{
+#define WRITE(field, least, most) \
+    gt_strbuf_addf(text, "%s" #field "=%.17g", text->length ? " " : "", (double)device->field);
+    DEVICE_MAP(WRITE)
+#undef WRITE
+    return gt_strbuf_check(text, err);
+}
+
+static bool read_fact(const char **at, const char *name, double least, double most, double *value)
+{
+    const size_t length = strlen(name);
+    char *end;
+
+    if (strncmp(*at, name, length) != 0 || (*at)[length] != '=')
+        return false;
+    *value = strtod(*at + length + 1, &end);
+    *at = *end == ' ' ? end + 1 : end;
+    return end[0] == '\0' || end[0] == ' ' ? *value >= least && *value <= most : false;
+}
+
+int gt_queue_read_device(struct gt_device *device, const char *class_of, const char *facts,
+                         struct gt_err *err)
+{
+    const char *at = facts;
+    double value;
+
+    *device = (struct gt_device){.ordinal = -1};
+    snprintf(device->name, sizeof(device->name), "%.*s", (int)strcspn(class_of, "/"), class_of);
+    gt_copy_clean(device->name, sizeof(device->name), device->name);
+#define READ(field, least, most)                                                           \
+    if (!read_fact(&at, #field, least, most, &value))                                      \
+        return gt_err_set(err, GT_EDB,                                                     \
+                          "the queue's device \"%.120s\" has no " #field " from %g to %g", \
+                          class_of, (double)(least), (double)(most));                      \
+    device->field = (__typeof__(device->field))value;
+    DEVICE_MAP(READ)
+#undef READ
+    if (*at || !gt_arch_known(device->cc) ||
+        device->smem_block + device->smem_reserved > device->smem_sm)
+        return gt_err_set(err, GT_EDB, "the queue's device \"%.120s\" is none that is known here",
+                          class_of);
+    return GT_OK;
+}
+
+int gt_queue_announce(struct gt_pq *pq, const char *class_of, const struct gt_device *device,
+                      int nvrtc, bool profile, struct gt_err *err)
+{
+    struct gt_strbuf facts = GT_STRBUF_INIT;
+    char version[24];
+    int rc = write_facts(device, &facts, err);
+
+    snprintf(version, sizeof(version), "%d", nvrtc);
+    if (!rc)
+        rc = gt_pq_run(pq,
+                       "INSERT INTO gemmtune.device (class, facts, nvrtc, profile)"
+                       " VALUES ($1, $2, $3::integer, $4::boolean)"
+                       " ON CONFLICT (class, nvrtc) DO UPDATE SET facts = $2, seen = now()",
+                       (struct gt_pq_value[]){TEXT(class_of), TEXT(facts.text), TEXT(version),
+                                              TEXT(profile ? "true" : "false")},
+                       4, false, err);
+    gt_strbuf_release(&facts);
+    return rc;
+}
+
+int gt_queue_count_ahead(struct gt_pq *pq, int64_t *problems, int64_t *cubins, struct gt_err *err)
+{
+    int rc = gt_pq_run(pq,
+                       "SELECT count(*), coalesce(sum(compiled), 0) FROM gemmtune.ahead"
+                       " WHERE finished IS NOT NULL",
+                       NULL, 0, false, err);
+
+    *problems = rc ? 0 : number(pq, 0);
+    *cubins = rc ? 0 : number(pq, 1);
     return rc;
 }

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "base/quiet.h"
-#include "cuda/cache_folder.h"
+#include "cuda/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

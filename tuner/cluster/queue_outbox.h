@@ -8,7 +8,7 @@
 #ifndef GT_QUEUE_OUTBOX_H
 #define GT_QUEUE_OUTBOX_H
 
-#include "cluster/queue_link.h"
+#include "cluster/queue.h"
 
 #define GT_QUEUE_PATH 4096
 

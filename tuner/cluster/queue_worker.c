@@ -1,6 +1,6 @@
 /* queue_worker.c - a tuner that works off the queue: takes a job, renews its lease while it tunes,
  * and leaves the result in the outbox (queue_outbox.c), which is brought home before the next. */
-#include "cluster/queue_link.h"
+#include "cluster/queue.h"
 #include "cluster/queue_outbox.h"
 
 #include "base/clock.h"

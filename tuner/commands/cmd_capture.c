@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "commands/cmd_preload.h"
+#include "commands/cmd_serve.h"
 #include "console/cmd_write.h"
 #include "console/commands.h"
 #include "console/options.h"

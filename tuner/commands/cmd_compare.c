@@ -2,14 +2,11 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "console/cmd_csv.h"
-#include "console/cmd_json.h"
-#include "session/cmd_session.h"
 #include "console/cmd_write.h"
-#include "console/columns.h"
+#include "session/cmd_session.h"
+#include "console/terminal.h"
 #include "console/commands.h"
 #include "console/options.h"
-#include "console/terminal.h"
 #include "db/store.h"
 #include "report/compare.h"
 

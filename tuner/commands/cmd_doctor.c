@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "measure/cmd_calibrate.h"
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "doctor/cmd_learn.h"
 #include "doctor/cmd_predictor.h"
 #include "doctor/doctor_checks.h"

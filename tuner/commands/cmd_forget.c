@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "console/cmd_json.h"
-#include "console/columns.h"
+#include "console/cmd_write.h"
+#include "console/terminal.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "db/store.h"

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "kernel/kernel.h"
 #include "problem/problem.h"
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "console/terminal.h"

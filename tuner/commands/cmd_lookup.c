@@ -13,7 +13,7 @@
 #include "base/stats.h"
 #include "cluster/queue.h"
 #include "commands/cmd_stored_energy.h"
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "console/gpu_names.h"
 #include "session/cmd_session.h"
 #include "session/older.h"

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "cluster/queue.h"
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "session/cmd_session.h"
 #include "console/commands.h"
 #include "problem/problem.h"

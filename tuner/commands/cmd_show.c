@@ -1,20 +1,43 @@
 /* cmd_show.c - tune show KERNEL [POINT]: shows one candidate at every stage: constraints with their
  * verdicts, geometry, source, the compiler's log. */
+#include <cjson/cJSON.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "kernel/kernel.h"
-#include "problem/problem.h"
-#include "kernel/render.h"
-#include "console/cmd_compile.h"
-#include "console/gpu_names.h"
-#include "session/cmd_session.h"
-#include "commands/cmd_show_json.h"
-#include "commands/show_text.h"
+#include "base/strbuf.h"
 #include "commands/cmd_stored_energy.h"
+#include "console/cmd_compile.h"
+#include "console/cmd_write.h"
 #include "console/commands.h"
+#include "console/gpu_names.h"
 #include "console/options.h"
+#include "cuda/compile.h"
+#include "kernel/kernel.h"
+#include "kernel/render.h"
+#include "lookup/predict.h"
+#include "problem/problem.h"
+#include "session/cmd_session.h"
+
+/* The parts of what tune show prints of a candidate, as text. */
+
+/* One candidate at every stage as a JSON document (tune show --json). */
+
+struct gt_cli;
+struct gt_stored_energies;
+
+/* What is known of a candidate; a stage that was not reached is NULL. */
+struct gt_shown {
+    const struct gt_candidate *candidate;
+    const int64_t *slots;
+    const struct gt_geometry *geometry;
+    const struct gt_binary *binary;
+    int nvrtc_version; /* of the binary */
+    const struct gt_stored_energies *energies;
+    bool one_point; /* of the energies, only those of the candidate's point */
+    const char *source;
+};
 
 #define DEFAULT_ARCH    "sm_86"
 #define DEFAULT_PROBLEM "4096x4096x4096"
@@ -48,6 +71,47 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
+/* Prints the time that a sweep without a GPU would rank the candidate by. */
+static void show_estimate(FILE *out, const struct gt_candidate *candidate,
+                          const struct gt_geometry *geometry, const struct gt_binary *binary)
+{
+    struct gt_geometry whole = *geometry;
+    struct gt_prediction prediction;
+    char statics[GT_STATIC_SHARED_MAX];
+
+    gt_log_static_shared(binary->log, statics);
+    for (size_t i = 0; i < whole.launches; i++)
+        whole.launch[i].shared_bytes +=
+            (unsigned)gt_static_shared_of(statics, whole.launch[i].entry);
+    if (gt_predict_explain(candidate, &whole, binary->registers, binary->spill_bytes, &prediction,
+                           NULL))
+        return; /* no block fits an SM, as the line before says */
+    fprintf(out, "\nmodel: %.2f us (%.2f TFLOP/s) PREDICTED, bound by %s, %.2f waves of blocks\n",
+            prediction.us, gt_problem_flops(candidate->problem) / prediction.us * 1e-6,
+            prediction.bound, prediction.waves);
+}
+
+/* Prints the compiler's figures, and the time that a model expects; the occupancy is that of the
+ * first launch. */
+static void gt_show_binary(FILE *out, const struct gt_candidate *candidate,
+                           const struct gt_geometry *geometry, const struct gt_binary *binary)
+{
+    const struct gt_launch_geometry *launch = &geometry->launch[0];
+    int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
+    int blocks = gt_device_occupancy(candidate->device, binary->registers, threads,
+                                     binary->static_shared + (int64_t)launch->shared_bytes);
+
+    char reason[GT_SERIALIZED_MAX];
+
+    fprintf(out, "  %d registers, %d bytes spilled, %d bytes of static shared, %zu bytes of code\n",
+            binary->registers, binary->spill_bytes, binary->static_shared, binary->size);
+    fprintf(out, "  %d blocks of %d threads fit an SM of %s\n", blocks, threads,
+            candidate->device->name);
+    if (gt_log_serialized(binary->log, reason))
+        fprintf(out, "  wgmma serialized: %s\n", reason);
+    show_estimate(out, candidate, geometry, binary);
+}
+
 static int show_compile(const struct gt_cli *cli, const struct gt_candidate *candidate,
                         const struct gt_geometry *geometry, const char *source, struct gt_err *err)
 {
@@ -75,6 +139,162 @@ static int not_valid(const struct gt_candidate *candidate, int broken, struct gt
     rc = gt_err_set(err, GT_EXIT_NOTHING, "%s %s is not valid here: %d constraint%s broken",
                     candidate->kernel->name, point.text, broken, broken > 1 ? "s are" : " is");
     gt_strbuf_release(&point);
+    return rc;
+}
+
+static void add_binary(cJSON *root, const struct gt_shown *shown)
+{
+    const struct gt_binary *binary = shown->binary;
+    cJSON *json = cJSON_AddObjectToObject(root, "compiled");
+    char serialized[GT_SERIALIZED_MAX];
+
+    cJSON_AddNumberToObject(json, "nvrtc", shown->nvrtc_version);
+    cJSON_AddNumberToObject(json, "arch", shown->geometry->code_arch);
+    cJSON_AddNumberToObject(json, "registers", binary->registers);
+    cJSON_AddNumberToObject(json, "spill_bytes", binary->spill_bytes);
+    cJSON_AddNumberToObject(json, "static_shared", binary->static_shared);
+    cJSON_AddNumberToObject(json, "bytes", (double)binary->size);
+    cJSON_AddNumberToObject(json, "ms", binary->ms);
+    if (gt_log_serialized(binary->log, serialized))
+        cJSON_AddStringToObject(json, "serialized", serialized);
+    cJSON_AddStringToObject(json, "log", binary->log);
+}
+
+static void add_sizes(cJSON *json, const char *key, const uint64_t *size, int count)
+{
+    cJSON *list = cJSON_AddArrayToObject(json, key);
+
+    for (int i = 0; i < count; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)size[i]));
+}
+
+static void add_triple(cJSON *json, const char *key, const unsigned size[3])
+{
+    const uint64_t wide[3] = {size[0], size[1], size[2]};
+
+    add_sizes(json, key, wide, 3);
+}
+
+static void add_launches(cJSON *root, const struct gt_geometry *geometry)
+{
+    cJSON *list = cJSON_AddArrayToObject(root, "launches");
+
+    for (size_t i = 0; i < geometry->launches; i++) {
+        const struct gt_launch_geometry *launch = &geometry->launch[i];
+        cJSON *item = cJSON_CreateObject();
+
+        cJSON_AddItemToArray(list, item);
+        cJSON_AddStringToObject(item, "entry", launch->entry);
+        add_triple(item, "grid", launch->grid);
+        add_triple(item, "block", launch->block);
+        add_triple(item, "cluster", launch->cluster);
+        cJSON_AddNumberToObject(item, "shared_bytes", launch->shared_bytes);
+        cJSON_AddNumberToObject(item, "carveout", launch->carveout);
+        cJSON_AddBoolToObject(item, "pdl", launch->pdl);
+        cJSON_AddBoolToObject(item, "maps", launch->maps);
+    }
+    cJSON_AddNumberToObject(root, "workspace_bytes", (double)geometry->workspace_bytes);
+    cJSON_AddBoolToObject(root, "deterministic", geometry->deterministic);
+}
+
+static int add_constraints(cJSON *root, const struct gt_shown *shown, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = shown->candidate->kernel;
+    cJSON *list = cJSON_AddArrayToObject(root, "constraints");
+
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        const struct gt_constraint *constraint = &kernel->constraint[i];
+        cJSON *item = cJSON_CreateObject();
+        int64_t value = 0;
+        int rc = gt_expr_eval(constraint->expr, shown->slots, &value, err);
+
+        cJSON_AddItemToArray(list, item);
+        if (rc)
+            return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
+        cJSON_AddStringToObject(item, "if", gt_expr_text(constraint->expr));
+        cJSON_AddStringToObject(item, "kind", constraint->bet ? "bet" : "must");
+        cJSON_AddStringToObject(item, "why", constraint->why);
+        cJSON_AddBoolToObject(item, "holds", value != 0);
+    }
+    return GT_OK;
+}
+
+static void add_names(cJSON *root, const struct gt_shown *shown)
+{
+    const struct gt_kernel *kernel = shown->candidate->kernel;
+    cJSON *params = cJSON_AddObjectToObject(root, "params");
+    cJSON *derived = cJSON_AddObjectToObject(root, "derived");
+
+    for (size_t i = 0; i < kernel->params; i++)
+        cJSON_AddNumberToObject(params, kernel->param[i].name,
+                                (double)shown->candidate->point.value[i]);
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        cJSON_AddNumberToObject(derived, kernel->derived[i].name,
+                                (double)shown->slots[kernel->first_param + kernel->params + i]);
+}
+
+static void add_maps(cJSON *root, const struct gt_kernel *kernel,
+                     const struct gt_geometry *geometry)
+{
+    static const char *const operands[] = {"a", "b", "c", "d", "workspace"};
+    cJSON *list = geometry->maps ? cJSON_AddArrayToObject(root, "tensor_maps") : NULL;
+
+    for (size_t i = 0; i < geometry->maps; i++) {
+        const struct gt_map_geometry *map = &geometry->map[i];
+        uint64_t box[GT_MAX_MAP_RANK];
+        cJSON *item = cJSON_CreateObject();
+
+        cJSON_AddItemToArray(list, item);
+        cJSON_AddStringToObject(item, "name", kernel->map[i].name);
+        cJSON_AddBoolToObject(item, "used", map->used);
+        if (!map->used)
+            continue;
+        for (int j = 0; j < map->rank; j++)
+            box[j] = map->box[j];
+        cJSON_AddStringToObject(item, "operand", operands[map->operand]);
+        cJSON_AddStringToObject(item, "element", gt_dtype_name(map->element));
+        cJSON_AddNumberToObject(item, "offset", (double)map->offset);
+        add_sizes(item, "dims", map->dims, map->rank);
+        add_sizes(item, "strides", map->strides + 1, map->rank - 1);
+        add_sizes(item, "box", box, map->rank);
+        cJSON_AddNumberToObject(item, "swizzle", map->swizzle);
+        cJSON_AddNumberToObject(item, "promotion", map->promotion);
+    }
+}
+
+/* Prints the document on cli->out. */
+static int gt_show_json(const struct gt_cli *cli, const struct gt_shown *shown, struct gt_err *err)
+{
+    const struct gt_candidate *candidate = shown->candidate;
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    char problem[GT_PROBLEM_TEXT_MAX];
+    cJSON *root = cJSON_CreateObject();
+    int rc;
+
+    gt_problem_format(candidate->problem, problem);
+    gt_point_format(&point, candidate->kernel, &candidate->point);
+    cJSON_AddStringToObject(root, "format", "gemmtune candidate 1");
+    cJSON_AddStringToObject(root, "kernel", candidate->kernel->name);
+    cJSON_AddStringToObject(root, "doc", candidate->kernel->doc);
+    cJSON_AddStringToObject(root, "point", point.text);
+    cJSON_AddStringToObject(root, "problem", problem);
+    cJSON_AddStringToObject(root, "device", candidate->device->name);
+    add_names(root, shown);
+    if (shown->energies)
+        gt_stored_energies_list(shown->energies, shown->one_point ? &candidate->point : NULL, root);
+    rc = add_constraints(root, shown, err);
+    if (shown->geometry) {
+        add_launches(root, shown->geometry);
+        add_maps(root, candidate->kernel, shown->geometry);
+    }
+    if (shown->binary)
+        add_binary(root, shown);
+    if (shown->source)
+        cJSON_AddStringToObject(root, "source", shown->source);
+    gt_strbuf_release(&point);
+    if (!rc)
+        return gt_cmd_print_json(cli, root, err);
+    cJSON_Delete(root);
     return rc;
 }
 
@@ -146,6 +366,126 @@ static void show_energies(const struct gt_cli *cli, const struct options *option
                                   gt_objective_parse(options->objective), cli->out))
         fputs("  nothing is stored of this point for this problem; `tune energy` measures it\n",
               cli->out);
+}
+
+/* Prints parameters and derived values.  slots: of gt_candidate_slots. */
+static void gt_show_params(FILE *out, const struct gt_candidate *candidate, const int64_t *slots)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+
+    fprintf(out, "\nparameters\n");
+    for (size_t i = 0; i < kernel->params; i++) {
+        const struct gt_param *param = &kernel->param[i];
+
+        fprintf(out, "  %-14s %8lld  %-7s %s {", param->name, (long long)candidate->point.value[i],
+                param->launch ? "launch" : "compile", param->doc);
+        for (size_t v = 0; v < param->count; v++)
+            fprintf(out, "%s%lld", v ? " " : "", (long long)param->value[v]);
+        fprintf(out, "}\n");
+    }
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        fprintf(out, "  %-14s %8lld  derived %s = %s\n", kernel->derived[i].name,
+                (long long)slots[kernel->first_param + kernel->params + i],
+                kernel->derived[i].doc ? kernel->derived[i].doc : "",
+                gt_expr_text(kernel->derived[i].expr));
+}
+
+/* "200 x 100 x 1" */
+static void show_sizes(FILE *out, const char *words, const uint64_t *size, int count)
+{
+    fputs(words, out);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "%s%llu", i ? " x " : "", (unsigned long long)size[i]);
+}
+
+static void gt_show_maps(FILE *out, const struct gt_kernel *kernel,
+                         const struct gt_geometry *geometry)
+{
+    static const char *const operands[] = {"a", "b", "c", "d", "workspace"};
+
+    if (geometry->maps)
+        fprintf(out, "\ntensor maps\n");
+    for (size_t i = 0; i < geometry->maps; i++) {
+        const struct gt_map_geometry *map = &geometry->map[i];
+        uint64_t box[GT_MAX_MAP_RANK];
+
+        fprintf(out, "  %-8s ", kernel->map[i].name);
+        if (!map->used) {
+            fprintf(out, "not used\n");
+            continue;
+        }
+        for (int j = 0; j < map->rank; j++)
+            box[j] = map->box[j];
+        fprintf(out, "%s of %s", gt_dtype_name(map->element), operands[map->operand]);
+        if (map->offset)
+            fprintf(out, " from byte %lld", (long long)map->offset);
+        show_sizes(out, ": ", map->dims, map->rank);
+        if (map->rank > 1)
+            show_sizes(out, ", strides ", map->strides + 1, map->rank - 1);
+        show_sizes(out, ", box ", box, map->rank);
+        fprintf(out, ", swizzle %d, promotion %d\n", map->swizzle, map->promotion);
+    }
+}
+
+static void gt_show_geometry(FILE *out, const struct gt_geometry *geometry)
+{
+    fprintf(out, "\nlaunches\n");
+    for (size_t i = 0; i < geometry->launches; i++) {
+        const struct gt_launch_geometry *launch = &geometry->launch[i];
+
+        fprintf(out, "  %-8s grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared",
+                launch->entry, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
+                launch->block[1], launch->block[2], launch->shared_bytes);
+        if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1)
+            fprintf(out, ", cluster %u x %u x %u", launch->cluster[0], launch->cluster[1],
+                    launch->cluster[2]);
+        if (launch->carveout >= 0)
+            fprintf(out, ", carve-out %d %%", launch->carveout);
+        if (launch->pdl)
+            fputs(", beginning early", out);
+        fputc('\n', out);
+    }
+    fprintf(out, "  workspace %zu bytes; results %s\n", geometry->workspace_bytes,
+            geometry->deterministic ? "equal from launch to launch"
+                                    : "may differ in the last bits (atomics)");
+}
+
+static bool has_bets(const struct gt_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->constraints; i++)
+        if (kernel->constraint[i].bet)
+            return true;
+    return false;
+}
+
+/* Prints the constraints of one kind with their verdicts; *broken: how many do not hold. */
+static int gt_show_constraints(FILE *out, const struct gt_candidate *candidate, bool bets,
+                               const int64_t *slots, int *broken, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+
+    *broken = 0;
+    if (!bets)
+        fputs("\nconstraints: what must hold, or it is wrong or impossible\n", out);
+    else if (has_bets(kernel))
+        fputs("\nbets: what must hold, or it is thought slow (tune --no-bets tries it all the "
+              "same)\n",
+              out);
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        const struct gt_constraint *constraint = &kernel->constraint[i];
+        int64_t value;
+        int rc;
+
+        if (constraint->bet != bets)
+            continue;
+        rc = gt_expr_eval(constraint->expr, slots, &value, err);
+        if (rc)
+            return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
+        fprintf(out, "  %-4s %s: %s\n", value ? "ok" : "NOT", gt_expr_text(constraint->expr),
+                constraint->why);
+        *broken += !value;
+    }
+    return GT_OK;
 }
 
 /* Shows one candidate whose kernel, problem, device and point are known; energies: NULL if nobody
@@ -286,3 +626,7 @@ const struct gt_command gt_command_show = {
     .max_args = 2,
     .run = run,
 };
+
+/* Prints one candidate as text; see cmd_show.c. */
+
+/* One candidate at every stage as a JSON document; a writer of JSON exports. */

@@ -1,19 +1,17 @@
 /* cmd_stored_energy.c - what a database says that products cost; see cmd_stored_energy.h. */
-#include "commands/cmd_stored_energy.h"
-
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "console/cmd_csv.h"
-#include "session/cmd_session.h"
+#include "commands/cmd_stored_energy.h"
+#include "console/cmd_write.h"
 #include "console/options.h"
 #include "problem/problem.h"
+#include "session/cmd_session.h"
 
 struct reading {
     struct gt_stored_energies *found;
@@ -144,8 +142,11 @@ static bool is_near(const struct gt_stored_energies *found, const struct gt_stor
            bound_of(&entry->energy, objective, -1) <= least_bound(found, entry->place, objective);
 }
 
-const struct gt_stored_energy *gt_stored_energies_best(const struct gt_stored_energies *found,
-                                                       size_t place, enum gt_objective objective)
+/* The best of ours in a place: of those that the bounds of the errors do not tell apart from the
+ * least, the fastest; NULL: there is none. */
+static const struct gt_stored_energy *
+gt_stored_energies_best(const struct gt_stored_energies *found, size_t place,
+                        enum gt_objective objective)
 {
     for (size_t i = 0; i < found->entries; i++)
         if (found->entry[i].place == place && is_near(found, &found->entry[i], objective))

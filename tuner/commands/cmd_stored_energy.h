@@ -51,11 +51,6 @@ int gt_stored_energies_read(struct gt_stored_energies *found,
                             const struct gt_energy_question *asked, struct gt_err *err);
 void gt_stored_energies_release(struct gt_stored_energies *found);
 
-/* The best of ours in a place: of those that the bounds of the errors do not tell apart from the
- * least, the fastest; NULL: there is none. */
-const struct gt_stored_energy *gt_stored_energies_best(const struct gt_stored_energies *found,
-                                                       size_t place, enum gt_objective objective);
-
 /* The best of ours of the place whose rows are the newest; NULL: no place has any of ours. */
 const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_energies *found,
                                                          enum gt_objective objective);

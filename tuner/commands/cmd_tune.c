@@ -8,7 +8,7 @@
 #include "base/strbuf.h"
 #include "cluster/devices.h"
 #include "cluster/queue.h"
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "session/cmd_report.h"
 #include "session/cmd_session.h"
 #include "session/older.h"

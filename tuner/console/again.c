@@ -102,7 +102,7 @@ WRAP(int, scandir, const char *path, struct dirent ***list,
 }
 
 /* None of the program's locks is waited for but that of a file to which others save, too
- * (db/store_moved.c). */
+ * (db/store_open.c). */
 WRAP(int, flock, int fd, int operation)
 {
     int result, tries = 0;

@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include "workers/compile_reason.h"
-#include "workers/known_source.h"
 
 int gt_cmd_compile(const struct gt_candidate *candidate, const struct gt_geometry *geometry,
                    const char *source, enum gt_image image, struct gt_binary *binary, int *version,

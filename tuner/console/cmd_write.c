@@ -1,18 +1,24 @@
 /* cmd_write.c - files that commands write; see cmd_write.h. */
-#include "console/cmd_write.h"
-
-#include "base/err.h"
-#include "base/special.h"
-
+#include <cjson/cJSON.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/err.h"
+#include "base/quiet.h"
+#include "base/strbuf.h"
+#include "console/cmd_write.h"
+#include "console/options.h"
+#include "exchange/export_format.h"
 
 /* Syncs the file's folder: only then is the rename durable. */
 static void sync_folder(const char *path)
@@ -33,7 +39,8 @@ static int fail(const char *path, struct gt_err *err)
     return gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
 }
 
-int gt_cmd_keep_database(const char *path, struct gt_err *err)
+/* GT_EIO: a database is there, which holds what was measured, and nothing is written over it. */
+static int gt_cmd_keep_database(const char *path, struct gt_err *err)
 {
     return gt_is_database(path)
                ? gt_err_set(err, GT_EIO,
@@ -242,4 +249,301 @@ int gt_cmd_may_write(const char *path, struct gt_err *err)
     }
     free(folder);
     return rc;
+}
+
+/* Folders for files that nobody needs once a command has ended; see cmd_write.h. */
+
+#define PREFIX          "gemmtune-run-"
+#define LETTERS_SCRATCH "XXXXXX"
+#define LEFT_OVER_SCRATCH \
+    3600 /* seconds; the processes of a killed `tune capture` may still write */
+
+/* Removes the files in the folder, but not the folder itself. */
+static void empty(int fd)
+{
+    const int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlinkat(fd, entry->d_name, 0);
+    if (folder)
+        closedir(folder);
+    else if (copy >= 0)
+        close(copy);
+}
+
+/* Whether the folder is this user's, has not changed for an hour, and no running command uses it.
+ */
+static bool is_left_over(int fd)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+           time(NULL) - status.st_mtime > LEFT_OVER_SCRATCH && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static void remove_left_overs_scratch(const char *parent)
+{
+    DIR *folder = opendir(parent);
+    struct dirent *entry;
+
+    while (folder && (entry = readdir(folder))) {
+        int fd;
+
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0 ||
+            strlen(entry->d_name) != strlen(PREFIX LETTERS_SCRATCH))
+            continue;
+        fd = openat(dirfd(folder), entry->d_name,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        if (is_left_over(fd)) {
+            empty(fd);
+            unlinkat(dirfd(folder), entry->d_name, AT_REMOVEDIR);
+        }
+        close(fd);
+    }
+    if (folder)
+        closedir(folder);
+}
+
+int gt_scratch_make(struct gt_scratch *scratch, struct gt_err *err)
+{
+    const char *wanted = getenv("TMPDIR");
+    char *parent = realpath(wanted && *wanted ? wanted : "/tmp", NULL);
+    int rc = GT_OK;
+
+    *scratch = (struct gt_scratch){.fd = -1};
+    if (!parent)
+        return gt_err_set(err, GT_EIO, "$TMPDIR is \"%s\": %s", wanted ? wanted : "/tmp",
+                          strerror(errno));
+    remove_left_overs_scratch(parent);
+    if (asprintf(&scratch->path, "%s/" PREFIX LETTERS_SCRATCH, parent) < 0) {
+        scratch->path = NULL;
+        rc = gt_err_nomem(err);
+    } else if (!mkdtemp(scratch->path)) {
+        rc = gt_err_set(err, GT_EIO, "%s: cannot make a folder: %s; TMPDIR may name another place",
+                        scratch->path, strerror(errno));
+        free(scratch->path);
+        scratch->path = NULL;
+    } else {
+        /* Without a lock, as on some network file systems, it is safe for an hour after a change.
+         */
+        scratch->fd = open(scratch->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        flock(scratch->fd, LOCK_EX | LOCK_NB);
+    }
+    free(parent);
+    return rc;
+}
+
+void gt_scratch_remove(struct gt_scratch *scratch)
+{
+    if (!scratch->path)
+        return;
+    if (scratch->fd >= 0) {
+        empty(scratch->fd);
+        close(scratch->fd);
+    }
+    rmdir(scratch->path);
+    free(scratch->path);
+    *scratch = (struct gt_scratch){NULL, -1};
+}
+
+/* CSV files that commands write; see cmd_write.h. */
+
+struct gt_csv {
+    struct gt_cmd_output output;
+    FILE *file;   /* of the output */
+    bool inside;  /* a field of this record was written */
+    bool records; /* there is one */
+};
+
+int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struct gt_err *err)
+{
+    struct gt_csv *made;
+    int rc;
+
+    if (strcmp(path, "-") == 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--csv names a file, not \"-\": standard output has the table already");
+    made = calloc(1, sizeof(*made));
+    if (!made)
+        return gt_err_nomem(err);
+    rc = gt_cmd_output_open(&made->output, path, err);
+    if (rc) {
+        free(made);
+        return rc;
+    }
+    made->file = made->output.file;
+    fprintf(made->file, "%s\n", heading);
+    *csv = made;
+    return GT_OK;
+}
+
+int gt_csv_close(struct gt_csv *csv, struct gt_err *err)
+{
+    int rc;
+
+    if (!csv)
+        return GT_OK;
+    rc = gt_cmd_output_close(&csv->output, !err && !csv->records ? GT_EIO : GT_OK, err);
+    free(csv);
+    return rc;
+}
+
+void gt_csv_text(struct gt_csv *csv, const char *text)
+{
+    if (!csv)
+        return;
+    if (csv->inside)
+        fputc(',', csv->file);
+    csv->inside = true;
+    if (!strpbrk(text, ",\"\r\n")) {
+        fputs(text, csv->file);
+        return;
+    }
+    fputc('"', csv->file);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', csv->file);
+        fputc(*text, csv->file);
+    }
+    fputc('"', csv->file);
+}
+
+void gt_csv_format(struct gt_csv *csv, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    gt_csv_text(csv, text);
+}
+
+void gt_csv_real(struct gt_csv *csv, double value, int digits, bool known)
+{
+    if (known)
+        gt_csv_format(csv, "%.*f", digits, value);
+    else
+        gt_csv_text(csv, "");
+}
+
+void gt_csv_end(struct gt_csv *csv)
+{
+    if (!csv)
+        return;
+    fputc('\n', csv->file);
+    fflush(csv->file);
+    csv->inside = false;
+    csv->records = true;
+}
+
+void gt_csv_line(struct gt_csv *csv, const char *record)
+{
+    if (!csv)
+        return;
+    fputs(record, csv->file);
+    gt_csv_end(csv);
+}
+
+void gt_record_text(const struct gt_record *record, const char *key, const char *text)
+{
+    if (record->json && text)
+        cJSON_AddStringToObject(record->json, key, text);
+    gt_csv_text(record->csv, text ? text : "");
+}
+
+void gt_record_bool(const struct gt_record *record, const char *key, bool value)
+{
+    if (record->json)
+        cJSON_AddBoolToObject(record->json, key, value);
+    gt_csv_text(record->csv, value ? "1" : "0");
+}
+
+void gt_record_real(const struct gt_record *record, const char *key, double value, int digits,
+                    bool known)
+{
+    if (record->json && known)
+        cJSON_AddNumberToObject(record->json, key, value);
+    gt_csv_real(record->csv, value, digits, known);
+}
+
+/* How commands print a JSON document. */
+
+static bool failed; /* cJSON's hooks have no argument that could hold it */
+
+static void *allocate(size_t size)
+{
+    void *block = malloc(size);
+
+    failed |= !block;
+    return block;
+}
+
+static void release_json(void *block)
+{
+    free(block);
+}
+
+void gt_cmd_json_watch(void)
+{
+    cJSON_Hooks hooks = {.malloc_fn = allocate, .free_fn = release_json};
+
+    failed = false;
+    cJSON_InitHooks(&hooks);
+}
+
+/* Prints a text that cJSON has made, as UTF-8, and frees it; false: memory did not suffice. */
+static bool put(FILE *out, char *text)
+{
+    struct gt_strbuf clean = GT_STRBUF_INIT;
+    bool whole;
+
+    gt_export_utf8(&clean, text ? text : "");
+    whole = text && gt_strbuf_check(&clean, NULL) == GT_OK;
+    for (size_t i = 0; whole && i < clean.length; i++)
+        if (gt_is_control(clean.text, i) && clean.text[i] != '\n' && clean.text[i] != '\t')
+            clean.text[i] = (unsigned char)clean.text[i] < 0x80 ? ' ' : (char)0xbf; /* U+00BF */
+    if (whole)
+        fprintf(out, "%s\n", clean.text);
+    gt_strbuf_release(&clean);
+    free(text);
+    return whole;
+}
+
+int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_err *err)
+{
+    char *text = json && !failed ? cJSON_Print(json) : NULL;
+
+    cJSON_Delete(json);
+    return put(cli->out, text) ? GT_OK : gt_err_nomem(err);
+}
+
+int gt_cmd_print_counts(const struct gt_cli *cli, const char *format,
+                        const struct gt_json_count *count, size_t counts, struct gt_err *err)
+{
+    cJSON *json = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(json, "format", format);
+    for (size_t i = 0; i < counts; i++)
+        cJSON_AddNumberToObject(json, count[i].key, (double)count[i].count);
+    return gt_cmd_print_json(cli, json, err);
+}
+
+bool gt_cmd_json_error(FILE *out, const char *sentence, int code)
+{
+    cJSON *json;
+    char *text;
+
+    gt_cmd_json_watch();
+    json = cJSON_CreateObject();
+    cJSON_AddStringToObject(json, "error", sentence);
+    cJSON_AddNumberToObject(json, "code", code);
+    text = failed ? NULL : cJSON_PrintUnformatted(json);
+    cJSON_Delete(json);
+    return put(out, text);
 }

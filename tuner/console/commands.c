@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/near.h"
 #include "console/options.h"
 
 #define GT_COMMAND_ADDRESS(name) &gt_command_##name,

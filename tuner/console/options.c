@@ -1,6 +1,4 @@
 /* options.c - the command line: turns option tables into getopt_long's form and checks values. */
-#include "console/options.h"
-
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -8,9 +6,9 @@
 #include <strings.h>
 
 #include "base/err.h"
-#include "base/near.h"
 #include "base/strbuf.h"
 #include "console/gpu_names.h"
+#include "console/options.h"
 #include "console/passwords.h"
 
 #define MAX_OPTIONS 64
@@ -272,6 +270,22 @@ static int parse_real(const char *text, const struct gt_option *option, double *
     return GT_OK;
 }
 
+/* A whole number in [min, max], nothing before or after it. */
+static int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
+                            struct gt_err *err)
+{
+    char *end;
+    long long number;
+
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (end == text || *end || errno || number < min || number > max)
+        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is not a whole number from %lld to %lld", text,
+                          (long long)min, (long long)max);
+    *value = number;
+    return GT_OK;
+}
+
 static int set_field(const struct gt_option *option, void *fields, char *value, struct gt_err *err)
 {
     void *field = (char *)fields + option->offset;
@@ -348,20 +362,6 @@ const char *gt_options_given(const struct gt_option *table, const void *fields)
         if (is_given(table, fields))
             return table->name;
     return NULL;
-}
-
-int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value, struct gt_err *err)
-{
-    char *end;
-    long long number;
-
-    errno = 0;
-    number = strtoll(text, &end, 10);
-    if (end == text || *end || errno || number < min || number > max)
-        return gt_err_set(err, GT_ESYNTAX, "\"%s\" is not a whole number from %lld to %lld", text,
-                          (long long)min, (long long)max);
-    *value = number;
-    return GT_OK;
 }
 
 /* Whether the option may be given only once: of two values one would be ignored. */

@@ -145,8 +145,4 @@ int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, stru
  * before; NULL: none of them was given.  For options whose value is never 0. */
 const char *gt_options_given(const struct gt_option *table, const void *fields);
 
-/* A whole number in [min, max], nothing before or after it. */
-int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
-                     struct gt_err *err);
-
 #endif

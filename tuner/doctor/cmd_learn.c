@@ -1,25 +1,285 @@
 /* cmd_learn.c - tune doctor --predictor --leave-out and --learn: reads measured trials, has what
  * choosing by them loses reported, and writes a ranking.  See cmd_learn.h. */
-#include "kernel/kernel.h"
-
-#include "doctor/cmd_learn.h"
-#include "doctor/cmd_learn_report.h"
-
+#include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/err.h"
-#include "console/cmd_json.h"
+#include "base/strbuf.h"
 #include "console/cmd_write.h"
-#include "session/cmd_session.h"
 #include "db/store.h"
+#include "doctor/cmd_learn.h"
 #include "exchange/trials.h"
+#include "kernel/kernel.h"
 #include "learn/learn.h"
 #include "learn/learn_trials.h"
 #include "lookup/table.h"
+#include "session/cmd_session.h"
+
+/* What choosing loses on problems left out, for tune doctor --predictor. */
+
+struct cJSON;
+
+/* The losses of choosing, as tables, JSON and CSV.  See cmd_learn.c. */
+
+static const char csv_heading[] = "problem,kind,layout,trials,chosen_by,loss,loss4,loss8,kernel,"
+                                  "point,best_kernel,best_point,device";
+
+/* Ways of choosing that are compared: those of the learning, and the trees of the other split. */
+#define FAMILY GT_LEARN_MEANS
+#define WAYS   (GT_LEARN_MEANS + 1)
+static const char *const way_name[WAYS] = {"model", "ranking", "trees", "prototypes", "family"};
+static const char *const way_text[WAYS] = {"model", "ranking of --onto", "trees", "prototypes",
+                                           "trees, family left out"};
+
+struct reporting {
+    struct gt_cli *cli;
+    struct gt_learning *learning;
+    cJSON *rows;                          /* NULL: tables are printed */
+    struct gt_learn_choice *choice[WAYS]; /* NULL: this way is not reported */
+};
+
+/* ---- tables ---- */
+
+static void print_kind(FILE *out, const char *kind, const struct gt_learn_loss *loss)
+{
+    static const int columns[] = {GT_LEARN_MODEL, GT_LEARN_TREES, GT_LEARN_PROTOTYPES};
+
+    fprintf(out, "%-14s %8zu", kind, loss[0].problems);
+    for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+        fprintf(out, "   %6.1f %6.1f %6.1f", 100 * loss[columns[i]].mean,
+                100 * loss[columns[i]].p90, 100 * loss[columns[i]].most);
+    fprintf(out, "\n");
+}
+
+static void print_all(const struct reporting *reporting, const char *device,
+                      const struct gt_learn_loss *loss)
+{
+    FILE *out = reporting->cli->out;
+    char title[96];
+
+    gt_copy_clean(title, sizeof(title), device ? device : "all kinds");
+    fprintf(out, "\n%-23s %8s   %6s %6s %6s   %6s %6s\n", title, "problems", "mean", "p90", "most",
+            "of 4", "of 8");
+    for (int way = 0; way < WAYS; way++)
+        if (reporting->choice[way])
+            fprintf(out, "%-23s %8zu   %6.1f %6.1f %6.1f   %6.1f %6.1f\n", way_text[way],
+                    loss[way].problems, 100 * loss[way].mean, 100 * loss[way].p90,
+                    100 * loss[way].most, 100 * loss[way].of4, 100 * loss[way].of8);
+    if (!device)
+        fprintf(out,
+                "of 4, of 8: mean where the first four and eight choices are timed, which divide "
+                "the\nproblem in different ways; family: type, accuracy and layout\n");
+}
+
+static void add_loss(cJSON *row, const char *name, const struct gt_learn_loss *loss)
+{
+    cJSON *object = cJSON_AddObjectToObject(row, name);
+
+    cJSON_AddNumberToObject(object, "mean", loss->mean);
+    cJSON_AddNumberToObject(object, "p90", loss->p90);
+    cJSON_AddNumberToObject(object, "most", loss->most);
+    cJSON_AddNumberToObject(object, "of4", loss->of4);
+    cJSON_AddNumberToObject(object, "of8", loss->of8);
+}
+
+/* device: NULL for all. */
+static int report_kind(const struct reporting *reporting, size_t kind, const char *name,
+                       const char *device, struct gt_err *err)
+{
+    struct gt_learn_loss loss[WAYS] = {{0}};
+    cJSON *row = NULL;
+    int rc = GT_OK;
+
+    for (int way = 0; way < WAYS && !rc; way++)
+        if (reporting->choice[way])
+            rc = gt_learn_loss_of(reporting->learning, reporting->choice[way], kind, device,
+                                  &loss[way], err);
+    if (rc || !loss[0].problems)
+        return rc;
+    if (!reporting->rows) {
+        if (kind == GT_LEARN_ALL)
+            print_all(reporting, device, loss);
+        else
+            print_kind(reporting->cli->out, name, loss);
+        return GT_OK;
+    }
+    row = cJSON_CreateObject();
+    cJSON_AddItemToArray(reporting->rows, row);
+    cJSON_AddStringToObject(row, "kind", name);
+    if (device)
+        cJSON_AddStringToObject(row, "device", device);
+    cJSON_AddNumberToObject(row, "problems", (double)loss[0].problems);
+    for (int way = 0; way < WAYS; way++)
+        if (reporting->choice[way])
+            add_loss(row, way_name[way], &loss[way]);
+    return GT_OK;
+}
+
+/* What the trees gain over what they correct, paired by problem. */
+static void print_gain(const struct reporting *reporting)
+{
+    const int before = reporting->choice[GT_LEARN_RANKING] ? GT_LEARN_RANKING : GT_LEARN_MODEL;
+    struct gt_learn_gain gain = {0};
+
+    gt_learn_compare(reporting->learning, reporting->choice[before],
+                     reporting->choice[GT_LEARN_TREES], &gain);
+    if (reporting->learning->base && *reporting->learning->base->device) {
+        char device[96];
+
+        gt_copy_clean(device, sizeof(device), reporting->learning->base->device);
+        fprintf(reporting->cli->out, "the ranking of --onto was learned on %s\n", device);
+    }
+    fprintf(reporting->cli->out,
+            "the trees lose %.1f +- %.1f %% less than the %s: %zu problems better, %zu worse\n",
+            100 * gain.mean, 100 * gain.error, way_name[before], gain.better, gain.worse);
+}
+
+/* Whether an earlier problem was measured on the device of this one. */
+static bool is_known(const struct gt_learning *learning, size_t problem)
+{
+    for (size_t i = 0; i < problem; i++)
+        if (strcmp(learning->problem[i].device, learning->problem[problem].device) == 0)
+            return true;
+    return false;
+}
+
+/* The losses of each device, if there are several. */
+static int report_devices(const struct reporting *reporting, struct gt_err *err)
+{
+    const struct gt_learning *learning = reporting->learning;
+    size_t devices = 0;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < learning->problems; i++)
+        devices += !is_known(learning, i);
+    for (size_t i = 0; i < learning->problems && devices > 1 && !rc; i++)
+        if (!is_known(learning, i))
+            rc = report_kind(reporting, GT_LEARN_ALL, "all", learning->problem[i].device, err);
+    return rc;
+}
+
+static int report(const struct reporting *reporting, struct gt_err *err)
+{
+    FILE *out = reporting->cli->out;
+    int rc = GT_OK;
+
+    if (!reporting->rows)
+        fprintf(out,
+                "%-14s %8s   %-20s   %-20s   %-20s\n%-14s %8s   %6s %6s %6s   %6s %6s %6s   %6s "
+                "%6s %6s\n",
+                "left out", "problems", "model: mean p90 most", "trees", "prototypes", "", "", "%",
+                "%", "%", "%", "%", "%", "%", "%", "%");
+    for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
+        char name[32];
+
+        gt_ranking_kind_name(kind, name);
+        rc = report_kind(reporting, kind, name, NULL, err);
+    }
+    if (!reporting->rows)
+        fprintf(out, "slower than the best time measured of a problem, where no trial of a problem "
+                     "with its n and k was learned from\n");
+    GT_STEP(rc, report_kind(reporting, GT_LEARN_ALL, "all", NULL, err));
+    GT_STEP(rc, report_devices(reporting, err));
+    if (!rc && !reporting->rows)
+        print_gain(reporting);
+    return rc;
+}
+
+/* ---- CSV ---- */
+
+static int write_candidate(struct gt_csv *csv, const struct gt_learning *learning,
+                           const struct gt_learn_row *row, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = learning->kernels->kernel[row->kernel];
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    int rc;
+
+    gt_point_format(&point, kernel, &learning->point[row->point].point);
+    rc = gt_strbuf_check(&point, err);
+    gt_csv_text(csv, kernel->name);
+    gt_csv_text(csv, rc ? "" : point.text);
+    gt_strbuf_release(&point);
+    return rc;
+}
+
+static int write_choice(struct gt_csv *csv, const struct gt_learning *learning, size_t problem,
+                        const char *way, const struct gt_learn_choice *choice, struct gt_err *err)
+{
+    const struct gt_learn_problem *of = &learning->problem[problem];
+    const char layout[] = {of->problem.trans_a ? 't' : 'n', of->problem.trans_b ? 't' : 'n', '\0'};
+    char kind[32];
+    int rc;
+
+    gt_ranking_kind_name(of->kind, kind);
+    gt_csv_text(csv, of->text);
+    gt_csv_text(csv, kind);
+    gt_csv_text(csv, layout);
+    gt_csv_format(csv, "%zu", of->rows);
+    gt_csv_text(csv, way);
+    gt_csv_real(csv, expm1(choice->loss[0]), 4, true);
+    gt_csv_real(csv, expm1(choice->loss[3]), 4, true);
+    gt_csv_real(csv, expm1(choice->loss[GT_LEARN_PICKS - 1]), 4, true);
+    rc = write_candidate(csv, learning, choice->row, err);
+    GT_STEP(rc, write_candidate(csv, learning, choice->best, err));
+    gt_csv_text(csv, of->device);
+    gt_csv_end(csv);
+    return rc;
+}
+
+static int write_csv(const struct reporting *reporting, const char *path, struct gt_err *err)
+{
+    const struct gt_learning *learning = reporting->learning;
+    struct gt_csv *csv = NULL;
+    int closed, rc = gt_csv_new(&csv, path, csv_heading, err);
+
+    for (size_t i = 0; i < learning->problems; i++)
+        for (int way = 0; way < WAYS && !rc; way++)
+            if (reporting->choice[way] && reporting->choice[way][i].row)
+                rc = write_choice(csv, learning, i, way_name[way], &reporting->choice[way][i], err);
+    closed = gt_csv_close(csv, rc ? NULL : err);
+    return rc ? rc : closed;
+}
+
+/* ---- both ---- */
+
+static int choose(struct reporting *reporting, int way, enum gt_learn_means means,
+                  struct gt_err *err)
+{
+    struct gt_learn_choice *choice =
+        calloc(reporting->learning->problems + 1, sizeof(*reporting->choice[way]));
+
+    reporting->choice[way] = choice;
+    return choice ? gt_learn_choose(reporting->learning, means, choice, err) : gt_err_nomem(err);
+}
+
+/* Leaves problems out, in parts by size and, unless a ranking is written, by family, too; prints
+ * the losses of each kind and of all, or adds them to rows (NULL: they are printed), and writes
+ * what was chosen for each problem to options->csv.  Afterwards the learning's parts are those by
+ * size. */
+static int gt_cmd_learn_report(struct gt_cli *cli, const struct gt_learn_options *options,
+                               struct gt_learning *learning, struct cJSON *rows, struct gt_err *err)
+{
+    struct reporting reporting = {cli, learning, rows, {NULL}};
+    int rc = GT_OK;
+
+    if (!options->output) {
+        rc = gt_learn_leave_out(learning, GT_LEARN_BY_FAMILY, err);
+        GT_STEP(rc, choose(&reporting, FAMILY, GT_LEARN_TREES, err));
+    }
+    GT_STEP(rc, gt_learn_leave_out(learning, GT_LEARN_BY_SIZE, err));
+    for (int means = 0; means < GT_LEARN_MEANS && !rc; means++)
+        if (means != GT_LEARN_RANKING || learning->base)
+            rc = choose(&reporting, means, (enum gt_learn_means)means, err);
+    GT_STEP(rc, report(&reporting, err));
+    if (!rc && options->csv)
+        rc = write_csv(&reporting, options->csv, err);
+    for (int way = 0; way < WAYS; way++)
+        free(reporting.choice[way]);
+    return rc;
+}
 
 struct learning {
     struct gt_cli *cli;

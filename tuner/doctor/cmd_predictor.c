@@ -9,13 +9,11 @@
 #include <cjson/cJSON.h>
 
 #include "db/store.h"
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "base/err.h"
 #include "lookup/predict.h"
 #include "problem/problem.h"
-#include "base/strbuf.h"
-#include "console/cmd_csv.h"
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "doctor/cmd_learn.h"
 #include "session/cmd_session.h"
 #include "doctor/quality.h"

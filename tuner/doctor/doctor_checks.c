@@ -16,7 +16,6 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "cuda/cache.h"
-#include "cuda/cache_folder.h"
 #include "cuda/compile.h"
 #include "cuda/cuda_api.h"
 #include "cuda/gpu.h"
@@ -25,8 +24,8 @@
 #include "kernel/kernel.h"
 #include "lookup/ranking.h"
 #include "lookup/table.h"
-#include "workers/driver_answer.h"
-#include "workers/known_source.h"
+#include "workers/gpu_client.h"
+#include "workers/compile_reason.h"
 
 #define PROBE_SECONDS 20  /* a driver in a bad state may never answer */
 #define ROOM_MB       500 /* of disk that a sweep may need for cubins and its database */

@@ -17,7 +17,7 @@
 struct gt_compile_pool; /* workers/compile_pool.h */
 struct gt_evaluator;
 struct gt_recording; /* recording.h */
-struct gt_tokens;    /* workers/tokens.h */
+struct gt_tokens;    /* workers/processors.h */
 
 /* Functions that the evaluator calls while it works. */
 struct gt_evaluator_events {

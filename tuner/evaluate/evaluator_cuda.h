@@ -1,5 +1,5 @@
 /* evaluator_cuda.h - what the files of the cuda evaluator share: evaluator_cuda.c (the operations),
- * evaluator_cuda_pump.c (the way of a candidate in the race), evaluator_cuda_entry.c and
+ * evaluator_cuda.c (the way of a candidate in the race), evaluator_cuda.c and
  * evaluator_cuda_finals.c (stages 2 and 3, baseline, reference).  No other file includes this. */
 #ifndef GT_EVALUATOR_CUDA_H
 #define GT_EVALUATOR_CUDA_H
@@ -26,11 +26,7 @@ struct gt_entry_list {
     size_t count;
 };
 
-void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry);       /* at the end */
-void gt_entries_push_first(struct gt_entry_list *list, struct gt_entry *entry); /* in front */
-struct gt_entry *gt_entries_pop(struct gt_entry_list *list); /* the first, or NULL */
-struct gt_entry *gt_entries_take(struct gt_entry_list *list, uint64_t ticket); /* or NULL */
-void gt_entries_clear(struct gt_entry_list *list);                             /* frees them */
+void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry); /* at the end */
 
 struct gt_cuda {
     struct gt_compile_pool *pool;
@@ -57,20 +53,6 @@ int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err 
  * run keeps images of its own.  GT_EIO, with the worker's sentence: that has not helped. */
 int gt_cuda_miss(struct gt_cuda *cuda, struct gt_entry *entry, const char *sentence,
                  struct gt_err *err);
-
-/* Moves the entries that the compile workers have finished to `ready` or `done`. */
-int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err);
-
-/* Announces the next ready candidate and sends it to an idle GPU worker. */
-int gt_cuda_feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err);
-
-/* Does all that can be done without waiting: takes the GPU worker's answer and those of the
- * compile workers, and feeds the GPU. */
-int gt_cuda_pump(struct gt_evaluator *evaluator, struct gt_err *err);
-
-/* Sleeps until a worker sends something, a deadline passes or timeout_ms are over; false: a signal
- * came. */
-bool gt_cuda_wait_for_workers(const struct gt_cuda *cuda, int64_t timeout_ms);
 
 /* Waits for an entry of the list `compiling`: after GT_OK it is in no list. */
 int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);

@@ -17,7 +17,7 @@
 
 #define MAX_FINAL    64 /* candidates, as in worker_gpu.c */
 #define MAX_TRIES    3
-#define LEAST_ROUNDS 7   /* of a final that is held again, as in tuner/sweep/contest.c */
+#define LEAST_ROUNDS 7   /* of a final that is held again, as in tuner/sweep/finals.c */
 #define MAX_SAMPLES  256 /* of stage 2 */
 #define BASELINE_S   120 /* to load cuBLASLt and ask it for algorithms */
 #define BASELINE_RUN 512 /* launches: up to 32 algorithms, 16 samples each */

@@ -1,102 +1,20 @@
 /* export.c - writes rows of a database as text: chooses the format, and writes CSV and Markdown.
  * JSON, C and the library's own table have their own files. */
-#include "exchange/export_format.h"
-
-#include "base/err.h"
-#include "problem/problem.h"
-#include "lookup/table.h"
-#include "problem/trial.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+
+#include "base/err.h"
+#include "exchange/export_format.h"
+#include "lookup/table.h"
+#include "problem/problem.h"
+#include "problem/trial.h"
 
 static const char *const names[GT_EXPORT_COUNT] = {
 #define GT_EXPORT_NAME(name, text, doc) text,
     GT_EXPORT_MAP(GT_EXPORT_NAME)
 #undef GT_EXPORT_NAME
 };
-
-static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
-    [GT_EXPORT_CSV] = &gt_export_csv,         [GT_EXPORT_JSON] = &gt_export_json,
-    [GT_EXPORT_MD] = &gt_export_md,           [GT_EXPORT_C] = &gt_export_c,
-    [GT_EXPORT_SHIPPED] = &gt_export_shipped, [GT_EXPORT_BENCH] = &gt_export_bench,
-    [GT_EXPORT_SEARCH] = &gt_export_search,   [GT_EXPORT_ENERGY] = &gt_export_energy,
-    [GT_EXPORT_TRIALS] = &gt_export_trials,   [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
-    [GT_EXPORT_T4] = &gt_export_t4,           [GT_EXPORT_T4_METADATA] = &gt_export_t4_metadata,
-};
-
-const char *gt_export_name(enum gt_export_format format)
-{
-    return names[format];
-}
-
-int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err)
-{
-    for (int i = 0; i < GT_EXPORT_COUNT; i++)
-        if (strcmp(text, names[i]) == 0) {
-            *format = (enum gt_export_format)i;
-            return GT_OK;
-        }
-    return gt_err_set(err, GT_ENOTFOUND,
-                      "there is no export format \"%s\"; there are csv, json, md, c, shipped, "
-                      "bench, search, energy, trials, kt-cache, t4, t4-metadata, db and deploy",
-                      text);
-}
-
-bool gt_export_older(const struct gt_kernels *today, const char *kernel, const char *signature,
-                     enum gt_provenance provenance)
-{
-    for (size_t i = 0; today && i < today->count && provenance != GT_REPLAYED; i++)
-        if (strcmp(today->kernel[i]->name, kernel) == 0)
-            return strcmp(today->kernel[i]->signature, signature) != 0;
-    return false;
-}
-
-const char *gt_export_status(const struct gt_export_out *out, const struct gt_row *row,
-                             char text[GT_EXPORT_STATUS])
-{
-    snprintf(text, GT_EXPORT_STATUS, "%s%s",
-             row->status == GT_STATUS_OK ? gt_provenance_name(row->provenance)
-                                         : gt_status_name(row->status),
-             gt_export_older(out->today, row->kernel, row->signature, row->provenance)
-                 ? " (older text)"
-                 : "");
-    return text;
-}
-
-void gt_export_clean(char *text)
-{
-    for (size_t i = 0; text[i]; i++)
-        if (gt_is_control(text, i)) /* the second byte of U+0080 to U+009F: U+00BF instead */
-            text[i] = (unsigned char)text[i] < 0x80 ? ' ' : (char)0xbf;
-}
-
-void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text)
-{
-    const size_t begin = text->length;
-    bool quote = strpbrk(field, ",\"\r\n") != NULL;
-
-    if (quote)
-        gt_strbuf_add_char(text, '"');
-    if (free_text && *field && strchr("=+-@\t\r", *field))
-        gt_strbuf_add_char(text, '\'');
-    for (; *field; field++) {
-        if (*field == '"')
-            gt_strbuf_add_char(text, '"');
-        gt_strbuf_add_char(text, *field);
-    }
-    if (quote)
-        gt_strbuf_add_char(text, '"');
-    if (!text->failed && text->length > begin)
-        gt_export_clean(text->text + begin);
-}
-
-void gt_export_version(struct gt_strbuf *text, int version)
-{
-    if (version > 0)
-        gt_strbuf_addf(text, "%d.%d", version / 1000, version % 1000 / 10);
-}
 
 /* Whether every row is a measured winner, so that no status has to be printed. */
 static bool only_measured_winners(const struct gt_row_filter *filter)
@@ -110,39 +28,16 @@ static void csv_begin(struct gt_export_out *out)
     gt_strbuf_add(out->text, only_measured_winners(out->filter) ? "\n" : ",status\n");
 }
 
-void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row)
+static const char *gt_export_status(const struct gt_export_out *out, const struct gt_row *row,
+                                    char text[GT_EXPORT_STATUS])
 {
-    gt_export_field(text, row->device, true);
-    gt_strbuf_add_char(text, ',');
-    gt_export_field(text, row->dtype, true);
-    gt_strbuf_add_char(text, ',');
-    gt_export_field(text, row->accuracy, true);
-    gt_strbuf_add_char(text, ',');
-    gt_export_field(text, row->layout, true);
-    gt_strbuf_addf(text, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", row->m, row->n,
-                   row->k, row->batch);
-    gt_export_field(text, row->kernel, true);
-    gt_strbuf_add_char(text, ',');
-    gt_export_field(text, row->point, true);
-    if (row->us > 0 && !gt_interval_known(row->provenance, row->lo_us, row->hi_us))
-        gt_strbuf_addf(text, ",%.3f,,,", row->us);
-    else if (row->us > 0)
-        gt_strbuf_addf(text, ",%.3f,%.3f,%.3f,", row->us, row->lo_us, row->hi_us);
-    else
-        gt_strbuf_add(text, ",,,,");
-    if (row->baseline_us > 0 && row->us > 0)
-        gt_strbuf_addf(text, "%.3f,%.4f,", row->baseline_us, row->baseline_us / row->us);
-    else
-        gt_strbuf_add(text, ",,");
-    if (row->provenance == GT_MEASURED &&
-        (row->us > 0 || row->err_u > 0)) /* `wrong` has an error but no time */
-        gt_strbuf_addf(text, "%.3g", row->err_u);
-    gt_strbuf_addf(text, ",%s,", gt_timing_name(row->timing));
-    gt_export_version(text, row->driver);
-    gt_strbuf_add_char(text, ',');
-    gt_export_version(text, row->nvrtc);
-    gt_strbuf_addf(text, ",%s,", row->date);
-    gt_export_field(text, row->problem, false);
+    snprintf(text, GT_EXPORT_STATUS, "%s%s",
+             row->status == GT_STATUS_OK ? gt_provenance_name(row->provenance)
+                                         : gt_status_name(row->status),
+             gt_export_older(out->today, row->kernel, row->signature, row->provenance)
+                 ? " (older text)"
+                 : "");
+    return text;
 }
 
 static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
@@ -158,14 +53,6 @@ static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct g
 }
 
 const struct gt_export_ops gt_export_csv = {.begin = csv_begin, .row = csv_row};
-
-static void md_begin(struct gt_export_out *out)
-{
-    gt_strbuf_add(out->text,
-                  "| device | problem | kernel | point | us | TFLOP/s | cuBLAS us | ratio |"
-                  " error, u | L2 | status |\n"
-                  "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n");
-}
 
 /* Writes a cell, with the characters that would end it escaped, and what follows it. */
 static void md_cell(struct gt_strbuf *text, const char *cell, const char *after)
@@ -212,7 +99,119 @@ static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt
     return GT_OK;
 }
 
+static void md_begin(struct gt_export_out *out)
+{
+    gt_strbuf_add(out->text,
+                  "| device | problem | kernel | point | us | TFLOP/s | cuBLAS us | ratio |"
+                  " error, u | L2 | status |\n"
+                  "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n");
+}
+
 const struct gt_export_ops gt_export_md = {.begin = md_begin, .row = md_row};
+
+static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
+    [GT_EXPORT_CSV] = &gt_export_csv,         [GT_EXPORT_JSON] = &gt_export_json,
+    [GT_EXPORT_MD] = &gt_export_md,           [GT_EXPORT_C] = &gt_export_c,
+    [GT_EXPORT_SHIPPED] = &gt_export_shipped, [GT_EXPORT_BENCH] = &gt_export_bench,
+    [GT_EXPORT_SEARCH] = &gt_export_search,   [GT_EXPORT_ENERGY] = &gt_export_energy,
+    [GT_EXPORT_TRIALS] = &gt_export_trials,   [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
+    [GT_EXPORT_T4] = &gt_export_t4,           [GT_EXPORT_T4_METADATA] = &gt_export_t4_metadata,
+};
+
+const char *gt_export_name(enum gt_export_format format)
+{
+    return names[format];
+}
+
+int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err)
+{
+    for (int i = 0; i < GT_EXPORT_COUNT; i++)
+        if (strcmp(text, names[i]) == 0) {
+            *format = (enum gt_export_format)i;
+            return GT_OK;
+        }
+    return gt_err_set(err, GT_ENOTFOUND,
+                      "there is no export format \"%s\"; there are csv, json, md, c, shipped, "
+                      "bench, search, energy, trials, kt-cache, t4, t4-metadata, db and deploy",
+                      text);
+}
+
+bool gt_export_older(const struct gt_kernels *today, const char *kernel, const char *signature,
+                     enum gt_provenance provenance)
+{
+    for (size_t i = 0; today && i < today->count && provenance != GT_REPLAYED; i++)
+        if (strcmp(today->kernel[i]->name, kernel) == 0)
+            return strcmp(today->kernel[i]->signature, signature) != 0;
+    return false;
+}
+
+void gt_export_clean(char *text)
+{
+    for (size_t i = 0; text[i]; i++)
+        if (gt_is_control(text, i)) /* the second byte of U+0080 to U+009F: U+00BF instead */
+            text[i] = (unsigned char)text[i] < 0x80 ? ' ' : (char)0xbf;
+}
+
+void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text)
+{
+    const size_t begin = text->length;
+    bool quote = strpbrk(field, ",\"\r\n") != NULL;
+
+    if (quote)
+        gt_strbuf_add_char(text, '"');
+    if (free_text && *field && strchr("=+-@\t\r", *field))
+        gt_strbuf_add_char(text, '\'');
+    for (; *field; field++) {
+        if (*field == '"')
+            gt_strbuf_add_char(text, '"');
+        gt_strbuf_add_char(text, *field);
+    }
+    if (quote)
+        gt_strbuf_add_char(text, '"');
+    if (!text->failed && text->length > begin)
+        gt_export_clean(text->text + begin);
+}
+
+void gt_export_version(struct gt_strbuf *text, int version)
+{
+    if (version > 0)
+        gt_strbuf_addf(text, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+void gt_export_csv_fields(struct gt_strbuf *text, const struct gt_row *row)
+{
+    gt_export_field(text, row->device, true);
+    gt_strbuf_add_char(text, ',');
+    gt_export_field(text, row->dtype, true);
+    gt_strbuf_add_char(text, ',');
+    gt_export_field(text, row->accuracy, true);
+    gt_strbuf_add_char(text, ',');
+    gt_export_field(text, row->layout, true);
+    gt_strbuf_addf(text, ",%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 ",", row->m, row->n,
+                   row->k, row->batch);
+    gt_export_field(text, row->kernel, true);
+    gt_strbuf_add_char(text, ',');
+    gt_export_field(text, row->point, true);
+    if (row->us > 0 && !gt_interval_known(row->provenance, row->lo_us, row->hi_us))
+        gt_strbuf_addf(text, ",%.3f,,,", row->us);
+    else if (row->us > 0)
+        gt_strbuf_addf(text, ",%.3f,%.3f,%.3f,", row->us, row->lo_us, row->hi_us);
+    else
+        gt_strbuf_add(text, ",,,,");
+    if (row->baseline_us > 0 && row->us > 0)
+        gt_strbuf_addf(text, "%.3f,%.4f,", row->baseline_us, row->baseline_us / row->us);
+    else
+        gt_strbuf_add(text, ",,");
+    if (row->provenance == GT_MEASURED &&
+        (row->us > 0 || row->err_u > 0)) /* `wrong` has an error but no time */
+        gt_strbuf_addf(text, "%.3g", row->err_u);
+    gt_strbuf_addf(text, ",%s,", gt_timing_name(row->timing));
+    gt_export_version(text, row->driver);
+    gt_strbuf_add_char(text, ',');
+    gt_export_version(text, row->nvrtc);
+    gt_strbuf_addf(text, ",%s,", row->date);
+    gt_export_field(text, row->problem, false);
+}
 
 struct pass {
     const struct gt_export_ops *ops;

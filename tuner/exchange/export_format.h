@@ -39,8 +39,6 @@ extern const struct gt_export_ops gt_export_csv, gt_export_json, gt_export_md, g
 /* "measured", "predicted", "replayed", or the status of a failure; of an older text of its kernel
  * with " (older text)" behind it. */
 #define GT_EXPORT_STATUS 64
-const char *gt_export_status(const struct gt_export_out *out, const struct gt_row *row,
-                             char text[GT_EXPORT_STATUS]);
 
 /* Writes a blank, or U+00BF, over each control character of a line. */
 void gt_export_clean(char *text);

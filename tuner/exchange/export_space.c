@@ -1,7 +1,7 @@
 /* export_space.c - gathers one space from the database for the exports that hold one. */
 #include "exchange/export_space.h"
 
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "problem/problem.h"

@@ -42,24 +42,9 @@ struct gt_recording_reader {
 /* Whether a file, gzipped or not, can be read and begins with `start`, fewer than 64 bytes. */
 bool gt_recording_begins(const char *path, const char *start);
 
-/* An empty recording, to be released also after a failure. */
-int gt_recording_begin(struct gt_recording *recording, struct gt_err *err);
+/* ---- recording.c ---- */
 
-/* Makes the signature depend on text[0..length), too. */
-int gt_recording_sign(struct gt_recording *recording, const char *text, size_t length,
-                      struct gt_err *err);
-
-/* gt_recording_parse with the reader as it is: its recording begun, its parameters perhaps preset;
- * releases those. */
-int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size_t length);
-
-/* ---- recording_t1.c ---- */
-
-/* The space that text[0..length), a T1 file's, describes, with what its recording says. */
-int gt_recording_load_t1(struct gt_recording *recording, const char *path, const char *text,
-                         size_t length, struct gt_err *err);
-
-/* ---- recording_params.c ---- */
+/* ---- recording_read.c ---- */
 
 /* A new parameter without values. */
 int gt_recording_add_param(struct gt_recording_reader *reader, const char *name);
@@ -67,10 +52,6 @@ int gt_recording_add_param(struct gt_recording_reader *reader, const char *name)
 /* Adds a value; its text is copied. */
 int gt_recording_add_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
                            struct gt_recorded_value value);
-
-/* Which value of the parameter the item is; a new one is added. */
-int gt_recording_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
-                       const cJSON *item, uint8_t *index);
 
 /* Makes the kernel of what was read: parameters, values; values that only the entries told are put
  * in order. */
@@ -82,14 +63,6 @@ void gt_recording_release_params(struct gt_recording_reader *reader);
 /* Reads the whole text. */
 int gt_recording_read(struct gt_recording_reader *reader);
 
-/* Remembers what the recording's tuner searched by, if that is not time. */
-int gt_recording_objective(struct gt_recording_reader *reader, const char *name);
-
-/* ---- recording_entry.c ---- */
-
-/* One point: an entry of a Kernel Tuner cache (key: its name there), or of T4's results. */
-int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key,
-                            const cJSON *entry);
-int gt_recording_add_result(struct gt_recording_reader *reader, const cJSON *entry);
+/* ---- recording_read.c ---- */
 
 #endif

@@ -3,14 +3,579 @@
  * As one cJSON tree the text would take ten times its size.  So the reader here knows only objects
  * and lists, and calls cJSON for one member at a time.  It also lets the text end between two
  * members, because Kernel Tuner leaves such a file when it is stopped. */
-#include "exchange/recording_impl.h"
-
-#include "base/err.h"
-
 #include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "exchange/recording_impl.h"
+#include "problem/problem.h"
+
+/* Collects the parameters of a recorded space from its file and makes a kernel
+ * of them. */
+
+int gt_recording_add_param(struct gt_recording_reader *reader, const char *name)
+{
+    struct gt_recorded_param *param;
+
+    if (reader->params == GT_MAX_PARAMS)
+        return gt_err_set(reader->err, GT_ERANGE, "%s: more than %d parameters", reader->path,
+                          GT_MAX_PARAMS);
+    for (size_t i = 0; i < reader->params; i++)
+        if (strcmp(reader->param[i].name, name) == 0)
+            return gt_err_set(reader->err, GT_ECONFIG, "%s: parameter \"%.64s\" is listed twice",
+                              reader->path, name);
+    param = &reader->param[reader->params];
+    *param = (struct gt_recorded_param){.name = strdup(name)};
+    if (!param->name)
+        return gt_err_nomem(reader->err);
+    reader->params++;
+    return GT_OK;
+}
+
+/* Converts a value; false if a parameter cannot have a value of this kind. */
+static bool value_of(const cJSON *item, struct gt_recorded_value *value)
+{
+    *value = (struct gt_recorded_value){0};
+    if (cJSON_IsBool(item))
+        value->number = cJSON_IsTrue(item) ? 1 : 0;
+    else if (cJSON_IsNumber(item) && isfinite(item->valuedouble))
+        value->number = item->valuedouble;
+    else if (cJSON_IsString(item))
+        value->text = item->valuestring;
+    else
+        return false;
+    return true;
+}
+
+static bool same_value(const struct gt_recorded_value *x, const struct gt_recorded_value *y)
+{
+    if (!x->text || !y->text)
+        return !x->text && !y->text && x->number == y->number;
+    return strcmp(x->text, y->text) == 0;
+}
+
+int gt_recording_add_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
+                           struct gt_recorded_value value)
+{
+    if (param->count == UINT8_MAX + 1)
+        return gt_err_set(reader->err, GT_ERANGE, "%s: parameter %s has more than 256 values",
+                          reader->path, param->name);
+    if (GT_ARRAY_RESERVE(&param->value, param->count + 1, &param->capacity, reader->err))
+        return GT_ENOMEM;
+    if (value.text) {
+        value.text = strdup(value.text);
+        if (!value.text)
+            return gt_err_nomem(reader->err);
+    }
+    param->value[param->count++] = value;
+    return GT_OK;
+}
+
+/* Which value of the parameter the item is; a new one is added. */
+static int gt_recording_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
+                              const cJSON *item, uint8_t *index)
+{
+    struct gt_recorded_value value;
+    size_t i = 0;
+
+    if (!value_of(item, &value))
+        return gt_err_set(reader->err, GT_ECONFIG,
+                          "%s: a value of parameter %s is neither a number nor a text",
+                          reader->path, param->name);
+    param->truths |= cJSON_IsBool(item);
+    while (i < param->count && !same_value(&param->value[i], &value))
+        i++;
+    *index = (uint8_t)i;
+    return i < param->count ? GT_OK : gt_recording_add_value(reader, param, value);
+}
+
+/* ---- order ---- */
+
+static bool comes_before(const struct gt_recorded_value *x, const struct gt_recorded_value *y)
+{
+    if (!x->text || !y->text)
+        return !x->text && (y->text || x->number < y->number);
+    return strcmp(x->text, y->text) < 0;
+}
+
+/* Sorts the values of a parameter, which the entries name in any order: values that are close
+ * should be neighbours in the list. */
+static void sort_values(struct gt_recording_reader *reader, size_t p)
+{
+    struct gt_recorded_param *param = &reader->param[p];
+    struct gt_recording *recording = reader->recording;
+    uint8_t place[UINT8_MAX + 1];
+    struct gt_recorded_value sorted[UINT8_MAX + 1];
+
+    for (size_t i = 0; i < param->count; i++) {
+        size_t before = 0;
+
+        for (size_t j = 0; j < param->count; j++)
+            before += comes_before(&param->value[j], &param->value[i]);
+        place[i] = (uint8_t)before;
+        sorted[before] = param->value[i];
+    }
+    if (param->count)
+        memcpy(param->value, sorted, param->count * sizeof(sorted[0]));
+    for (size_t i = 0; i < recording->points; i++) {
+        uint8_t *index = &recording->index[i * reader->params + p];
+
+        *index = place[*index];
+    }
+}
+
+/* ---- the kernel ---- */
+
+static bool all_whole(const struct gt_recorded_param *param)
+{
+    for (size_t i = 0; i < param->count; i++) {
+        const struct gt_recorded_value *value = &param->value[i];
+
+        if (value->text || value->number != floor(value->number) || fabs(value->number) > 1e15)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the values are true and false, which equal 1 and 0. */
+static bool all_truths(const struct gt_recorded_param *param)
+{
+    bool all = param->truths;
+
+    for (size_t i = 0; i < param->count; i++)
+        all = all && !param->value[i].text &&
+              (param->value[i].number == 0 || param->value[i].number == 1);
+    return all;
+}
+
+/* Whether a text stands in a point as it is: a name that is no number and no word of JSON. */
+static bool is_plain(const char *text)
+{
+    static const char letters[] =
+        "_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.:/+-";
+
+    return *text && !strchr("0123456789.:/+-", *text) && !text[strspn(text, letters)] &&
+           strcmp(text, "true") != 0 && strcmp(text, "false") != 0 && strcmp(text, "null") != 0;
+}
+
+/* Adds a text as JSON has it, in ASCII without commas, which part the values of a point. */
+static void add_quoted(struct gt_strbuf *to, const char *text)
+{
+    gt_strbuf_add_char(to, '"');
+    for (const char *at = text; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            gt_strbuf_addf(to, "\\%c", *at);
+        else if (*at == ',' || gt_is_control(text, (size_t)(at - text)))
+            gt_strbuf_addf(to, "\\u%04x", (unsigned char)*at);
+        else if ((unsigned char)*at != 0xc2 || !gt_is_control(text, (size_t)(at - text) + 1))
+            gt_strbuf_add_char(to, *at);
+    }
+    gt_strbuf_add_char(to, '"');
+}
+
+#define FAILED_MS 1e20 /* early versions of Kernel Tuner wrote this as the time of a failure */
+
+/* A time or cost in milliseconds; 0 if it is missing. */
+static float number(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+    if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble < FAILED_MS))
+        return 0;
+    return (float)item->valuedouble;
+}
+
+/* The fewest digits that are this number. */
+static void add_number(struct gt_strbuf *to, double number)
+{
+    char text[40];
+    int digits = 15;
+
+    do
+        snprintf(text, sizeof(text), "%.*g", digits, number);
+    while (strtod(text, NULL) != number && digits++ < 17);
+    gt_strbuf_add(to, text);
+}
+
+/* Names the values as the recording has them, in one block of pointers and texts. */
+static char **name_values(const struct gt_recorded_param *param, bool truths, struct gt_err *err)
+{
+    const size_t count = truths ? 2 : param->count, bytes = (count + 1) * sizeof(char *);
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    char **word = NULL, *at;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct gt_recorded_value *value = &param->value[i];
+
+        if (truths)
+            gt_strbuf_add(&text, i ? "true" : "false");
+        else if (!value->text)
+            add_number(&text, value->number);
+        else if (is_plain(value->text))
+            gt_strbuf_add(&text, value->text);
+        else
+            add_quoted(&text, value->text);
+        gt_strbuf_add_bytes(&text, "", 1);
+    }
+    if (!gt_strbuf_check(&text, err))
+        word = malloc(bytes + text.length);
+    if (!word) {
+        gt_strbuf_release(&text);
+        gt_err_nomem(err);
+        return NULL;
+    }
+    at = memcpy((char *)word + bytes, text.text, text.length);
+    for (size_t i = 0; i < count; i++, at += strlen(at) + 1)
+        word[i] = at;
+    word[count] = NULL;
+    gt_strbuf_release(&text);
+    return word;
+}
+
+static int make_param(struct gt_recording_reader *reader, size_t p)
+{
+    struct gt_recorded_param *from = &reader->param[p];
+    struct gt_kernel *kernel = reader->recording->kernel;
+    struct gt_param *param = &kernel->param[p];
+    const bool whole = all_whole(from), truths = all_truths(from);
+    const cJSON *name;
+
+    if (!from->count)
+        return gt_err_set(reader->err, GT_ECONFIG, "%s: parameter \"%.64s\" has no value",
+                          reader->path, from->name);
+    *param = (struct gt_param){.count = from->count};
+    cJSON_ArrayForEach(name, reader->launch)
+    {
+        if (cJSON_IsString(name) && strcmp(name->valuestring, from->name) == 0)
+            param->launch = true;
+    }
+    kernel->params = p + 1;
+    param->name = strdup(from->name);
+    param->doc = strdup("recorded");
+    param->value = calloc(from->count, sizeof(*param->value));
+    if (!param->name || !param->doc || !param->value)
+        return gt_err_nomem(reader->err);
+    if (!whole || truths)
+        param->word = name_values(from, truths, reader->err);
+    if ((!whole || truths) && !param->word)
+        return GT_ENOMEM;
+    for (size_t i = 0; i < from->count; i++)
+        param->value[i] = whole ? (int64_t)from->value[i].number : (int64_t)i;
+    return GT_OK;
+}
+
+/* Lets the kernel serve any problem that the recording claims to be of, because nobody can check
+ * the claim. */
+static void serve_everything(struct gt_kernel *kernel)
+{
+    kernel->production = true;
+    kernel->entries = 1;
+    kernel->entry[0] = (struct gt_serves){.types = UINT_MAX,
+                                          .outs = UINT_MAX,
+                                          .layouts = UINT_MAX,
+                                          .epilogues = UINT_MAX,
+                                          .max_cc = INT_MAX,
+                                          .max_m = GT_MAX_EXTENT,
+                                          .accuracy = GT_ACCURACY_STRICT,
+                                          .batched = true};
+}
+
+int gt_recording_finish_params(struct gt_recording_reader *reader)
+{
+    struct gt_kernel *kernel = reader->recording->kernel;
+    int rc = GT_OK;
+
+    if (!reader->params)
+        return gt_err_set(reader->err, GT_ECONFIG, "%s: the points have no parameters",
+                          reader->path);
+    for (size_t p = 0; p < reader->params && !reader->listed; p++)
+        sort_values(reader, p);
+    for (size_t p = 0; p < reader->params && !rc; p++)
+        rc = make_param(reader, p);
+    serve_everything(kernel);
+    if (!kernel->name)
+        kernel->name = strdup("recorded");
+    kernel->doc = strdup("a recorded space");
+    kernel->text = strdup("");
+    if (!rc && (!kernel->name || !kernel->doc || !kernel->text))
+        rc = gt_err_nomem(reader->err);
+    return rc;
+}
+
+void gt_recording_release_params(struct gt_recording_reader *reader)
+{
+    cJSON_Delete(reader->launch);
+    for (size_t p = 0; p < reader->params; p++) {
+        for (size_t i = 0; i < reader->param[p].count; i++)
+            free(reader->param[p].value[i].text);
+        free(reader->param[p].value);
+        free(reader->param[p].name);
+    }
+}
+
+/* Reads one recorded point: an entry of a Kernel Tuner cache or of T4's
+ * results. */
+
+/* Other tools' names for kinds of failure; NULL ends a list.  A kind that is not listed ran and
+ * failed. */
+static const struct failure {
+    const char *name;
+    enum gt_status status;
+} kernel_tuner[] = {{"InvalidConfig", GT_STATUS_LAUNCH_INVALID},
+                    {"CompilationFailedConfig", GT_STATUS_COMPILE_ERROR},
+                    {"RuntimeFailedConfig", GT_STATUS_FAULT},
+                    {NULL, GT_STATUS_FAULT}},
+  t4[] = {{"correct", GT_STATUS_OK},
+          {"timeout", GT_STATUS_TIMEOUT},
+          {"compile", GT_STATUS_COMPILE_ERROR},
+          {"runtime", GT_STATUS_FAULT},
+          {"correctness", GT_STATUS_WRONG},
+          {"constraints", GT_STATUS_LAUNCH_INVALID},
+          {NULL, GT_STATUS_FAULT}};
+
+static enum gt_status status_of(const struct failure *list, const char *name)
+{
+    while (list->name && strcmp(list->name, name) != 0)
+        list++;
+    return list->status;
+}
+
+/* Makes room for one more point and its index. */
+static int reserve_point(struct gt_recording_reader *reader)
+{
+    struct gt_recording *recording = reader->recording;
+    size_t capacity = reader->points_capacity;
+    int rc = GT_ARRAY_RESERVE(&recording->point, recording->points + 1, &reader->points_capacity,
+                              reader->err);
+    uint8_t *grown;
+
+    if (rc || capacity == reader->points_capacity)
+        return rc;
+    grown = realloc(recording->index, reader->points_capacity * (reader->params + 1));
+    if (!grown)
+        return gt_err_nomem(reader->err);
+    recording->index = grown;
+    return GT_OK;
+}
+
+/* Appends the samples of a list, and their sum to *sum. */
+static int add_samples(struct gt_recording_reader *reader, const char *key, const cJSON *list,
+                       struct gt_recorded *point, double *sum)
+{
+    struct gt_recording *recording = reader->recording;
+    size_t count = cJSON_IsArray(list) ? (size_t)cJSON_GetArraySize(list) : 0;
+    const cJSON *item;
+    int rc = GT_ARRAY_RESERVE(&recording->sample, recording->samples + count + 1,
+                              &reader->samples_capacity, reader->err);
+
+    if (rc)
+        return rc;
+    if (recording->samples + count > UINT32_MAX)
+        return gt_err_set(reader->err, GT_ERANGE, "%s: too many samples", reader->path);
+    point->first = (uint32_t)recording->samples;
+    for (item = count ? list->child : NULL; item; item = item->next) {
+        if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble < FAILED_MS))
+            return gt_err_set(reader->err, GT_ECONFIG, "%s: entry \"%.128s\": a sample is no time",
+                              reader->path, key);
+        recording->sample[recording->samples++] = (float)item->valuedouble;
+        *sum += item->valuedouble;
+    }
+    point->samples = (uint32_t)count;
+    return GT_OK;
+}
+
+/* Adds the values of the point; each is found in `object` under its parameter's name. */
+static int add_values(struct gt_recording_reader *reader, const char *key, const cJSON *object)
+{
+    struct gt_recording *recording = reader->recording;
+    uint8_t *index = recording->index + recording->points * reader->params;
+    int rc = GT_OK;
+
+    for (size_t p = 0; p < reader->params && !rc; p++) {
+        struct gt_recorded_param *param = &reader->param[p];
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, param->name);
+
+        if (!item)
+            return gt_err_set(reader->err, GT_ECONFIG,
+                              "%s: entry \"%.128s\" has no value for parameter %s", reader->path,
+                              key, param->name);
+        rc = gt_recording_value(reader, param, item, &index[p]);
+    }
+    return rc;
+}
+
+/* Our own status, which is more specific than theirs; GT_STATUS_NONE if the entry has none. */
+static enum gt_status own_status(const cJSON *item)
+{
+    return cJSON_IsString(item) ? gt_status_parse(item->valuestring) : GT_STATUS_NONE;
+}
+
+/* A point that was given up as slow has the time of its first run.  Here that counts like any other
+ * time: whoever searches the recording decides what to give up. */
+static enum gt_status timed(enum gt_status status, float us)
+{
+    return status == GT_STATUS_SLOW && us > 0 ? GT_STATUS_OK : status;
+}
+
+/* Completes a point: derives what was recorded only in part, and refuses what contradicts itself.
+ */
+static int add_point(struct gt_recording_reader *reader, const char *key, struct gt_recorded *point,
+                     double sum)
+{
+    struct gt_recording *recording = reader->recording;
+
+    if (point->status != GT_STATUS_OK) {
+        point->us = 0;
+    } else if (!(point->us > 0)) {
+        if (!point->samples)
+            return gt_err_set(reader->err, GT_ECONFIG, "%s: entry \"%.128s\" has no time",
+                              reader->path, key);
+        point->us = (float)(sum / point->samples);
+    } else if (!point->samples) {
+        recording->sample[recording->samples++] = point->us; /* add_samples has left room for it */
+        point->samples = 1;
+        sum = point->us;
+    }
+    recording->costs |= point->compile_ms > 0 || point->prove_ms > 0 || point->time_ms > 0;
+    if (!(point->time_ms > 0))
+        point->time_ms = (float)sum;
+    recording->point[recording->points++] = *point;
+    return GT_OK;
+}
+
+/* One point: an entry of a Kernel Tuner cache (key: its name there), or of T4's results. */
+static int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key,
+                                   const cJSON *entry)
+{
+    const cJSON *time = cJSON_GetObjectItemCaseSensitive(entry, "time");
+    const cJSON *why = cJSON_GetObjectItemCaseSensitive(entry, "__error__");
+    enum gt_status own = own_status(cJSON_GetObjectItemCaseSensitive(entry, "gemmtune_status"));
+    struct gt_recorded point = {
+        .status = GT_STATUS_OK,
+        .us = number(entry, "time"),
+        .compile_ms = number(entry, "compile_time"),
+        .prove_ms = number(entry, "verification_time"),
+        .time_ms = number(entry, "benchmark_time"),
+        .other_ms = number(entry, "framework_time") + number(entry, "strategy_time"),
+    };
+    double sum = 0;
+    int rc = reserve_point(reader);
+
+    if (own)
+        point.status = timed(own, point.us);
+    else if (cJSON_IsString(why) || cJSON_IsString(time))
+        point.status =
+            status_of(kernel_tuner, cJSON_IsString(why) ? why->valuestring : time->valuestring);
+    else if (cJSON_IsNumber(time) && time->valuedouble >= FAILED_MS)
+        point.status = GT_STATUS_LAUNCH_INVALID;
+    GT_STEP(rc, add_values(reader, key, entry));
+    GT_STEP(rc, add_samples(reader, key, cJSON_GetObjectItemCaseSensitive(entry, "times"), &point,
+                            &sum));
+    return rc ? rc : add_point(reader, key, &point, sum);
+}
+
+/* ---- T4 ---- */
+
+/* Takes the list of parameters from the first entry. */
+static int list_params(struct gt_recording_reader *reader, const cJSON *configuration)
+{
+    const cJSON *item;
+    int rc = GT_OK;
+
+    for (item = configuration->child; item && !rc; item = item->next)
+        rc = gt_recording_add_param(reader, item->string);
+    return rc;
+}
+
+/* The value of the measurement of that name, or NULL. */
+static const cJSON *measurement(const cJSON *entry, const char *name)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(entry, "measurements"), *item;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        const cJSON *found = cJSON_GetObjectItemCaseSensitive(item, "name");
+
+        if (cJSON_IsString(found) && strcmp(found->valuestring, name) == 0)
+            return cJSON_GetObjectItemCaseSensitive(item, "value");
+    }
+    return NULL;
+}
+
+/* Remembers what the recording's tuner searched by, if that is not time. */
+static int gt_recording_objective(struct gt_recording_reader *reader, const char *name)
+{
+    char **objective = &reader->recording->objective;
+
+    if (**objective || strncasecmp(name, "time", 4) == 0 || strcasecmp(name, "runtime") == 0)
+        return GT_OK;
+    free(*objective);
+    *objective = strdup(name);
+    return *objective ? GT_OK : gt_err_nomem(reader->err);
+}
+
+/* Remembers the first objective that is not time. */
+static int take_objectives(struct gt_recording_reader *reader, const cJSON *list)
+{
+    const cJSON *item;
+    int rc = GT_OK;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!rc && cJSON_IsString(item))
+            rc = gt_recording_objective(reader, item->valuestring);
+    }
+    return rc;
+}
+
+/* The compile time; the schema and the tools disagree on its name. */
+static float compile_time(const cJSON *times)
+{
+    float ms = number(times, "compilation");
+
+    return ms > 0 ? ms : number(times, "compilation_time");
+}
+
+/* One point: an entry of a Kernel Tuner cache (key: its name there), or of T4's results. */
+static int gt_recording_add_result(struct gt_recording_reader *reader, const cJSON *entry)
+{
+    const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(entry, "configuration");
+    const cJSON *times = cJSON_GetObjectItemCaseSensitive(entry, "times");
+    const cJSON *invalidity = cJSON_GetObjectItemCaseSensitive(entry, "invalidity");
+    const cJSON *time = measurement(entry, "time");
+    enum gt_status own = own_status(measurement(entry, "gemmtune_status"));
+    char key[32];
+    struct gt_recorded point = {
+        .compile_ms = compile_time(times),
+        .prove_ms = number(times, "validation"),
+        .time_ms = number(times, "benchmark"),
+        .other_ms = number(times, "framework") + number(times, "search_algorithm"),
+    };
+    double sum = 0;
+    int rc = GT_OK;
+
+    snprintf(key, sizeof(key), "results[%zu]", reader->recording->points);
+    if (!cJSON_IsObject(configuration) || !cJSON_IsString(invalidity))
+        return gt_err_set(reader->err, GT_ECONFIG,
+                          "%s: %s lacks \"configuration\" or \"invalidity\"", reader->path, key);
+    if (cJSON_IsNumber(time) && time->valuedouble > 0 && time->valuedouble < FAILED_MS)
+        point.us = (float)time->valuedouble;
+    point.status = own ? timed(own, point.us) : status_of(t4, invalidity->valuestring);
+    if (!reader->params)
+        rc = list_params(reader, configuration);
+    GT_STEP(rc, take_objectives(reader, cJSON_GetObjectItemCaseSensitive(entry, "objectives")));
+    GT_STEP(rc, reserve_point(reader));
+    GT_STEP(rc, add_values(reader, key, configuration));
+    GT_STEP(rc, add_samples(reader, key, cJSON_GetObjectItemCaseSensitive(times, "runtimes"),
+                            &point, &sum));
+    return rc ? rc : add_point(reader, key, &point, sum);
+}
 
 /* Handles one member: of an object (key is its name, reader->at stands before the value) or of a
  * list (key is NULL). */
@@ -237,17 +802,6 @@ static int on_result(struct gt_recording_reader *reader, const char *key)
     GT_STEP(rc, gt_recording_add_result(reader, entry));
     cJSON_Delete(entry);
     return rc;
-}
-
-int gt_recording_objective(struct gt_recording_reader *reader, const char *name)
-{
-    char **objective = &reader->recording->objective;
-
-    if (**objective || strncasecmp(name, "time", 4) == 0 || strcasecmp(name, "runtime") == 0)
-        return GT_OK;
-    free(*objective);
-    *objective = strdup(name);
-    return *objective ? GT_OK : gt_err_nomem(reader->err);
 }
 
 static int read_top(struct gt_recording_reader *reader, const char *key, cJSON **value)

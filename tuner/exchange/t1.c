@@ -1,7 +1,7 @@
 /* t1.c - reads T1 and enumerates its valid points; see t1.h. */
 #include "exchange/t1.h"
 
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "base/err.h"
 #include "base/json.h"
 

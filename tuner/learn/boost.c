@@ -1,7 +1,7 @@
 /* boost.c - gradient-boosted regression trees.  See boost.h. */
 #include "learn/boost.h"
 
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "base/err.h"
 
 #include <math.h>

@@ -1,16 +1,14 @@
 /* learn.c - stage: rows, and trees that leave folds out.  See learn.h. */
-#include "learn/learn.h"
-
-#include "base/array.h"
-#include "base/err.h"
-#include "learn/boost.h"
-#include "learn/learn_impl.h"
-#include "problem/problem.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "learn/boost.h"
+#include "learn/learn.h"
+#include "problem/problem.h"
 
 #define SLOW       4.0 /* times the best of a problem */
 #define SIZE_FOLDS 10
@@ -20,7 +18,8 @@
  * three of either differ by the clocks' ratio to the power of .1 to .8, .55 in the middle. */
 #define CLOCK_COUNTS 0.6
 
-size_t gt_learn_columns(const struct gt_kernel *kernel)
+/* Columns of a kernel's rows: terms and slots. */
+static size_t gt_learn_columns(const struct gt_kernel *kernel)
 {
     return GT_TERM_COUNT + kernel->names.count;
 }
@@ -293,4 +292,420 @@ void gt_learn_release(struct gt_learning *learning)
     free(learning->row);
     free(learning->column);
     *learning = (struct gt_learning){0};
+}
+
+/* Stage: what choosing loses on problems left out.  See learn.h. */
+
+#define LOSS_TRIED 5 /* measured points that a problem needs to count in a loss */
+
+/* The candidates of a problem that are expected to be fastest, the best first. */
+struct picks {
+    const struct gt_learn_row *row[GT_LEARN_PICKS];
+    double expected[GT_LEARN_PICKS];
+    size_t count;
+};
+
+/* What a choice of the row costs.  Nothing timed what spills registers: it is never taken for
+ * faster than others of its kind were. */
+static double cost_us(const struct gt_learning *learning, const struct gt_learn_row *row)
+{
+    const double best_us = learning->problem[row->problem].best_us;
+
+    return row->avoided ? fmax(row->us, GT_LEARN_AVOIDED * best_us) : row->us;
+}
+
+/* Whether two candidates divide the problem in the same way, as look-ups understand it: of those
+ * they keep one. */
+static bool same_way(const struct gt_learning *learning, const struct gt_learn_row *x,
+                     const struct gt_learn_row *y)
+{
+    static const enum gt_ranking_term term[] = {GT_TERM_tile_m, GT_TERM_tile_n, GT_TERM_k_steps,
+                                                GT_TERM_cluster, GT_TERM_blocks_sm};
+    const float *a = learning->column + x->at, *b = learning->column + y->at;
+
+    if (x->kernel != y->kernel)
+        return false;
+    for (size_t i = 0; i < sizeof(term) / sizeof(*term); i++)
+        if (a[term[i]] < b[term[i]] || a[term[i]] > b[term[i]])
+            return false;
+    return true;
+}
+
+static void pick(const struct gt_learning *learning, struct picks *picks,
+                 const struct gt_learn_row *row, double expected)
+{
+    size_t at = 0;
+
+    while (at < picks->count && !same_way(learning, picks->row[at], row))
+        at++;
+    if (at < picks->count && expected >= picks->expected[at])
+        return;
+    if (at == picks->count && at == GT_LEARN_PICKS) {
+        if (expected >= picks->expected[--at])
+            return;
+    } else if (at == picks->count) {
+        picks->count++;
+    }
+    for (; at > 0 && expected < picks->expected[at - 1]; at--) {
+        picks->row[at] = picks->row[at - 1];
+        picks->expected[at] = picks->expected[at - 1];
+    }
+    picks->row[at] = row;
+    picks->expected[at] = expected;
+}
+
+static double expected_us(const struct gt_learn_row *row, enum gt_learn_means means)
+{
+    if (means == GT_LEARN_MODEL)
+        return row->model_us;
+    return means == GT_LEARN_RANKING ? row->base_us : row->expected_us;
+}
+
+/* Picks for the problems of a kind in a fold.  taken: the points to choose among; NULL: all. */
+static void pick_fold(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
+                      int fold, const bool *taken, struct picks *picks)
+{
+    for (size_t i = 0; i < learning->rows; i++) {
+        const struct gt_learn_row *row = &learning->row[i];
+        const struct gt_learn_problem *problem = &learning->problem[row->problem];
+
+        if (problem->kind == kind && problem->fold == fold && problem->rows >= LOSS_TRIED &&
+            problem->best_us > 0 && !problem->estimated && (!taken || taken[row->point]))
+            pick(learning, &picks[row->problem], row, expected_us(row, means));
+    }
+}
+
+static int pick_all(const struct gt_learning *learning, enum gt_learn_means means,
+                    struct picks *picks, struct gt_err *err)
+{
+    bool *taken = calloc(learning->points + 1, sizeof(*taken));
+    int rc = taken ? GT_OK : gt_err_nomem(err);
+
+    for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
+        for (int fold = 0; fold < learning->folds && !rc; fold++) {
+            if (means == GT_LEARN_PROTOTYPES && gt_learn_any(learning, kind))
+                rc = gt_learn_prototypes(learning, kind, fold, taken, err);
+            if (!rc)
+                pick_fold(learning, means, kind, fold, means == GT_LEARN_PROTOTYPES ? taken : NULL,
+                          picks);
+        }
+    free(taken);
+    return rc;
+}
+
+static void fill(const struct gt_learning *learning, const struct picks *picks,
+                 struct gt_learn_choice *choice)
+{
+    const double best_us = learning->problem[picks->row[0]->problem].best_us;
+    double us = HUGE_VAL;
+
+    choice->row = picks->row[0];
+    for (size_t i = 0; i < GT_LEARN_PICKS; i++) {
+        if (i < picks->count)
+            us = fmin(us, cost_us(learning, picks->row[i]));
+        choice->loss[i] = fmax(log(us / best_us), 0);
+    }
+}
+
+int gt_learn_choose(const struct gt_learning *learning, enum gt_learn_means means,
+                    struct gt_learn_choice *choice, struct gt_err *err)
+{
+    struct picks *picks = calloc(learning->problems + 1, sizeof(*picks));
+    int rc = picks ? pick_all(learning, means, picks, err) : gt_err_nomem(err);
+
+    memset(choice, 0, learning->problems * sizeof(*choice));
+    for (size_t i = 0; i < learning->problems && !rc; i++)
+        if (picks[i].count)
+            fill(learning, &picks[i], &choice[i]);
+    for (size_t i = 0; i < learning->rows && !rc; i++) {
+        const struct gt_learn_row *row = &learning->row[i], **best = &choice[row->problem].best;
+
+        if (!row->avoided && (!*best || row->us < (*best)->us))
+            *best = row;
+    }
+    free(picks);
+    return rc;
+}
+
+static int by_size(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+
+    return (a > b) - (a < b);
+}
+
+int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_choice *choice,
+                     size_t kind, const char *device, struct gt_learn_loss *loss,
+                     struct gt_err *err)
+{
+    double *first = calloc(learning->problems + 1, sizeof(*first));
+    double sum[GT_LEARN_PICKS] = {0};
+    size_t count = 0;
+
+    *loss = (struct gt_learn_loss){0};
+    if (!first)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < learning->problems; i++) {
+        if (!choice[i].row || (kind != GT_LEARN_ALL && learning->problem[i].kind != kind) ||
+            (device && strcmp(learning->problem[i].device, device) != 0))
+            continue;
+        for (size_t p = 0; p < GT_LEARN_PICKS; p++)
+            sum[p] += choice[i].loss[p];
+        first[count++] = expm1(choice[i].loss[0]);
+    }
+    if (count) {
+        qsort(first, count, sizeof(*first), by_size);
+        *loss = (struct gt_learn_loss){.problems = count,
+                                       .mean = expm1(sum[0] / (double)count),
+                                       .p90 = first[(count - 1) * 9 / 10],
+                                       .most = first[count - 1],
+                                       .of4 = expm1(sum[3] / (double)count),
+                                       .of8 = expm1(sum[7] / (double)count)};
+    }
+    free(first);
+    return GT_OK;
+}
+
+int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
+                  struct gt_learn_loss *loss, struct gt_err *err)
+{
+    struct gt_learn_choice *choice = calloc(learning->problems + 1, sizeof(*choice));
+    int rc = choice ? gt_learn_choose(learning, means, choice, err) : gt_err_nomem(err);
+
+    GT_STEP(rc, gt_learn_loss_of(learning, choice, kind, learning->device.name, loss, err));
+    free(choice);
+    return rc;
+}
+
+void gt_learn_compare(const struct gt_learning *learning, const struct gt_learn_choice *x,
+                      const struct gt_learn_choice *y, struct gt_learn_gain *gain)
+{
+    double sum = 0, squares = 0, count = 0;
+
+    for (size_t i = 0; i < learning->problems; i++) {
+        const double one = x[i].loss[0] - y[i].loss[0];
+
+        if (!x[i].row || !y[i].row)
+            continue;
+        sum += one;
+        squares += one * one;
+        count++;
+        gain->better += one > 0;
+        gain->worse += one < 0;
+    }
+    gain->mean = count > 0 ? sum / count : 0;
+    gain->error =
+        count > 1 ? sqrt(fmax(squares / count - gain->mean * gain->mean, 0) / (count - 1)) : 0;
+}
+
+/* Stage: the regression of one kernel.  See learn.h. */
+
+#define ESTIMATED 0.2 /* what an estimate counts beside a trial */
+#define CLIP      2.5 /* of a logarithm: more is no correction but another kernel */
+
+/* Few rows bear few trees: with TREES_HALF rows it is half of the most. */
+#define TREES_MOST 180
+#define TREES_HALF 1000
+
+static const struct gt_boost_options boost = {
+    .depth = 5, .rate = 0.08, .rows = 0.8, .columns = 0.5, .least = 4, .shrink = 2};
+
+static bool is_in(const struct gt_learning *learning, const struct gt_learn_row *row, size_t kernel,
+                  int fold)
+{
+    return row->kernel == kernel && learning->problem[row->problem].fold != fold;
+}
+
+/* What decides are times near the best, and a problem with many trials must not outvote others. */
+static double weight_of(const struct gt_learning *learning, const struct gt_learn_row *row)
+{
+    const struct gt_learn_problem *problem = &learning->problem[row->problem];
+    const double near = fmin(problem->best_us / row->us, 1);
+
+    return (problem->estimated ? ESTIMATED : 1) * near * sqrt(near) / sqrt((double)problem->rows);
+}
+
+static double off_by(const struct gt_learn_row *row)
+{
+    return fmax(fmin(log(row->us / row->base_us), CLIP), -CLIP);
+}
+
+struct mean {
+    double weight, sum;
+};
+
+static void add_to(struct mean *mean, double weight, double value)
+{
+    mean->weight += weight;
+    mean->sum += weight * value;
+}
+
+static double value_of(const struct mean *mean)
+{
+    return mean->weight > 0 ? mean->sum / mean->weight : 0;
+}
+
+/* What all candidates of a problem, of whatever kernel, are off by together decides nothing: it is
+ * taken out, but for the mean over problems of the kind, so that the trees do not spend themselves
+ * on it.  problem[problems]: filled for those outside of the fold. */
+static void find_shared(const struct gt_learning *learning, int fold, struct mean *problem)
+{
+    struct mean kind[GT_RANKING_KINDS] = {{0, 0}};
+
+    memset(problem, 0, learning->problems * sizeof(*problem));
+    for (size_t i = 0; i < learning->rows; i++) {
+        const struct gt_learn_row *row = &learning->row[i];
+
+        if (learning->problem[row->problem].fold != fold)
+            add_to(&problem[row->problem], weight_of(learning, row), off_by(row));
+    }
+    for (size_t i = 0; i < learning->problems; i++)
+        if (problem[i].weight > 0)
+            add_to(&kind[learning->problem[i].kind], 1, value_of(&problem[i]));
+    for (size_t i = 0; i < learning->problems; i++)
+        problem[i].sum -= problem[i].weight * value_of(&kind[learning->problem[i].kind]);
+}
+
+int gt_learn_trees(const struct gt_learning *learning, size_t kernel, int fold,
+                   struct gt_boosted *boosted, struct gt_err *err)
+{
+    const size_t columns = gt_learn_columns(learning->kernels->kernel[kernel]);
+    size_t rows = 0, at = 0;
+    float *x;
+    double *y, *w;
+    struct mean *shared;
+    int rc = GT_OK;
+
+    *boosted = (struct gt_boosted){0};
+    for (size_t i = 0; i < learning->rows; i++)
+        rows += is_in(learning, &learning->row[i], kernel, fold);
+    if (!rows)
+        return GT_OK;
+    x = malloc(rows * columns * sizeof(*x));
+    y = malloc(rows * sizeof(*y));
+    w = malloc(rows * sizeof(*w));
+    shared = malloc(learning->problems * sizeof(*shared));
+    if (!x || !y || !w || !shared)
+        rc = gt_err_nomem(err);
+    else
+        find_shared(learning, fold, shared);
+    for (size_t i = 0; i < learning->rows && !rc; i++) {
+        const struct gt_learn_row *row = &learning->row[i];
+
+        if (!is_in(learning, row, kernel, fold))
+            continue;
+        memcpy(x + at * columns, learning->column + row->at, columns * sizeof(*x));
+        y[at] = off_by(row) - value_of(&shared[row->problem]);
+        w[at++] = weight_of(learning, row);
+    }
+    if (!rc) {
+        struct gt_boost_options options = boost;
+
+        options.trees = (int)(TREES_MOST * rows / (rows + TREES_HALF));
+        rc = gt_boost(boosted, &(struct gt_boost_data){rows, columns, x, y, w}, &options, err);
+    }
+    free(x);
+    free(y);
+    free(w);
+    free(shared);
+    return rc;
+}
+
+/* Stage: which points become prototypes.  See learn.h. */
+
+#define LOSS_WITHOUT 0.7 /* assumed for a problem without any prototype, as a logarithm */
+
+/* What a saving for another device's problem counts, so that points that are good there do not take
+ * the places of points that are good here.  Beside 1 it gains .3 +- .2 % (db/measured/README.md).
+ */
+#define ELSEWHERE 0.1
+
+/* The least saving of a prototype, over all problems; a smaller one ends the choosing. */
+#define SAVING_LEAST 0.004
+
+/* FP16 and BF16 problems of the same accuracy run at the same speed, so a point that is good for
+ * the one kind is considered for the other, too. */
+static bool related(size_t x, size_t y)
+{
+    const bool half_x = x / 4 == GT_F16 || x / 4 == GT_BF16,
+               half_y = y / 4 == GT_F16 || y / 4 == GT_BF16;
+
+    return x == y || (half_x && half_y && x % 4 == y % 4);
+}
+
+/* What a saving for each problem counts where prototypes of a kind are chosen; 0: nothing. */
+static void weigh(const struct gt_learning *learning, size_t kind, int fold, double *worth)
+{
+    for (size_t i = 0; i < learning->problems; i++) {
+        const struct gt_learn_problem *problem = &learning->problem[i];
+
+        worth[i] = problem->kind == kind ? 1 : 0.5;
+        if (strcmp(problem->device, learning->device.name) != 0)
+            worth[i] *= ELSEWHERE;
+        if (problem->estimated || !related(problem->kind, kind) || problem->fold == fold)
+            worth[i] = 0;
+    }
+}
+
+/* saved[]: how much each point would reduce the losses, which are lost[] for each problem so far.
+ */
+static void save(const struct gt_learning *learning, const double *worth, const double *lost,
+                 double *saved)
+{
+    memset(saved, 0, learning->points * sizeof(*saved));
+    for (size_t i = 0; i < learning->rows; i++) {
+        const struct gt_learn_row *row = &learning->row[i];
+        double now;
+
+        if (row->avoided || !(worth[row->problem] > 0))
+            continue;
+        now = log(row->us / learning->problem[row->problem].best_us);
+        if (now < lost[row->problem])
+            saved[row->point] += (lost[row->problem] - now) * worth[row->problem];
+    }
+}
+
+bool gt_learn_any(const struct gt_learning *learning, size_t kind)
+{
+    for (size_t i = 0; i < learning->problems; i++)
+        if (learning->problem[i].kind == kind)
+            return true;
+    return false;
+}
+
+int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fold, bool *taken,
+                        struct gt_err *err)
+{
+    double *lost = malloc((learning->problems + 1) * sizeof(*lost));
+    double *saved = malloc((learning->points + 1) * sizeof(*saved));
+    double *worth = malloc((learning->problems + 1) * sizeof(*worth));
+    const int rc = lost && saved && worth ? GT_OK : gt_err_nomem(err);
+
+    memset(taken, 0, learning->points * sizeof(*taken));
+    for (size_t i = 0; i < learning->problems && !rc; i++)
+        lost[i] = LOSS_WITHOUT;
+    if (!rc)
+        weigh(learning, kind, fold, worth);
+    for (int chosen = 0; chosen < GT_LEARN_PROTOTYPES_MOST && !rc; chosen++) {
+        size_t best = 0;
+
+        save(learning, worth, lost, saved);
+        for (size_t i = 1; i < learning->points; i++)
+            if (saved[i] > saved[best])
+                best = i;
+        if (!learning->points || saved[best] < SAVING_LEAST)
+            break;
+        taken[best] = true;
+        for (size_t i = 0; i < learning->rows; i++) {
+            const struct gt_learn_row *row = &learning->row[i];
+            const double now = log(row->us / learning->problem[row->problem].best_us);
+
+            if (!row->avoided && row->point == best && now < lost[row->problem])
+                lost[row->problem] = now;
+        }
+    }
+    free(lost);
+    free(saved);
+    free(worth);
+    return rc;
 }

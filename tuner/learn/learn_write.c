@@ -1,10 +1,9 @@
 /* learn_write.c - stage: writes a ranking; src/lookup/README.md has the format.  See learn.h. */
-#include "learn/learn_impl.h"
+#include "learn/learn.h"
 
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "base/digest.h"
 #include "base/err.h"
-#include "base/plain_locale.h"
 
 #include <math.h>
 #include <stdlib.h>

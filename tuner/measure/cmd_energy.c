@@ -1,22 +1,760 @@
 /* cmd_energy.c - tune energy: what a product costs: of the fastest stored candidates of each
  * problem and of cuBLASLt's answer, and which is best by time, energy or their product.
- * cmd_energy_measure.c measures, cmd_energy_items.c finds the candidates, cmd_energy_rows.c shows
- * what is known of them, cmd_energy_costs.c has the table of what the fastest costs and what less
+ * cmd_energy.c measures, cmd_energy.c finds the candidates, cmd_energy.c shows
+ * what is known of them, cmd_energy.c has the table of what the fastest costs and what less
  * speed saves. */
 #include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "console/cmd_json.h"
-#include "console/gpu_names.h"
-#include "session/cmd_session.h"
+#include "base/strbuf.h"
+#include "console/cmd_write.h"
 #include "console/commands.h"
+#include "console/gpu_names.h"
+#include "console/options.h"
+#include "console/terminal.h"
+#include "db/store.h"
+#include "kernel/kernel.h"
 #include "measure/cmd_energy.h"
-#include "measure/cmd_energy_impl.h"
 #include "problem/problem.h"
+#include "session/cmd_session.h"
 #include "sweep/progress.h"
+
+/* Which candidates of a problem are measured by tune energy. */
+
+struct gt_err;
+struct gt_session;
+
+#define GT_ENERGY_ITEMS 64 /* at most */
+
+struct gt_energy_item {
+    const struct gt_kernel *kernel; /* of the session */
+    struct gt_point point;
+    double us;
+};
+
+/* Sorted by their times. */
+struct gt_energy_items {
+    struct gt_energy_item item[GT_ENERGY_ITEMS];
+    size_t count, most; /* most: set by the caller, 1 to GT_ENERGY_ITEMS */
+};
+
+/* What the fastest of a problem's measured candidates costs, what a few per
+ * cent of time save, and what cuBLASLt's answer costs. Part of tune energy. */
+
+struct gt_record;
+
+/* A candidate, or cuBLASLt's answer, and its energy. */
+struct gt_energy_cost {
+    struct gt_energy energy; /* us 0: there is none */
+    struct gt_strbuf kernel, point;
+};
+
+struct gt_energy_costs {
+    struct gt_energy_cost fast, saving, vendor; /* vendor: cuBLASLt's */
+    int entries;                                /* of ours that were measured */
+};
+
+/* The row of a problem.  time and energy: of the one that saves against the fastest, in per cent;
+ * what was not measured is empty, and so is what saves where the errors are as large as the saving.
+ */
+#define GT_ENERGY_COSTS_HEADING                                                                    \
+    "device,problem,entries,us,tflops,joules,error,watts,clock_mhz,method,kernel,point,saving_us," \
+    "saving_joules,saving_error,saving_watts,saving_clock_mhz,saving_kernel,saving_point,time,"    \
+    "energy,cublas_us,cublas_tflops,cublas_joules,cublas_error,cublas_watts,cublas_clock_mhz"
+
+/* What a database knows of the energies of problems on one device, for people
+ * and as tables. Part of tune energy. */
+
+struct cJSON;
+struct gt_csv;
+struct gt_energy_report;
+
+/* The caller sets the first three. */
+struct gt_energy_rows {
+    const struct gt_energy_report *report; /* where it is printed */
+    enum gt_objective objective;
+    double slower; /* per cent, as in gt_energy_costs_take */
+    const struct gt_device *device;
+    struct gt_csv *csv, *costs;
+    struct cJSON *rows, *problems; /* lists of report->json */
+    size_t found;                  /* of all problems */
+    /* of the problem at hand */
+    char problem[GT_PROBLEM_TEXT_MAX];
+    struct gt_energy best[GT_OBJECTIVES]; /* us 0: there is none */
+    struct gt_energy_costs cost;
+};
+
+/* Which stored energies are asked for.  Those with other operands than the usual ones are stored as
+ * of a device "NAME [zeros]". */
+struct gt_energy_asked {
+    const char *device; /* the name of a GPU, with or without what is in brackets; NULL: any */
+    int cc;             /* 0: any */
+    const char *dist; /* "zeros"; NULL: the usual operands, unless the device's name says others */
+};
+
+/* What cmd_energy.c and cmd_energy.c share; nobody else includes it. */
+
+struct gt_energy_options {
+    struct gt_session_options session;
+    struct gt_problem_options problem;
+    const char *objective, *csv, *costs, *budget;
+    int64_t entries;
+    double seconds, error, within, slower;
+    bool stored;
+};
+
+struct gt_energies {
+    struct gt_session *session;
+    const struct gt_energy_options *options;
+    double end_s; /* on the clock; 0: there is no budget */
+    size_t measured;
+    struct gt_energy_rows rows;
+    /* of the problem at hand */
+    struct gt_energy_items items;
+    double until_s; /* on the clock; 0: there is no budget */
+    bool given_up;
+};
+
+/* Which candidates are measured; see cmd_energy.c. */
+
+struct finding {
+    struct gt_energy_items *items;
+    const struct gt_session *session;
+    const char *problem;
+};
+
+/* Whether there is room for an item of this time: the same candidate, which was timed on another
+ * device of that name or with another driver too, makes room if it was slower there. */
+static bool make_room(struct gt_energy_items *items, const struct gt_energy_item *item)
+{
+    const size_t bytes = item->kernel->params * sizeof(item->point.value[0]);
+
+    for (size_t i = 0; i < items->count; i++) {
+        struct gt_energy_item *same = &items->item[i];
+
+        if (same->kernel != item->kernel || memcmp(same->point.value, item->point.value, bytes))
+            continue;
+        if (same->us <= item->us)
+            return false;
+        items->count--;
+        memmove(same, same + 1, (items->count - i) * sizeof(*same));
+        return true;
+    }
+    if (items->count < items->most)
+        return true;
+    if (items->item[items->count - 1].us <= item->us)
+        return false;
+    items->count--;
+    return true;
+}
+
+/* Takes a measured candidate in, if its kernel still has that text and it is one of the fastest. */
+static int take(const struct finding *self, const char *name, const char *signature,
+                const char *text, double us, struct gt_err *err)
+{
+    struct gt_energy_items *items = self->items;
+    struct gt_energy_item item = {.us = us};
+    size_t at;
+    int rc;
+
+    item.kernel = gt_kernels_find(&self->session->kernels, name, NULL);
+    if (!item.kernel || strcmp(item.kernel->signature, signature) != 0 || !(us > 0))
+        return GT_OK; /* of another text of the template */
+    rc = gt_point_parse(&item.point, item.kernel, text, err);
+    if (rc || !make_room(items, &item))
+        return rc;
+    for (at = items->count++; at && items->item[at - 1].us > us; at--)
+        items->item[at] = items->item[at - 1];
+    items->item[at] = item;
+    return GT_OK;
+}
+
+static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    const struct finding *self = context;
+
+    if (row->status != GT_STATUS_OK || row->timing != GT_TIMING_COLD ||
+        strcmp(row->device, self->session->evaluator->device.name) != 0)
+        return GT_OK;
+    return take(self, row->kernel, row->signature, row->point, row->us, err);
+}
+
+/* The shipped winner of the problem; a damaged row of the table is none. */
+static void take_shipped(const struct finding *self)
+{
+    const struct gt_device *device = &self->session->evaluator->device;
+    const struct gt_table *table = &self->session->shipped;
+
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct gt_table_row *row = &table->row[i];
+        struct gt_err ignored = {0};
+
+        if (row->cc == device->cc && !row->predicted && row->timing == GT_TIMING_COLD &&
+            strcmp(row->text, self->problem) == 0 && strcmp(row->device, device->name) == 0)
+            take(self, row->kernel, row->signature, row->point, row->us, &ignored);
+    }
+}
+
+/* Finds the fastest candidates that were measured on the session's device (cold L2) with the
+ * kernels of today, of the database and of the shipped tables; not those that are slower than the
+ * first one by more than `within` per cent. */
+static int gt_energy_items_find(struct gt_energy_items *items, const struct gt_session *session,
+                                const char *problem, double within, struct gt_err *err)
+{
+    const struct gt_row_filter filter = {
+        .problem = problem, .cc = session->evaluator->device.cc, .provenance = 1u << GT_MEASURED};
+    struct finding self = {items, session, problem};
+    int rc;
+
+    items->count = 0;
+    take_shipped(&self);
+    rc = gt_store_rows(session->store, &filter, take_row, &self, err);
+    while (items->count > 1 &&
+           items->item[items->count - 1].us > (1 + within / 100) * items->item[0].us)
+        items->count--;
+    return rc;
+}
+
+/* What the fastest costs and what less speed saves; see cmd_energy.c. */
+
+static void gt_energy_costs_init(struct gt_energy_costs *costs)
+{
+    struct gt_energy_cost *each[] = {&costs->fast, &costs->saving, &costs->vendor};
+
+    *costs = (struct gt_energy_costs){0};
+    for (int i = 0; i < 3; i++) {
+        gt_strbuf_init(&each[i]->kernel);
+        gt_strbuf_init(&each[i]->point);
+    }
+}
+
+static void empty(struct gt_energy_cost *cost)
+{
+    cost->energy = (struct gt_energy){0};
+    gt_strbuf_reset(&cost->kernel);
+    gt_strbuf_reset(&cost->point);
+}
+
+static void gt_energy_costs_begin(struct gt_energy_costs *costs)
+{
+    empty(&costs->fast);
+    empty(&costs->saving);
+    empty(&costs->vendor);
+    costs->entries = 0;
+}
+
+static void gt_energy_costs_release(struct gt_energy_costs *costs)
+{
+    struct gt_energy_cost *each[] = {&costs->fast, &costs->saving, &costs->vendor};
+
+    for (int i = 0; i < 3; i++) {
+        gt_strbuf_release(&each[i]->kernel);
+        gt_strbuf_release(&each[i]->point);
+    }
+}
+
+static int keep(struct gt_energy_cost *cost, const struct gt_energy_row *row, struct gt_err *err)
+{
+    int rc;
+
+    empty(cost);
+    cost->energy = row->energy;
+    gt_strbuf_add(&cost->kernel, row->kernel);
+    gt_strbuf_add(&cost->point, row->point);
+    rc = gt_strbuf_check(&cost->kernel, err);
+    return rc ? rc : gt_strbuf_check(&cost->point, err);
+}
+
+/* Takes in the rows of a problem, the fastest first.  The one that saves has the least energy of
+ * ours that are slower than the fastest of ours by at most `slower` per cent and take less than it,
+ * whatever the errors are. */
+static int gt_energy_costs_take(struct gt_energy_costs *costs, const struct gt_energy_row *row,
+                                double slower, struct gt_err *err)
+{
+    const struct gt_energy *fast = &costs->fast.energy;
+    int rc = GT_OK;
+
+    if (strcmp(row->kernel, GT_ENERGY_VENDOR) == 0)
+        return costs->vendor.energy.us > 0 ? GT_OK : keep(&costs->vendor, row, err);
+    costs->entries++;
+    if (!(fast->us > 0))
+        rc = keep(&costs->fast, row, err);
+    if (!rc && row->energy.us <= (1 + slower / 100) * fast->us &&
+        gt_energy_less(&row->energy, fast) &&
+        (!(costs->saving.energy.us > 0) || row->energy.joules < costs->saving.energy.joules))
+        rc = keep(&costs->saving, row, err);
+    return rc;
+}
+
+static double percent(double value, double of)
+{
+    return 100 * (value / of - 1);
+}
+
+static void gt_energy_costs_print(const struct gt_energy_costs *costs, FILE *out, double slower)
+{
+    const struct gt_energy *fast = &costs->fast.energy, *saving = &costs->saving.energy;
+    const struct gt_energy *vendor = &costs->vendor.energy;
+
+    if (!(fast->us > 0))
+        return;
+    fprintf(out, "  ours: %.3f mJ at %.0f W", 1e3 * fast->joules, fast->watts);
+    if (vendor->us > 0)
+        fprintf(out, ", %+.1f %% time and %+.1f %% energy%s against cuBLASLt",
+                percent(fast->us, vendor->us), percent(fast->joules, vendor->joules),
+                gt_energy_less(fast, vendor) || gt_energy_less(vendor, fast)
+                    ? ""
+                    : " (within the errors)");
+    fprintf(out, "; within %g %% of the time: ", slower);
+    if (saving->us > 0)
+        fprintf(out, "%+.1f %% energy for %+.1f %% time\n", percent(saving->joules, fast->joules),
+                percent(saving->us, fast->us));
+    else
+        fputs("no saving beyond the errors\n", out);
+}
+
+/* The fields of one of the three; tflops: whether its rate is among them. */
+static void write_energy(const struct gt_record *record, const char *prefix,
+                         const struct gt_energy *energy, double flops)
+{
+    const bool known = energy->us > 0;
+    char key[40];
+
+#define FIELD(name, value, digits, when)            \
+    (snprintf(key, sizeof(key), "%s" name, prefix), \
+     gt_record_real(record, key, value, digits, when))
+    FIELD("us", energy->us, 3, known);
+    if (flops > 0)
+        FIELD("tflops", known ? flops / energy->us * 1e-6 : 0, 2, known);
+    FIELD("joules", energy->joules, 8, known);
+    FIELD("error", energy->error, 4, known);
+    FIELD("watts", energy->watts, 1, known);
+    FIELD("clock_mhz", energy->clock_mhz, 0, energy->clock_mhz > 0);
+#undef FIELD
+}
+
+static void write_name(const struct gt_record *record, const char *kernel_key,
+                       const char *point_key, const struct gt_energy_cost *cost)
+{
+    const bool known = cost->energy.us > 0;
+
+    gt_record_text(record, kernel_key, known ? cost->kernel.text : NULL);
+    gt_record_text(record, point_key, known ? cost->point.text : NULL);
+}
+
+static void gt_energy_costs_write(const struct gt_energy_costs *costs,
+                                  const struct gt_problem *problem, const char *device,
+                                  const struct gt_record *record)
+{
+    const struct gt_energy *fast = &costs->fast.energy, *saving = &costs->saving.energy;
+    const double flops = gt_problem_flops(problem);
+    const bool known = fast->us > 0, saves = saving->us > 0;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    gt_problem_format(problem, text);
+    gt_record_text(record, "device", device);
+    gt_record_text(record, "problem", text);
+    gt_record_real(record, "entries", costs->entries, 0, true);
+    write_energy(record, "", fast, flops);
+    gt_record_text(record, "method", known ? fast->counted ? "counter" : "power" : NULL);
+    write_name(record, "kernel", "point", &costs->fast);
+    write_energy(record, "saving_", saving, 0);
+    write_name(record, "saving_kernel", "saving_point", &costs->saving);
+    gt_record_real(record, "time", saves ? percent(saving->us, fast->us) : 0, 2, saves);
+    gt_record_real(record, "energy", saves ? percent(saving->joules, fast->joules) : 0, 2, saves);
+    write_energy(record, "cublas_", &costs->vendor.energy, flops);
+    gt_csv_end(record->csv);
+}
+
+/* What is known of the energies of problems, for people and as tables; see
+ * cmd_energy.c. */
+
+/* csv, costs: files, or NULL.  The device must outlive the rows. */
+static int gt_energy_rows_open(struct gt_energy_rows *self, const struct gt_device *device,
+                               const char *csv, const char *costs, struct gt_err *err)
+{
+    const struct gt_energy_report *report = self->report;
+    int rc = GT_OK;
+
+    self->device = device;
+    if (report->json) {
+        self->rows = cJSON_AddArrayToObject(report->json, "energies");
+        self->problems = cJSON_AddArrayToObject(report->json, report->costs_key);
+        if (!self->problems)
+            return gt_err_nomem(err);
+    }
+    if (report->out) {
+        gt_columns_put(report->out, device->name);
+        fprintf(report->out,
+                " (sm_%d): energy of a product, whole GPU; *: best by %s, =: not told apart\n",
+                device->cc, gt_objective_name(self->objective));
+    }
+    if (csv)
+        rc = gt_csv_new(&self->csv, csv,
+                        "device,problem,kernel,point,us,joules,error,watts,clock_mhz,method,best",
+                        err);
+    if (!rc && costs)
+        rc = gt_csv_new(&self->costs, costs, GT_ENERGY_COSTS_HEADING, err);
+    return rc;
+}
+
+static void print_row(const struct gt_energy_rows *self, const struct gt_energy_row *row,
+                      const char *best)
+{
+    const struct gt_energy *e = &row->energy;
+    const char mark = row->best[self->objective] ? '*' : row->tie[self->objective] ? '=' : ' ';
+
+    fprintf(self->report->out, "%c %10.2f us %10.3f mJ +-%4.1f %% %7.1f W %6.0f MHz  %-17s %s %s\n",
+            mark, e->us, 1e3 * e->joules, 100 * e->error, e->watts, e->clock_mhz, best, row->kernel,
+            row->point);
+}
+
+static int take_row_rows(void *context, const struct gt_energy_row *row, struct gt_err *err)
+{
+    struct gt_energy_rows *self = context;
+    const struct gt_energy *e = &row->energy;
+    struct gt_record record = {self->rows ? cJSON_CreateObject() : NULL, self->csv};
+    char best[GT_ENERGY_BEST_MAX];
+    int rc;
+
+    self->found++;
+    gt_energy_best(row, best);
+    for (int i = 0; i < GT_OBJECTIVES; i++)
+        if (row->best[i])
+            self->best[i] = *e;
+    rc = gt_energy_costs_take(&self->cost, row, self->slower, err);
+    if (record.json)
+        cJSON_AddItemToArray(self->rows, record.json);
+    if (self->report->out)
+        print_row(self, row, best);
+    gt_record_text(&record, "device", self->device->name);
+    gt_record_text(&record, "problem", self->problem);
+    gt_record_text(&record, "kernel", row->kernel);
+    gt_record_text(&record, "point", row->point);
+    gt_record_real(&record, "us", e->us, 3, true);
+    gt_record_real(&record, "joules", e->joules, 8, true);
+    gt_record_real(&record, "error", e->error, 4, true);
+    gt_record_real(&record, "watts", e->watts, 1, true);
+    gt_record_real(&record, "clock_mhz", e->clock_mhz, 0, e->clock_mhz > 0);
+    gt_record_text(&record, "method", e->counted ? "counter" : "power");
+    gt_record_text(&record, "best", best);
+    gt_csv_end(self->csv);
+    return rc;
+}
+
+/* The best by the objective against the fastest, in a line. */
+static void print_chosen(const struct gt_energy_rows *self, FILE *out, const char *of)
+{
+    const struct gt_energy *fast = &self->best[GT_BY_TIME];
+    const struct gt_energy *chosen = &self->best[self->objective];
+
+    fprintf(out, "%s best by %s: %+.1f %% time, %+.1f %% energy against the fastest\n", of,
+            gt_objective_name(self->objective), 100 * (chosen->us / fast->us - 1),
+            100 * (chosen->joules / fast->joules - 1));
+}
+
+/* All that is known of a problem's candidates, and what less speed saves. */
+static int gt_energy_rows_problem(struct gt_energy_rows *self, struct gt_store *store,
+                                  const struct gt_problem *problem, struct gt_err *err)
+{
+    FILE *out = self->report->out, *brief = self->report->brief;
+    struct gt_record record = {NULL, self->costs};
+    const size_t before = self->found;
+    char of[GT_PROBLEM_TEXT_MAX + 1];
+    int rc;
+
+    gt_problem_format(problem, self->problem);
+    gt_energy_costs_begin(&self->cost);
+    if (out)
+        fprintf(out, "%s\n", self->problem);
+    memset(self->best, 0, sizeof(self->best));
+    rc = gt_store_energies(store, self->device, self->problem, take_row_rows, self, err);
+    if (rc)
+        return rc;
+    if (out && self->found == before)
+        fputs("  not measured\n", out);
+    if (out && self->objective != GT_BY_TIME && self->best[GT_BY_TIME].us > 0)
+        print_chosen(self, out, " ");
+    snprintf(of, sizeof(of), "%s:", self->problem);
+    if (brief && self->best[GT_BY_TIME].us > 0)
+        print_chosen(self, brief, of);
+    if (out)
+        gt_energy_costs_print(&self->cost, out, self->slower);
+    if (self->problems) {
+        record.json = cJSON_CreateObject();
+        cJSON_AddItemToArray(self->problems, record.json);
+    }
+    gt_energy_costs_write(&self->cost, problem, self->device->name, &record);
+    return GT_OK;
+}
+
+/* All that is known of a problem's candidates, and what less speed saves. */
+static int gt_energy_rows_close(struct gt_energy_rows *self, struct gt_err *err)
+{
+    const int closed = gt_csv_close(self->csv, err);
+    const int costs = gt_csv_close(self->costs, closed ? NULL : err);
+
+    gt_energy_costs_release(&self->cost);
+    return closed ? closed : costs;
+}
+
+struct latest {
+    const struct gt_energy_asked *asked;
+    struct gt_device *device;
+    char date[32], other[96]; /* other: a device that is not asked for */
+    int other_cc;
+};
+
+/* Whether energies of a device of this name and cc are asked for. */
+static bool is_asked(const struct gt_energy_asked *asked, const char *name, int cc)
+{
+    const char *bracket = strchr(name, '[');
+    const size_t plain = bracket && bracket > name ? (size_t)(bracket - name) - 1 : strlen(name);
+    char dist[32] = "";
+
+    if (bracket)
+        snprintf(dist, sizeof(dist), "%.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
+    if (asked->cc && asked->cc != cc)
+        return false;
+    if (asked->device && !asked->dist && strcmp(asked->device, name) == 0)
+        return true;
+    if (asked->device &&
+        (strlen(asked->device) != plain || strncmp(asked->device, name, plain) != 0))
+        return false;
+    return strcmp(dist, asked->dist ? asked->dist : "") == 0;
+}
+
+static int take_latest(void *context, const struct gt_energy_row *row, struct gt_err *err)
+{
+    struct latest *self = context;
+
+    (void)err;
+    if (!is_asked(self->asked, row->device, row->cc)) {
+        snprintf(self->other, sizeof(self->other), "%s", row->device);
+        self->other_cc = row->cc;
+        return GT_OK;
+    }
+    if (strcmp(row->date, self->date) <= 0)
+        return GT_OK;
+    snprintf(self->date, sizeof(self->date), "%s", row->date);
+    snprintf(self->device->name, sizeof(self->device->name), "%s", row->device);
+    snprintf(self->device->uuid, sizeof(self->device->uuid), "%s", row->uuid);
+    self->device->driver = row->driver;
+    self->device->cc = row->cc;
+    return GT_OK;
+}
+
+/* Says that what is asked for is not there, and of which device there is something. */
+static int none_stored(const struct latest *latest, struct gt_err *err)
+{
+    const struct gt_energy_asked *asked = latest->asked;
+    char arch[32] = "";
+
+    if (asked->cc)
+        snprintf(arch, sizeof(arch), " --arch sm_%d", asked->cc);
+    return gt_err_set(err, GT_EXIT_NOTHING,
+                      "no energy is stored of%s%s%s --dist %s; there are energies of %s (sm_%d)",
+                      arch, asked->device ? " --device " : "", asked->device ? asked->device : "",
+                      asked->dist ? asked->dist : "normal", latest->other, latest->other_cc);
+}
+
+/* The device with its driver on which the newest of these energies was measured: name, uuid, driver
+ * and cc.  GT_EXIT_NOTHING: there is none; the sentence names one that there is. */
+static int gt_energy_rows_device(struct gt_store *store, const struct gt_energy_asked *asked,
+                                 struct gt_device *device, struct gt_err *err)
+{
+    struct latest latest = {.asked = asked, .device = device};
+    int rc = gt_store_energies(store, NULL, NULL, take_latest, &latest, err);
+
+    if (!rc && !*latest.date && *latest.other)
+        return none_stored(&latest, err);
+    if (!rc && !*latest.date)
+        return gt_err_set(err, GT_EXIT_NOTHING,
+                          "no energy is stored: `tune energy` without --stored measures on a GPU");
+    return rc;
+}
+
+/* Tune energy: measures what the stored candidates of problems cost, and
+ * cuBLASLt's answer, while there is time; see cmd_energy.c. */
+
+#define READING 3.5 /* times --seconds: what a reading takes at least, with its heating */
+
+static int keep_measure(struct gt_energies *self, const struct gt_problem *problem,
+                        const struct gt_energy_item *item, const struct gt_energy *energy,
+                        struct gt_err *err)
+{
+    struct gt_store *store = self->session->store;
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    struct gt_trial_key key = {0};
+    int rc = gt_store_device(store, &self->session->evaluator->device, &key.device, err);
+
+    GT_STEP(rc, gt_store_problem(store, problem, &key.problem, err));
+    if (item)
+        gt_point_format(&point, item->kernel, &item->point);
+    GT_STEP(rc, gt_strbuf_check(&point, err));
+    GT_STEP(rc, gt_store_put_energy(
+                    store,
+                    &(struct gt_energy_row){.kernel = item ? item->kernel->name : GT_ENERGY_VENDOR,
+                                            .signature = item ? item->kernel->signature : "",
+                                            .point = item ? point.text : "",
+                                            .energy = *energy},
+                    &key, err));
+    gt_strbuf_release(&point);
+    self->measured += !rc;
+    return rc;
+}
+
+/* Says why something of the problem was not measured.  That is an error, but others go on. */
+static void tell(const struct gt_energies *self, const struct gt_problem *problem, const char *what,
+                 const char *why)
+{
+    char text[GT_PROBLEM_TEXT_MAX], sentence[1024];
+
+    gt_problem_format(problem, text);
+    snprintf(sentence, sizeof(sentence), "%s: %s%s%s%s", text, what, *what ? ": " : "", why,
+             self->given_up ? "; no more of this problem is measured" : "");
+    if (self->session->progress)
+        gt_progress_note(self->session->progress, sentence);
+    else
+        fprintf(self->session->cli->log, "%s\n", sentence);
+}
+
+/* What a reading may take: all that the problem has left, but time for one. */
+static struct gt_energy_wish wish_of(const struct gt_energies *self)
+{
+    const struct gt_energy_options *options = self->options;
+    const double left_s = self->until_s - gt_clock_s();
+
+    return (struct gt_energy_wish){
+        .seconds = options->seconds,
+        .error = options->error / 100,
+        .most_s = self->until_s > 0 ? fmax(left_s, READING * options->seconds) : 0};
+}
+
+/* Measures and keeps one; a candidate that cannot be measured is told of, and no error.  One that
+ * stalls has taken its time: the problem is given up. */
+static int measure(struct gt_energies *self, const struct gt_problem *problem,
+                   const struct gt_energy_item *item, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = self->session->evaluator;
+    const struct gt_energy_wish wish = wish_of(self);
+    struct gt_candidate candidate = {.problem = problem, .device = &evaluator->device};
+    struct gt_energy energy;
+    struct gt_err why = {0};
+    char what[160];
+    int rc;
+
+    if (*self->session->cli->signals)
+        return gt_err_set(err, GT_EINTERRUPTED, "interrupted; what was measured is kept");
+    if (item) {
+        candidate.kernel = item->kernel;
+        candidate.point = item->point;
+    }
+    snprintf(what, sizeof(what), "energy of %s", item ? item->kernel->name : "cuBLASLt's answer");
+    self->session->waits_for = what;
+    rc = evaluator->ops->energy(evaluator, item ? &candidate : NULL, &wish, &energy, &why);
+    self->session->waits_for = NULL;
+    if (!rc)
+        return keep_measure(self, problem, item, &energy, err);
+    if (rc != GT_ERANGE && rc != GT_ELOST)
+        return gt_err_set(err, rc, "%s", why.msg);
+    self->given_up = rc == GT_ELOST;
+    tell(self, problem, what, why.msg);
+    return GT_OK;
+}
+
+static int measure_vendor(struct gt_energies *self, const struct gt_problem *problem,
+                          struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = self->session->evaluator;
+    struct gt_baseline baseline;
+    struct gt_err why = {0};
+    int rc = evaluator->ops->baseline(evaluator, &baseline, &why);
+
+    if (!rc)
+        return measure(self, problem, NULL, err);
+    if (rc == GT_ENOLIB || rc == GT_ENOTFOUND)
+        return GT_OK; /* ours alone */
+    return gt_err_set(err, rc, "%s", why.msg);
+}
+
+/* The fastest, cuBLASLt's answer, and others while there is time for a reading. */
+static int measure_all(struct gt_energies *self, const struct gt_problem *problem,
+                       struct gt_err *err)
+{
+    const double reading_s = READING * self->options->seconds;
+    const struct gt_energy_items *items = &self->items;
+    int rc = GT_OK;
+
+    if (items->count)
+        rc = measure(self, problem, &items->item[0], err);
+    else
+        tell(self, problem, "", "no candidate is stored or shipped for this GPU: tune it first");
+    if (!rc && !self->given_up)
+        rc = measure_vendor(self, problem, err);
+    for (size_t i = 1; i < items->count && !rc && !self->given_up; i++)
+        if (!(self->until_s > 0) || gt_clock_s() + reading_s < self->until_s)
+            rc = measure(self, problem, &items->item[i], err);
+    return rc;
+}
+
+static int one_problem(struct gt_energies *self, const struct gt_problem *problem,
+                       struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = self->session->evaluator;
+    struct gt_err why = {0};
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc;
+
+    self->given_up = false;
+    gt_problem_format(problem, text);
+    gt_progress_now(self->session->progress, text);
+    rc = gt_energy_items_find(&self->items, self->session, text, self->options->within, err);
+    if (rc)
+        return rc;
+    rc = evaluator->ops->open_problem(evaluator, problem, &why);
+    if (rc == GT_ETOOBIG) { /* other problems may fit */
+        tell(self, problem, "", why.msg);
+        return GT_OK;
+    }
+    if (rc)
+        return gt_err_pass(err, &why, rc);
+    rc = measure_all(self, problem, err);
+    return rc ? rc : gt_energy_rows_problem(&self->rows, self->session->store, problem, err);
+}
+
+/* Measures what the problems' candidates cost, keeps it in the database and shows it.  Problems
+ * have shares of a budget by their weights; what one does not need is the next ones'. */
+static int gt_energies_measure(struct gt_energies *self, const struct gt_problem *problem,
+                               const double *weight, size_t problems, struct gt_err *err)
+{
+    double weights = 0;
+    int rc = GT_OK;
+
+    if (!self->session->evaluator->ops->energy)
+        return gt_err_set(err, GT_ENOGPU, "energy is measured on a GPU; there is none here%s%s",
+                          self->session->no_gpu.code ? ": " : "",
+                          self->session->no_gpu.code ? self->session->no_gpu.msg : "");
+    rc = gt_energy_rows_open(&self->rows, &self->session->evaluator->device, self->options->csv,
+                             self->options->costs, err);
+    for (size_t i = 0; i < problems; i++)
+        weights += weight ? weight[i] : 1;
+    for (size_t i = 0; i < problems && !rc; i++) {
+        const double now_s = gt_clock_s(), share = weight ? weight[i] : 1;
+
+        if (self->end_s > 0) /* even where nothing is left there is a budget */
+            self->until_s =
+                now_s + fmax(1e-9, (self->end_s - now_s) * share / fmax(weights, share));
+        weights -= share;
+        rc = one_problem(self, &problem[i], err);
+    }
+    return rc;
+}
 
 static const struct gt_option option_table[] = {
     GT_CHOICE(gt_energy_options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,

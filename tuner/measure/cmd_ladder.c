@@ -7,13 +7,11 @@
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
-#include "console/cmd_csv.h"
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "session/cmd_report.h"
 #include "session/cmd_session.h"
-#include "console/columns.h"
-#include "console/commands.h"
 #include "console/terminal.h"
+#include "console/commands.h"
 
 #define DEFAULT_SHAPE  "4096x4096x4096"
 #define DEFAULT_TRIALS 64

@@ -1,113 +1,484 @@
 /* cmd_try.c - tune try KERNEL [POINT]: whether one candidate is right and, on a GPU, how fast. */
+#include <cjson/cJSON.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/err.h"
+#include "base/place.h"
 #include "base/strbuf.h"
-#include "console/columns.h"
-#include "console/gpu_names.h"
-#include "console/cmd_json.h"
-#include "measure/cmd_try.h"
+#include "base/trust.h"
+#include "console/cmd_compile.h"
+#include "console/cmd_write.h"
 #include "console/commands.h"
-#include "console/scratch.h"
+#include "console/gpu_names.h"
+#include "console/terminal.h"
+#include "cuda/cache.h"
+#include "evaluate/evaluator.h"
+#include "kernel/render.h"
+#include "measure/cmd_try.h"
 #include "problem/problem.h"
+#include "session/cmd_session.h"
+#include "workers/process.h"
+
+/* Writes what --keep asks for: source, PTX, cubin, SASS and the log. */
+
+extern char **environ;
+
+/* Writes DIR/<kernel>.<suffix>; path may be NULL. */
+static int write_part(const struct gt_try *attempt, const char *suffix, const void *bytes,
+                      size_t size, char *path, struct gt_err *err)
+{
+    char name[PATH_MAX];
+    int rc;
+
+    snprintf(name, sizeof(name), "%s/%s.%s", attempt->keep, attempt->candidate.kernel->name,
+             suffix);
+    rc = gt_cmd_write_bytes(name, bytes, size, err);
+    if (path)
+        snprintf(path, PATH_MAX, "%s", name);
+    return rc;
+}
+
+/* Runs a disassembler with its output in `to`; false if it is not there or fails. */
+static bool disassemble(const char *const *argv, const char *to)
+{
+    struct gt_cmd_output output;
+    posix_spawn_file_actions_t actions;
+    int status = -1;
+    pid_t pid;
+
+    if (gt_cmd_output_open(&output, to, NULL))
+        return false;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, fileno(output.file), 1);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    /* The cast: posix_spawn does not write to its arguments. */
+    if (posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ) == 0)
+        waitpid(pid, &status, 0);
+    posix_spawn_file_actions_destroy(&actions);
+    return gt_cmd_output_close(&output, status ? GT_EIO : GT_OK, NULL) == GT_OK;
+}
+
+/* Disassembles with the tools of a folder, "" for those on the path. */
+static bool disassemble_with(const char *folder, const char *cubin, const char *to)
+{
+    char nvdisasm[PATH_MAX], cuobjdump[PATH_MAX];
+
+    snprintf(nvdisasm, sizeof(nvdisasm), "%s%snvdisasm", folder, *folder ? "/bin/" : "");
+    snprintf(cuobjdump, sizeof(cuobjdump), "%s%scuobjdump", folder, *folder ? "/bin/" : "");
+    return disassemble((const char *const[]){nvdisasm, "-g", cubin, NULL}, to) ||
+           disassemble((const char *const[]){nvdisasm, cubin, NULL}, to) ||
+           disassemble((const char *const[]){cuobjdump, "-sass", cubin, NULL}, to);
+}
+
+/* Writes the SASS with nvdisasm or cuobjdump, wherever one of them is. */
+static void keep_sass(const struct gt_try *attempt, const char *cubin)
+{
+    const char *const folder[] = {"", secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH"),
+                                  "/usr/local/cuda"};
+    char to[PATH_MAX];
+
+    snprintf(to, sizeof(to), "%s/%s.sass", attempt->keep, attempt->candidate.kernel->name);
+    for (size_t i = 0; i < sizeof(folder) / sizeof(*folder); i++)
+        if (folder[i] && (*folder[i] || !i) && disassemble_with(folder[i], cubin, to))
+            return;
+    if (!attempt->cli->quiet)
+        fprintf(attempt->cli->log,
+                "no SASS is kept: neither nvdisasm nor cuobjdump of the CUDA toolkit is in the "
+                "path, in $CUDA_HOME/bin or in /usr/local/cuda/bin\n");
+}
+
+/* Writes one image and the compiler's log. */
+static int keep_image(const struct gt_try *attempt, const struct gt_geometry *geometry,
+                      const char *source, enum gt_image image, struct gt_err *err)
+{
+    struct gt_binary binary = {0};
+    char path[PATH_MAX];
+    int version;
+    int rc = gt_cmd_compile(&attempt->candidate, geometry, source, image, &binary, &version, err);
+
+    if (rc == GT_ENOLIB) {
+        if (!attempt->cli->quiet && image == GT_IMAGE_PTX)
+            fprintf(attempt->cli->log, "no PTX, cubin and SASS are kept: %s\n",
+                    err ? err->msg : "");
+        rc = GT_OK;
+    } else if (rc == GT_OK) {
+        rc = write_part(attempt, image == GT_IMAGE_PTX ? "ptx" : "cubin", binary.image,
+                        image == GT_IMAGE_PTX ? strlen(binary.image) : binary.size, path, err);
+        if (!rc && image == GT_IMAGE_CUBIN)
+            keep_sass(attempt, path);
+    }
+    if (binary.log && image == GT_IMAGE_CUBIN && (!rc || rc == GT_ENVRTC)) {
+        int written =
+            write_part(attempt, "log", binary.log, strlen(binary.log), NULL, rc ? NULL : err);
+        rc = rc == GT_ENVRTC ? GT_OK
+                             : written; /* the verdict reports a source that does not compile */
+    }
+    gt_binary_release(&binary);
+    return rc == GT_ENVRTC ? GT_OK : rc;
+}
+
+/* Writes source, PTX, cubin, SASS and the compiler's log into attempt->keep.  For a file that
+ * cannot be made here there is a remark on cli->log, and no error. */
+static int gt_try_keep(struct gt_try *attempt, struct gt_err *err)
+{
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_geometry geometry;
+    int rc = gt_render(&source, &attempt->candidate, err);
+
+    GT_STEP(rc, write_part(attempt, "cu", source.text, source.length, NULL, err));
+    GT_STEP(rc, gt_candidate_geometry(&attempt->candidate, &geometry, err));
+    GT_STEP(rc, keep_image(attempt, &geometry, source.text, GT_IMAGE_PTX, err));
+    GT_STEP(rc, keep_image(attempt, &geometry, source.text, GT_IMAGE_CUBIN, err));
+    gt_strbuf_release(&source);
+    return rc;
+}
+
+/* Runs a candidate on the CPU: starts gemmtune-emulate and reads its verdict.
+ */
+
+#define PROGRAM "gemmtune-emulate"
+#define ROOM    (16 << 20) /* bytes that the compiler and what it builds may need */
+#define RUN_S   60         /* of CPU time for a run in the emulator, which takes a second at most */
+
+extern char **environ;
+
+/* Finds the emulator: in the build tree beside `tune`, else in PREFIX/libexec/gemmtune, provided
+ * that nobody else may have written it. */
+static int find_program(char path[PATH_MAX], struct gt_err *err)
+{
+    char folder[PATH_MAX], tree[PATH_MAX];
+    struct gt_strbuf at = GT_STRBUF_INIT;
+    uid_t owner;
+    int rc;
+
+    if (!gt_code_folder(folder, &owner))
+        return gt_err_set(err, GT_ENOLIB, "the system does not tell where this program lies");
+    gt_strbuf_addf(&at, "%s/%s" PROGRAM, folder, gt_build_tree(tree) ? "" : "../libexec/gemmtune/");
+    rc = gt_strbuf_check(&at, err);
+    GT_STEP(rc, gt_trust(at.text, owner, path, err));
+    if (rc == GT_ENOTFOUND)
+        rc = gt_err_set(err, GT_ENOLIB,
+                        "the emulator is not installed: there is no %s; `make` builds it", at.text);
+    gt_strbuf_release(&at);
+    return rc;
+}
+
+/* Waits for the emulator and ends it if this program gets a signal. */
+static int wait_for(const struct gt_try *attempt, pid_t pid, int *status, struct gt_err *err)
+{
+    while (waitpid(pid, status, 0) != pid) {
+        if (errno != EINTR || *attempt->cli->signals) {
+            kill(pid, SIGKILL);
+            waitpid(pid, status, 0);
+            return gt_err_set(err, GT_EINTERRUPTED, "interrupted");
+        }
+    }
+    return *attempt->cli->signals ? gt_err_set(err, GT_EINTERRUPTED, "interrupted") : GT_OK;
+}
+
+static int run_program(const struct gt_try *attempt, const char *program, const char *folder,
+                       const char *log, int *status, struct gt_err *err)
+{
+    const struct gt_try_options *options = attempt->options;
+    struct gt_strbuf point = GT_STRBUF_INIT, build = GT_STRBUF_INIT;
+    char seconds[16], cc[16];
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    int rc;
+
+    gt_point_format(&point, attempt->candidate.kernel, &attempt->candidate.point);
+    gt_strbuf_addf(&build, "%s/emulate", folder);
+    snprintf(seconds, sizeof(seconds), "%d", options->deadline ? (int)options->deadline : RUN_S);
+    snprintf(cc, sizeof(cc), "%d", attempt->device.cc);
+    rc = gt_strbuf_check(&point, err);
+    GT_STEP(rc, gt_strbuf_check(&build, err));
+    if (rc)
+        goto out;
+    {
+        const char *const argv[] = {program,
+                                    attempt->cli->data_dir,
+                                    options->kernels_dir ? options->kernels_dir : "",
+                                    options->include_dirs ? options->include_dirs : "",
+                                    attempt->candidate.kernel->name,
+                                    point.text,
+                                    attempt->problem_text,
+                                    build.text,
+                                    seconds,
+                                    cc,
+                                    NULL};
+
+        setenv("ASAN_OPTIONS", "detect_leaks=0",
+               1); /* a kernel cannot leak, so leaks would be the emulator's own */
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+        posix_spawn_file_actions_adddup2(&actions, 1, 2);
+        /* The cast: posix_spawn does not write to its arguments. */
+        if (posix_spawn(&pid, program, &actions, NULL, (char *const *)argv, environ))
+            rc = gt_err_set(err, GT_EIO, "cannot start %s", program);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    GT_STEP(rc, wait_for(attempt, pid, status, err));
+out:
+    gt_strbuf_release(&point);
+    gt_strbuf_release(&build);
+    return rc;
+}
+
+/* Whether the folder takes the files of a compiler. */
+static int check_room(const char *folder, const char *what, struct gt_err *err)
+{
+    char path[PATH_MAX];
+    int fd, code = 0;
+
+    snprintf(path, sizeof(path), "%s/gemmtune-room-XXXXXX", folder);
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        code = errno;
+    else
+        code = posix_fallocate(fd, 0, ROOM);
+    if (fd >= 0) {
+        close(fd);
+        unlink(path);
+    }
+    if (!code || code == EINVAL || code == EOPNOTSUPP)
+        return GT_OK;
+    return gt_err_set(err, GT_EIO,
+                      "%s: no room for the program of up to %d MiB that the emulator builds there "
+                      "(%s); %s may name another folder",
+                      folder, ROOM >> 20, strerror(code), what);
+}
+
+/* Whether a program can be built and run in the folder; if not, that is the machine's doing and
+ * nothing is said of the kernel.  what: the variable or option that names another folder. */
+static int check_folder(const char *folder, const char *what, struct gt_err *err)
+{
+    struct statvfs system;
+
+    if (!statvfs(folder, &system) && system.f_flag & ST_NOEXEC)
+        return gt_err_set(
+            err, GT_EIO,
+            "%s: its file system is mounted noexec, and the emulator builds and runs a "
+            "program there; %s may name another folder",
+            folder, what);
+    return check_room(folder, what, err);
+}
+
+/* Runs the candidate in the emulator, the program gemmtune-emulate that is installed with this one.
+ * `folder`: where it writes source, object and log.  Fills the verdict; an error means that the
+ * candidate could not be run. */
+static int gt_try_emulate(struct gt_try *attempt, const char *folder, struct gt_err *err)
+{
+    const char *what = attempt->keep ? "--keep" : "TMPDIR", *tmp = getenv("TMPDIR");
+    char program[PATH_MAX], path[PATH_MAX];
+    struct gt_strbuf log = GT_STRBUF_INIT;
+    int status = 0;
+    int rc = find_program(program, err);
+
+    snprintf(path, sizeof(path), "%s/emulate.log", folder);
+    GT_STEP(rc, check_folder(folder, what, err));
+    if (!rc && attempt->keep) /* the C++ compiler has its own files there */
+        rc = check_room(tmp && *tmp ? tmp : "/tmp", "TMPDIR", err);
+    GT_STEP(rc, run_program(attempt, program, folder, path, &status, err));
+    GT_STEP(rc, gt_strbuf_add_file(&log, path, err));
+    GT_STEP(rc, gt_try_read_log(attempt, log.text, status, err));
+    if (log.text && attempt->cli->verbose)
+        fputs(log.text, attempt->cli->log);
+    gt_strbuf_release(&log);
+    return rc;
+}
+
+/* ---- the log ---- */
+
+/* What a sanitizer reported, at the first frame that lies in a template. */
+struct report {
+    char kind[128];  /* "heap-buffer-overflow" */
+    char access[64]; /* "READ of size 4" */
+    char place[400]; /* "rows.cu:34" */
+};
+
+/* "#1 0x7f.. in gt_gemm(gt_args) rows.cu:34": the last word, if it is a CUDA file. */
+static bool read_frame(struct report *report, const char *line, size_t length)
+{
+    size_t from = length;
+
+    while (from && line[from - 1] != ' ')
+        from--;
+    if (!memmem(line + from, length - from, ".cu", 3))
+        return false;
+    snprintf(report->place, sizeof(report->place), "%.*s", (int)(length - from), line + from);
+    return true;
+}
+
+static void read_report(struct report *report, const char *line, size_t length)
+{
+    static const char asan[] = "ERROR: AddressSanitizer: ";
+    const char *found = memmem(line, length, asan, strlen(asan));
+    const char *error = memmem(line, length, ": runtime error: ", 17);
+
+    if (found && !*report->kind) {
+        found += strlen(asan);
+        snprintf(report->kind, sizeof(report->kind), "%.*s", (int)strcspn(found, " \n"), found);
+    } else if (error && !*report->kind) {
+        snprintf(report->place, sizeof(report->place), "%.*s", (int)(error - line), line);
+        snprintf(report->kind, sizeof(report->kind), "%.*s",
+                 (int)(length - (size_t)(error - line)) - 17, error + 17);
+    } else if (*report->kind && !*report->access &&
+               (!strncmp(line, "READ of size", 12) || !strncmp(line, "WRITE of size", 13))) {
+        snprintf(report->access, sizeof(report->access), "%.*s",
+                 (int)strcspn(line + 14, " \n") + 14, line);
+    } else if (*report->kind && !*report->place && length > 4 && !strncmp(line, "    #", 5)) {
+        read_frame(report, line, length);
+    }
+}
+
+/* Corrects the path: the compiler puts the working folder before a template's name, but the file
+ * lies beside its description or in the data folder. */
+static void find_template(const struct gt_try *attempt, struct report *report)
+{
+    const char *const folder[] = {attempt->options->kernels_dir, attempt->cli->data_dir};
+    char here[PATH_MAX], path[PATH_MAX], *name = report->place;
+    size_t length = getcwd(here, sizeof(here)) ? strlen(here) : 0;
+
+    if (!length || strncmp(name, here, length) != 0 || name[length] != '/')
+        return;
+    name += length + 1;
+    for (size_t i = 0; i < sizeof(folder) / sizeof(folder[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%.*s", folder[i] ? folder[i] : ".",
+                 (int)strcspn(name, ":"), name);
+        if (folder[i] && access(path, F_OK) == 0) {
+            snprintf(path, sizeof(path), "%s/%s", folder[i], name);
+            snprintf(report->place, sizeof(report->place), "%s", path);
+            return;
+        }
+    }
+}
+
+/* Checks the point's constraints on that device: a point that is impossible there is refused; one
+ * that a sweep would leave out as slow is allowed, with a remark on cli->log. */
+static int gt_try_check_point(const struct gt_try *attempt, struct gt_device device,
+                              struct gt_err *err)
+{
+    struct gt_candidate candidate = attempt->candidate;
+    const struct gt_kernel *kernel = candidate.kernel;
+    const struct gt_constraint *constraint = kernel->constraint;
+    int failed = -1, rc;
+
+    candidate.device = &device;
+    device.chained = attempt->on_cpu; /* there, points for chains alone are tried, too */
+    rc = gt_candidate_possible(&candidate, &failed, err);
+    if (!rc && failed >= 0)
+        return gt_err_set(err, GT_ERANGE,
+                          "the point is not valid on sm_%d: \"%s\" does not hold: %s", device.cc,
+                          gt_expr_text(constraint[failed].expr), constraint[failed].why);
+    GT_STEP(rc, gt_candidate_valid(&candidate, &failed, err));
+    if (!rc && failed >= 0 && !attempt->cli->quiet)
+        fprintf(attempt->cli->log,
+                "a sweep on sm_%d leaves this point out: \"%s\" does not hold: %s\n", device.cc,
+                gt_expr_text(constraint[failed].expr), constraint[failed].why);
+    return rc;
+}
+
+/* The emulator has a few SMs and runs smaller problems; constraints are those of the problem as it
+ * was asked for.  What the kernel does not serve is for the emulator to say. */
+static int check_emulated(const struct gt_try *attempt, struct gt_err *err)
+{
+    if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device))
+        return GT_OK;
+    return gt_try_check_point(attempt, attempt->device, err);
+}
 
 #define DEFAULT_ARCH 86
 
-static const struct gt_option option_table[] = {
-    GT_TEXT(gt_try_options, problem, "problem", 'p', "PROBLEM",
-            "what to compute, e.g. 512x512x512:f32:nt (needed)"),
-    GT_CHOICE(gt_try_options, on, "on", 0, "WHERE", "cuda|cpu",
-              "cuda (default): proves and times it on a GPU; cpu: runs it in the emulator, under "
-              "AddressSanitizer and UndefinedBehaviorSanitizer"),
-    GT_TEXT(gt_try_options, keep, "keep", 0, "DIR",
-            "leave source, PTX, cubin, SASS and logs in this folder"),
-    GT_TEXT(gt_try_options, kernels_dir, "kernels-dir", 0, "DIR",
-            "a folder with descriptions of your own kernels"),
-    GT_TEXT(gt_try_options, include_dirs, "include-dir", 'I', "DIR",
-            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
-    GT_TEXT(gt_try_options, device, "device", 'd', "DEVICE",
-            "the GPU: cuda (default, the first one) or cuda:N"),
-    GT_ARCH(
-        gt_try_options, arch,
-        "with --on cpu: the GPU whose constraints hold, and what --keep makes PTX and cubin for "
-        "(default: sm_86, or the nearest "
-        "that the kernel is for)"),
-    GT_INTEGER(gt_try_options, deadline, "deadline", 0, "SECONDS", 1, 3600,
-               "the candidate is killed on the GPU after this time, more for large problems "
-               "(default: 10); in the emulator, after this CPU time of a run (default: 60)"),
-    GT_INTEGER(gt_try_options, seed, "seed", 0, "N", 1, INT64_MAX,
-               "seed of the operands' values on the GPU (default: 1)"),
-    GT_OPTIONS_END,
-};
-
-/* ---- the report ---- */
-
-static const char *verdict(const struct gt_try *attempt)
+/* Sets the device that stands in where no GPU does: the profile of --arch, or of the nearest arch
+ * that the kernel supports. */
+static int find_device(struct gt_try *attempt, struct gt_err *err)
 {
-    return attempt->trial.status == GT_STATUS_OK      ? "right"
-           : attempt->trial.status == GT_STATUS_WRONG ? "WRONG"
-                                                      : gt_status_name(attempt->trial.status);
+    const struct gt_kernel *kernel = attempt->candidate.kernel;
+    const struct gt_serves *entry = &kernel->entry[0]; /* or that of the problem's type */
+    const char *name = NULL;
+    int cc = DEFAULT_ARCH;
+
+    for (size_t i = kernel->entries; i-- > 0;)
+        if (kernel->entry[i].types >> attempt->problem.type & 1)
+            entry = &kernel->entry[i];
+
+    if (attempt->options->arch && gt_gpu_parse(attempt->options->arch, &cc, &name, err))
+        return err ? err->code : GT_ESYNTAX;
+    if (!attempt->options->arch && cc < entry->min_cc)
+        cc = entry->min_cc;
+    if (!attempt->options->arch && cc > entry->max_cc)
+        cc = entry->max_cc;
+    return gt_device_profile_of(&attempt->device, attempt->cli->data_dir, cc, name, err);
 }
 
-static void print_emulated(const struct gt_try *attempt)
+static int open_candidate(struct gt_try *attempt, struct gt_err *err)
 {
-    FILE *out = attempt->cli->out;
+    const struct gt_try_options *options = attempt->options;
+    const struct gt_cli *cli = attempt->cli;
+    struct gt_candidate *candidate = &attempt->candidate;
+    int rc;
 
-    if (*attempt->run_as && strcmp(attempt->run_as, attempt->problem_text) != 0)
-        fprintf(out, "  run as     %s: the problem is too large for an emulator\n",
-                attempt->run_as);
-    if (attempt->problems)
-        fprintf(out,
-                "  checked    %d problem%s of this type, layout and epilogue, ragged ones too: "
-                "%d of %d runs right\n",
-                attempt->problems, attempt->problems == 1 ? "" : "s",
-                attempt->runs - attempt->wrong, attempt->runs);
+    if (!options->problem)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "name the problem: tune try KERNEL [POINT] --problem 512x512x512");
+    rc = gt_session_complete(&attempt->problem, options->problem, &options->parts, err);
+    GT_STEP(rc, gt_kernels_load(&attempt->kernels, cli->data_dir, options->kernels_dir,
+                                options->include_dirs, err));
+    if (rc)
+        return rc;
+    gt_problem_format(&attempt->problem, attempt->problem_text);
+    candidate->problem = &attempt->problem;
+    candidate->device = &attempt->device;
+    candidate->kernel = gt_kernels_find(&attempt->kernels, cli->argument[0], err);
+    rc = candidate->kernel ? GT_OK : GT_ENOTFOUND;
+    GT_STEP(rc, gt_point_parse(&candidate->point, candidate->kernel,
+                               cli->arguments > 1 ? cli->argument[1] : "", err));
+    if (!rc && (attempt->on_cpu || options->arch))
+        rc = find_device(attempt, err);
+    if (!rc && attempt->on_cpu)
+        rc = check_emulated(attempt, err);
+    return rc;
 }
 
-static void print_measured(const struct gt_try *attempt)
+/* The folder that --keep names, made if it is missing. */
+static int open_keep(struct gt_try *attempt, struct gt_err *err)
 {
-    const struct gt_trial *trial = &attempt->trial;
-    FILE *out = attempt->cli->out;
+    const char *keep = attempt->options->keep;
+    struct stat status;
 
-    if (trial->status != GT_STATUS_OK)
-        return;
-    fprintf(out, "  error      %.1f u, u = 2^-24\n", trial->err_u);
-    fprintf(out, "  time       %.2f us [%.2f, %.2f], %.2f TFLOP/s\n", trial->us, trial->lo_us,
-            trial->hi_us, gt_problem_flops(&attempt->problem) / trial->us * 1e-6);
-    if (attempt->baseline.us > 0)
-        fprintf(out, "  cuBLAS     %.2f us, ratio %.3f (%s)\n", attempt->baseline.us,
-                attempt->baseline.us / trial->us, attempt->baseline.name);
-    fprintf(out, "  uses       %d registers, %d bytes spilled, %lld bytes of shared memory\n",
-            trial->registers, trial->spill_bytes, (long long)trial->shared_bytes);
+    if (!keep)
+        return GT_OK;
+    if (stat(keep, &status) == 0 && !S_ISDIR(status.st_mode))
+        return gt_err_set(err, GT_EIO, "%s: --keep names a folder, and this is a file", keep);
+    if (mkdir(keep, 0777) && (errno != EEXIST || access(keep, W_OK | X_OK)))
+        return gt_err_set(err, GT_EIO, "%s: cannot make the folder: %s", keep, strerror(errno));
+    attempt->keep = realpath(keep, NULL);
+    return attempt->keep ? GT_OK : gt_err_set(err, GT_EIO, "%s: %s", keep, strerror(errno));
 }
 
-static void print_report(const struct gt_try *attempt, const char *point)
+/* Runs the emulator in the folder of --keep or, without it, in one that is removed afterwards. */
+static int emulate(struct gt_try *attempt, struct gt_err *err)
 {
-    FILE *out = attempt->cli->out;
+    struct gt_scratch folder = {0};
+    int rc;
 
-    fprintf(out, "%s%s%s on %s, ", attempt->candidate.kernel->name, *point ? " " : "", point,
-            attempt->problem_text);
-    gt_columns_put(out, attempt->on_cpu ? "in the emulator" : attempt->device.name);
-    fputc('\n', out);
-    if (attempt->on_cpu)
-        print_emulated(attempt);
-    else
-        print_measured(attempt);
-    fprintf(out,
-            attempt->trial.status == GT_STATUS_OK && *attempt->trial.detail
-                ? "  verdict    %s (%s)\n"
-            : *attempt->trial.detail ? "  verdict    %s: %s\n"
-                                     : "  verdict    %s%s\n",
-            verdict(attempt), attempt->trial.detail);
     if (attempt->keep)
-        fprintf(out, "  kept in    %s\n", attempt->keep);
+        return gt_try_emulate(attempt, attempt->keep, err);
+    rc = gt_scratch_make(&folder, err);
+    GT_STEP(rc, gt_try_emulate(attempt, folder.path, err));
+    gt_scratch_remove(&folder);
+    return rc;
 }
 
 static int print_json(const struct gt_try *attempt, const char *point, struct gt_err *err)
@@ -147,123 +518,68 @@ static int print_json(const struct gt_try *attempt, const char *point, struct gt
     return gt_cmd_print_json(attempt->cli, json, err);
 }
 
-/* ---- folders ---- */
-
-/* The folder that --keep names, made if it is missing. */
-static int open_keep(struct gt_try *attempt, struct gt_err *err)
+static void print_measured(const struct gt_try *attempt)
 {
-    const char *keep = attempt->options->keep;
-    struct stat status;
+    const struct gt_trial *trial = &attempt->trial;
+    FILE *out = attempt->cli->out;
 
-    if (!keep)
-        return GT_OK;
-    if (stat(keep, &status) == 0 && !S_ISDIR(status.st_mode))
-        return gt_err_set(err, GT_EIO, "%s: --keep names a folder, and this is a file", keep);
-    if (mkdir(keep, 0777) && (errno != EEXIST || access(keep, W_OK | X_OK)))
-        return gt_err_set(err, GT_EIO, "%s: cannot make the folder: %s", keep, strerror(errno));
-    attempt->keep = realpath(keep, NULL);
-    return attempt->keep ? GT_OK : gt_err_set(err, GT_EIO, "%s: %s", keep, strerror(errno));
+    if (trial->status != GT_STATUS_OK)
+        return;
+    fprintf(out, "  error      %.1f u, u = 2^-24\n", trial->err_u);
+    fprintf(out, "  time       %.2f us [%.2f, %.2f], %.2f TFLOP/s\n", trial->us, trial->lo_us,
+            trial->hi_us, gt_problem_flops(&attempt->problem) / trial->us * 1e-6);
+    if (attempt->baseline.us > 0)
+        fprintf(out, "  cuBLAS     %.2f us, ratio %.3f (%s)\n", attempt->baseline.us,
+                attempt->baseline.us / trial->us, attempt->baseline.name);
+    fprintf(out, "  uses       %d registers, %d bytes spilled, %lld bytes of shared memory\n",
+            trial->registers, trial->spill_bytes, (long long)trial->shared_bytes);
 }
 
-/* Runs the emulator in the folder of --keep or, without it, in one that is removed afterwards. */
-static int emulate(struct gt_try *attempt, struct gt_err *err)
+static void print_emulated(const struct gt_try *attempt)
 {
-    struct gt_scratch folder = {0};
-    int rc;
+    FILE *out = attempt->cli->out;
 
+    if (*attempt->run_as && strcmp(attempt->run_as, attempt->problem_text) != 0)
+        fprintf(out, "  run as     %s: the problem is too large for an emulator\n",
+                attempt->run_as);
+    if (attempt->problems)
+        fprintf(out,
+                "  checked    %d problem%s of this type, layout and epilogue, ragged ones too: "
+                "%d of %d runs right\n",
+                attempt->problems, attempt->problems == 1 ? "" : "s",
+                attempt->runs - attempt->wrong, attempt->runs);
+}
+
+static const char *verdict(const struct gt_try *attempt)
+{
+    return attempt->trial.status == GT_STATUS_OK      ? "right"
+           : attempt->trial.status == GT_STATUS_WRONG ? "WRONG"
+                                                      : gt_status_name(attempt->trial.status);
+}
+
+static void print_report(const struct gt_try *attempt, const char *point)
+{
+    FILE *out = attempt->cli->out;
+
+    fprintf(out, "%s%s%s on %s, ", attempt->candidate.kernel->name, *point ? " " : "", point,
+            attempt->problem_text);
+    gt_columns_put(out, attempt->on_cpu ? "in the emulator" : attempt->device.name);
+    fputc('\n', out);
+    if (attempt->on_cpu)
+        print_emulated(attempt);
+    else
+        print_measured(attempt);
+    fprintf(out,
+            attempt->trial.status == GT_STATUS_OK && *attempt->trial.detail
+                ? "  verdict    %s (%s)\n"
+            : *attempt->trial.detail ? "  verdict    %s: %s\n"
+                                     : "  verdict    %s%s\n",
+            verdict(attempt), attempt->trial.detail);
     if (attempt->keep)
-        return gt_try_emulate(attempt, attempt->keep, err);
-    rc = gt_scratch_make(&folder, err);
-    GT_STEP(rc, gt_try_emulate(attempt, folder.path, err));
-    gt_scratch_remove(&folder);
-    return rc;
+        fprintf(out, "  kept in    %s\n", attempt->keep);
 }
 
-/* ---- the command ---- */
-
-/* Sets the device that stands in where no GPU does: the profile of --arch, or of the nearest arch
- * that the kernel supports. */
-static int find_device(struct gt_try *attempt, struct gt_err *err)
-{
-    const struct gt_kernel *kernel = attempt->candidate.kernel;
-    const struct gt_serves *entry = &kernel->entry[0]; /* or that of the problem's type */
-    const char *name = NULL;
-    int cc = DEFAULT_ARCH;
-
-    for (size_t i = kernel->entries; i-- > 0;)
-        if (kernel->entry[i].types >> attempt->problem.type & 1)
-            entry = &kernel->entry[i];
-
-    if (attempt->options->arch && gt_gpu_parse(attempt->options->arch, &cc, &name, err))
-        return err ? err->code : GT_ESYNTAX;
-    if (!attempt->options->arch && cc < entry->min_cc)
-        cc = entry->min_cc;
-    if (!attempt->options->arch && cc > entry->max_cc)
-        cc = entry->max_cc;
-    return gt_device_profile_of(&attempt->device, attempt->cli->data_dir, cc, name, err);
-}
-
-int gt_try_check_point(const struct gt_try *attempt, struct gt_device device, struct gt_err *err)
-{
-    struct gt_candidate candidate = attempt->candidate;
-    const struct gt_kernel *kernel = candidate.kernel;
-    const struct gt_constraint *constraint = kernel->constraint;
-    int failed = -1, rc;
-
-    candidate.device = &device;
-    device.chained = attempt->on_cpu; /* there, points for chains alone are tried, too */
-    rc = gt_candidate_possible(&candidate, &failed, err);
-    if (!rc && failed >= 0)
-        return gt_err_set(err, GT_ERANGE,
-                          "the point is not valid on sm_%d: \"%s\" does not hold: %s", device.cc,
-                          gt_expr_text(constraint[failed].expr), constraint[failed].why);
-    GT_STEP(rc, gt_candidate_valid(&candidate, &failed, err));
-    if (!rc && failed >= 0 && !attempt->cli->quiet)
-        fprintf(attempt->cli->log,
-                "a sweep on sm_%d leaves this point out: \"%s\" does not hold: %s\n", device.cc,
-                gt_expr_text(constraint[failed].expr), constraint[failed].why);
-    return rc;
-}
-
-/* The emulator has a few SMs and runs smaller problems; constraints are those of the problem as it
- * was asked for.  What the kernel does not serve is for the emulator to say. */
-static int check_emulated(const struct gt_try *attempt, struct gt_err *err)
-{
-    if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device))
-        return GT_OK;
-    return gt_try_check_point(attempt, attempt->device, err);
-}
-
-static int open_candidate(struct gt_try *attempt, struct gt_err *err)
-{
-    const struct gt_try_options *options = attempt->options;
-    const struct gt_cli *cli = attempt->cli;
-    struct gt_candidate *candidate = &attempt->candidate;
-    int rc;
-
-    if (!options->problem)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "name the problem: tune try KERNEL [POINT] --problem 512x512x512");
-    rc = gt_session_complete(&attempt->problem, options->problem, &options->parts, err);
-    GT_STEP(rc, gt_kernels_load(&attempt->kernels, cli->data_dir, options->kernels_dir,
-                                options->include_dirs, err));
-    if (rc)
-        return rc;
-    gt_problem_format(&attempt->problem, attempt->problem_text);
-    candidate->problem = &attempt->problem;
-    candidate->device = &attempt->device;
-    candidate->kernel = gt_kernels_find(&attempt->kernels, cli->argument[0], err);
-    rc = candidate->kernel ? GT_OK : GT_ENOTFOUND;
-    GT_STEP(rc, gt_point_parse(&candidate->point, candidate->kernel,
-                               cli->arguments > 1 ? cli->argument[1] : "", err));
-    if (!rc && (attempt->on_cpu || options->arch))
-        rc = find_device(attempt, err);
-    if (!rc && attempt->on_cpu)
-        rc = check_emulated(attempt, err);
-    return rc;
-}
-
-static int report(struct gt_try *attempt, struct gt_err *err)
+static int report_try(struct gt_try *attempt, struct gt_err *err)
 {
     struct gt_strbuf point = GT_STRBUF_INIT;
     int rc;
@@ -282,6 +598,93 @@ static int report(struct gt_try *attempt, struct gt_err *err)
     return rc;
 }
 
+static int open_evaluator(struct gt_evaluator **evaluator, const struct gt_try *attempt,
+                          const char *cache_dir, struct gt_err *err)
+{
+    const struct gt_try_options *options = attempt->options;
+    const struct gt_evaluator_options wanted = {
+        .data_dir = attempt->cli->data_dir,
+        .cache_dir = cache_dir,
+        .kernels_dir = options->kernels_dir,
+        .include_dirs = options->include_dirs,
+        .jobs = 1,
+        .launch_deadline_s = (double)options->deadline,
+        .baseline = true,
+        .bench = {.seed = options->seed ? (uint64_t)options->seed : 1},
+        .signals = attempt->cli->signals,
+    };
+    const char *device = options->device ? options->device : "cuda";
+    int rc;
+
+    if (strncmp(device, "cuda", strlen("cuda")) != 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--device %s: `tune try` measures; it takes cuda or cuda:N", device);
+    rc = gt_evaluator_open(evaluator, device, &wanted, err);
+    if (rc == GT_ENOGPU || rc == GT_ENOLIB)
+        return gt_err_prefix(err, rc, "--on cpu tries it without a GPU");
+    return rc;
+}
+
+static const struct gt_rounds rounds = {41, 200, 2e6};
+
+/* Times the candidate in alternation with cuBLASLt's best answer, if there is one. */
+static int compare(struct gt_try *attempt, struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    struct gt_trial baseline;
+    int rc = evaluator->ops->baseline(evaluator, &attempt->baseline, err);
+
+    if (rc == GT_ENOLIB || rc == GT_ENOTFOUND)
+        attempt->baseline.us = 0;
+    else if (rc)
+        return rc;
+    rc = evaluator->ops->final(evaluator, &attempt->candidate, 1,
+                               gt_rounds_for(&rounds, 2, 2 * attempt->trial.us), &attempt->trial,
+                               rc ? NULL : &baseline, err);
+    if (!rc && attempt->baseline.us > 0)
+        attempt->baseline.us = baseline.us;
+    return rc;
+}
+
+/* Compiles, proves and times the candidate once. */
+static int race(struct gt_try *attempt, struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    uint64_t id;
+    int rc = evaluator->ops->submit(evaluator, 1, &attempt->candidate, err);
+
+    while (!rc) {
+        rc = evaluator->ops->collect(evaluator, 1000, &id, &attempt->trial, err);
+        if (rc == 0 && *attempt->cli->signals)
+            return gt_err_set(err, GT_EINTERRUPTED, "interrupted");
+    }
+    return rc > 0 ? GT_OK : rc;
+}
+
+/* Proves and times the candidate in a GPU worker; attempt->device is then that GPU. */
+static int gt_try_measure(struct gt_try *attempt, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = NULL;
+    char why[GT_UNSERVED_MAX];
+    char *cache_dir = NULL;
+    int rc = gt_session_cache(&cache_dir, err);
+
+    GT_STEP(rc, open_evaluator(&evaluator, attempt, cache_dir, err));
+    if (rc)
+        goto out;
+    attempt->device = evaluator->device;
+    if (gt_unserved(why, "it", &attempt->candidate.kernel, 1, &attempt->problem, &attempt->device))
+        rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
+                        attempt->candidate.kernel->name, attempt->device.cc, why);
+    GT_STEP(rc, gt_try_check_point(attempt, attempt->device, err));
+    GT_STEP(rc, evaluator->ops->open_problem(evaluator, &attempt->problem, err));
+    GT_STEP(rc, race(attempt, evaluator, err));
+    if (!rc && attempt->trial.status == GT_STATUS_OK)
+        rc = compare(attempt, evaluator, err);
+out:
+    gt_evaluator_close(evaluator);
+    free(cache_dir);
+    return rc;
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     struct gt_try attempt = {.cli = cli, .options = fields};
@@ -293,11 +696,138 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     GT_STEP(rc, attempt.on_cpu ? emulate(&attempt, err) : gt_try_measure(&attempt, err));
     if (!rc && attempt.keep)
         rc = gt_try_keep(&attempt, err);
-    GT_STEP(rc, report(&attempt, err));
+    GT_STEP(rc, report_try(&attempt, err));
     gt_kernels_release(&attempt.kernels);
     free(attempt.keep);
     return rc;
 }
+
+/* Takes a run whose D was not right; the first such run becomes the verdict. */
+static void take_failure(struct gt_try *attempt, const char *words, const char *run)
+{
+    struct gt_trial *trial = &attempt->trial;
+
+    attempt->wrong++;
+    if (trial->status != GT_STATUS_NONE)
+        return;
+    trial->status = !strncmp(words, "D[", 2)                  ? GT_STATUS_WRONG
+                    : !strncmp(words, "written beside D", 16) ? GT_STATUS_OOB_WRITE
+                                                              : GT_STATUS_FAULT;
+    snprintf(trial->detail, sizeof(trial->detail), "%s, for %s", words, run);
+}
+
+/* Takes the compiler's first error message. */
+static void take_complaint(struct gt_try *attempt, const char *log)
+{
+    const char *at = strstr(log, "error: "), *line = at;
+
+    while (line && line > log && line[-1] != '\n')
+        line--;
+    attempt->trial.status = GT_STATUS_COMPILE_ERROR;
+    snprintf(attempt->trial.detail, sizeof(attempt->trial.detail), "%.*s",
+             line ? (int)strcspn(line, "\n") : 0, line ? line : "");
+}
+
+/* Records why the process died: a sanitizer's report, or a signal.  A wrong result that was seen
+ * before stays the verdict. */
+static void take_death(struct gt_try *attempt, const struct report *report, const char *run,
+                       int wait_status)
+{
+    struct gt_trial *trial = &attempt->trial;
+    bool first = trial->status == GT_STATUS_NONE;
+    char how[sizeof(trial->detail)];
+    size_t used = first ? 0 : strlen(trial->detail);
+
+    if (*report->kind) {
+        snprintf(how, sizeof(how), "%s%s%s%s%s", report->kind, *report->access ? ": " : "",
+                 report->access, *report->place ? " at " : "", report->place);
+    } else {
+        gt_process_describe(wait_status, how, sizeof(how));
+    }
+    if (first)
+        trial->status = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGXCPU
+                            ? GT_STATUS_TIMEOUT
+                            : GT_STATUS_FAULT;
+    snprintf(trial->detail + used, sizeof(trial->detail) - used, "%s%s%s, for %s",
+             first ? "" : "; then ", *report->kind ? "" : "the emulator ", how, run);
+}
+
+int gt_try_read_log(struct gt_try *attempt, const char *log, int wait_status, struct gt_err *err)
+{
+    char run[GT_PROBLEM_TEXT_MAX] = "the first problem", words[400];
+    struct report report = {{0}, {0}, {0}};
+    int code = 0, done = 0, right = 0;
+
+    for (const char *line = log, *next; *line; line = next) {
+        size_t length = strcspn(line, "\n");
+        const char *schedule = memmem(line, length, ", schedule ", 11);
+
+        next = line + length + (line[length] == '\n');
+        snprintf(words, sizeof(words), "%.*s", (int)length, line);
+        if (schedule) {
+            snprintf(run, sizeof(run), "%.*s", (int)(schedule - line), line);
+            if (!*attempt->run_as)
+                snprintf(attempt->run_as, sizeof(attempt->run_as), "%s", run);
+        } else if (!strncmp(words, "FAILED: ", 8)) {
+            take_failure(attempt, words + 8, run);
+        } else if (!strncmp(words, "error ", 6) && strchr(words, ':')) {
+            code = (int)strtol(words + 6, NULL, 10);
+            if (code != GT_ENVRTC)
+                return gt_err_set(err, code < 0 ? code : GT_EIO, "%s", strchr(words, ':') + 2);
+        } else if (sscanf(words, "done: %d right, %*d wrong, %d problems", &right,
+                          &attempt->problems) == 2) {
+            done = 1;
+        } else {
+            read_report(&report, line, length);
+        }
+    }
+    attempt->runs = right + attempt->wrong;
+    if (code == GT_ENVRTC)
+        take_complaint(attempt, log);
+    else if (!done && *report.place && attempt->options)
+        find_template(attempt, &report);
+    if (code != GT_ENVRTC && !done)
+        take_death(attempt, &report, run, wait_status);
+    if (attempt->trial.status == GT_STATUS_NONE)
+        attempt->trial.status = GT_STATUS_OK;
+    return GT_OK;
+}
+
+/* Runs a candidate on a GPU: the evaluator proves it and times it, alone and
+ * beside cuBLASLt. */
+
+static const struct gt_option option_table[] = {
+    GT_TEXT(gt_try_options, problem, "problem", 'p', "PROBLEM",
+            "what to compute, e.g. 512x512x512:f32:nt (needed)"),
+    GT_CHOICE(gt_try_options, on, "on", 0, "WHERE", "cuda|cpu",
+              "cuda (default): proves and times it on a GPU; cpu: runs it in the emulator, under "
+              "AddressSanitizer and UndefinedBehaviorSanitizer"),
+    GT_TEXT(gt_try_options, keep, "keep", 0, "DIR",
+            "leave source, PTX, cubin, SASS and logs in this folder"),
+    GT_TEXT(gt_try_options, kernels_dir, "kernels-dir", 0, "DIR",
+            "a folder with descriptions of your own kernels"),
+    GT_TEXT(gt_try_options, include_dirs, "include-dir", 'I', "DIR",
+            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_TEXT(gt_try_options, device, "device", 'd', "DEVICE",
+            "the GPU: cuda (default, the first one) or cuda:N"),
+    GT_ARCH(
+        gt_try_options, arch,
+        "with --on cpu: the GPU whose constraints hold, and what --keep makes PTX and cubin for "
+        "(default: sm_86, or the nearest "
+        "that the kernel is for)"),
+    GT_INTEGER(gt_try_options, deadline, "deadline", 0, "SECONDS", 1, 3600,
+               "the candidate is killed on the GPU after this time, more for large problems "
+               "(default: 10); in the emulator, after this CPU time of a run (default: 60)"),
+    GT_INTEGER(gt_try_options, seed, "seed", 0, "N", 1, INT64_MAX,
+               "seed of the operands' values on the GPU (default: 1)"),
+    GT_OPTIONS_END,
+};
+
+/* ---- the report ---- */
+
+/* ---- folders ---- */
+
+/* ---- the command ---- */
 
 const struct gt_command gt_command_try = {
     .name = "try",

@@ -2,11 +2,11 @@
 #ifndef GT_CMD_TRY_H
 #define GT_CMD_TRY_H
 
-#include "session/cmd_session.h"
 #include "console/options.h"
 #include "kernel/kernel.h"
 #include "problem/measured.h"
 #include "problem/trial.h"
+#include "session/cmd_session.h"
 
 struct gt_try_options {
     const char *problem, *on, *arch, *device, *kernels_dir, *include_dirs, *keep;
@@ -34,23 +34,7 @@ struct gt_try {
     int runs, wrong, problems;
 };
 
-/* Checks the point's constraints on that device: a point that is impossible there is refused; one
- * that a sweep would leave out as slow is allowed, with a remark on cli->log. */
-int gt_try_check_point(const struct gt_try *attempt, struct gt_device device, struct gt_err *err);
-
-/* Runs the candidate in the emulator, the program gemmtune-emulate that is installed with this one.
- * `folder`: where it writes source, object and log.  Fills the verdict; an error means that the
- * candidate could not be run. */
-int gt_try_emulate(struct gt_try *attempt, const char *folder, struct gt_err *err);
-
 /* Reads the emulator's log into the verdict.  wait_status: how its process ended. */
 int gt_try_read_log(struct gt_try *attempt, const char *log, int wait_status, struct gt_err *err);
-
-/* Proves and times the candidate in a GPU worker; attempt->device is then that GPU. */
-int gt_try_measure(struct gt_try *attempt, struct gt_err *err);
-
-/* Writes source, PTX, cubin, SASS and the compiler's log into attempt->keep.  For a file that
- * cannot be made here there is a remark on cli->log, and no error. */
-int gt_try_keep(struct gt_try *attempt, struct gt_err *err);
 
 #endif

@@ -101,19 +101,14 @@ int gt_resident_poison_workspace(struct gt_resident *resident, size_t bytes, str
 /* Enqueues a write that removes the operands from the L2 cache. */
 int gt_resident_flush(const struct gt_resident *resident, struct gt_err *err);
 
-/* Shared by resident.c and resident_fill.c only. */
+/* Shared by resident.c and resident.c only. */
 #define GT_WORKSPACE_GUARD 16384 /* guarded words behind the workspace */
 /* The shape of a line of elements. */
-struct gt_span gt_matrix_line(int64_t elements, enum gt_dtype type);
 /* The size of a case's exact result in words. */
-int64_t gt_case_exact_words(const struct gt_case *item);
 /* Sets the memory of a matrix that is laid out. */
-void gt_matrix_place(struct gt_matrix *matrix, gt_devptr base);
 /* Lists the inputs of a case; there are 4. */
-size_t gt_case_inputs(struct gt_case *item, struct gt_matrix **list);
 /* Lists the inputs that are allocations of their own, GT_OWN_INPUTS at most: each set's, the bias,
  * and those of the case that has the problem's size. */
 #define GT_OWN_INPUTS (3 * GT_MAX_SETS + 5)
-size_t gt_resident_inputs(struct gt_resident *resident, struct gt_matrix **list);
 
 #endif

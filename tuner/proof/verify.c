@@ -1,12 +1,199 @@
 /* verify.c - stage: enqueues the checks of a candidate's results, and makes a status and a sentence
  * of their findings. */
-#include "proof/verify.h"
-
-#include "base/err.h"
-
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/err.h"
+#include "proof/verify.h"
+
+/* Stage: shapes that kernels often get wrong: sizes around powers of two, matrices
+ * thinner than a tile, k = 0, C or A and B that must not be read, C and D in the same memory.
+ * resident.c uses them. */
+
+enum { PACKED = 1, IN_PLACE = 2, UNREAD = 4 };
+
+/* Some sizes are multiples of 4 or 16, for kernels that serve no others. */
+static const struct shape {
+    short m, n, k;
+    short alpha, beta;
+    unsigned flags;
+} shapes[GT_CASES] = {
+    {255, 257, 129, 1, 0, 0},     /* one less and one more than a tile, in every direction */
+    {1, 3, 1, 1, 0, 0},           /* almost the smallest */
+    {33, 65, 7, 2, 2, 0},         /* alpha and beta other than 0 and 1 */
+    {33, 65, 0, 1, 2, 0},         /* k = 0: D = beta C */
+    {16, 20, 0, 1, 0, 0},         /* k = 0 and beta = 0: zeros */
+    {129, 130, 63, -1, 0, 0},     /* negative alpha */
+    {128, 256, 64, 1, 0, PACKED}, /* whole tiles */
+    {132, 68, 36, 1, -1, IN_PLACE},
+    {65, 127, 40, 0, 2, UNREAD}, /* alpha = 0: A and B must not be read */
+    {3, 1, 300, 1, 0, 0},        /* a column */
+    {1, 260, 132, 1, 1, 0},      /* a row */
+    {252, 260, 516, 1, 0, 0},    /* multiples of 4, long enough for split-k */
+    {40, 24, 2049, 1, 0, 0},     /* long and odd */
+    {68, 36, 12, 3, 0, PACKED},
+    {64, 64, 1024, 1, 1, IN_PLACE},
+};
+
+static int64_t round_up(int64_t value, int64_t to)
+{
+    return (value + to - 1) / to * to;
+}
+
+/* The smallest leading dimension of at least `least` elements of `size` bytes whose alignment class
+ * is `alignment` bytes: a multiple of that, and if it is below 16, not of twice that. */
+static int64_t leading(int64_t least, int alignment, int64_t size)
+{
+    int64_t step = alignment >= size ? alignment / size : 1;
+    int64_t ld = round_up(least > 1 ? least : 1, step);
+
+    return alignment < 16 && ld / step % 2 == 0 ? ld + step : ld;
+}
+
+/* The stride of a batch whose matrices have `gap` times 16 bytes between them. */
+static int64_t stride_of(int64_t rows, int64_t ld, int64_t size, int64_t gap)
+{
+    return rows * ld + gap * 16 / size;
+}
+
+static void shape_problem(struct gt_problem *p, const struct shape *shape,
+                          const struct gt_problem *like)
+{
+    int64_t pad = shape->flags & PACKED ? 0 : 5, gap = like->batch > 1 ? pad : 0;
+    int64_t in = gt_dtype_size(like->type), out = gt_dtype_size(like->out);
+    int align[] = {gt_problem_alignment(like, GT_OPERAND_A),
+                   gt_problem_alignment(like, GT_OPERAND_B),
+                   gt_problem_alignment(like, GT_OPERAND_C)};
+
+    *p = *like;
+    p->m = shape->m;
+    p->n = shape->n;
+    p->k = shape->k;
+    p->alpha = shape->alpha;
+    p->beta = shape->beta;
+    p->batch = like->batch > 1 ? 2 : 1;
+    p->lda = leading(gt_problem_cols(p, GT_OPERAND_A) + pad, align[0], in);
+    p->ldb = leading(gt_problem_cols(p, GT_OPERAND_B) + pad, align[1], in);
+    p->ldc = leading(p->n + pad, align[2], out);
+    p->stride_a = stride_of(gt_problem_rows(p, GT_OPERAND_A), p->lda, in, gap);
+    p->stride_b = stride_of(gt_problem_rows(p, GT_OPERAND_B), p->ldb, in, gap);
+    p->stride_c = stride_of(p->m, p->ldc, out, gap);
+}
+
+void gt_cases_fill(struct gt_case item[GT_CASES + 1], const struct gt_problem *problem)
+{
+    struct gt_problem *whole = &item[GT_CASES].problem;
+
+    for (int i = 0; i < GT_CASES; i++) {
+        shape_problem(&item[i].problem, &shapes[i], problem);
+        item[i].in_place = shapes[i].flags & IN_PLACE;
+        item[i].unread = shapes[i].flags & UNREAD;
+    }
+    /* The problem itself, with factors that keep integers exact. */
+    *whole = *problem;
+    whole->alpha = problem->alpha == 0 ? 0 : 1;
+    whole->beta = problem->beta == 0 ? 0 : 2;
+}
+
+/* Stage: the error that a right result may have, by accuracy, accumulator and
+ * types; declared in verify.h. */
+
+#define UNIT 0x1p-24 /* unit roundoff of float */
+
+_Static_assert(GT_DTYPE_COUNT == 8, "a new type needs its rounding here");
+
+static struct gt_rounding gt_verify_rounding(enum gt_dtype out)
+{
+    switch (out) {
+    case GT_F16:
+        return (struct gt_rounding){0x1p-11, 0x1p-25};
+    case GT_BF16:
+        return (struct gt_rounding){0x1p-8, 0};
+    case GT_E4M3:
+        return (struct gt_rounding){0x1p-4, 0x1p-10};
+    case GT_E5M2:
+        return (struct gt_rounding){0x1p-3, 0x1p-17};
+    case GT_S8:
+        return (struct gt_rounding){0, 0.5};
+    case GT_S32:
+        return (struct gt_rounding){0, 0};
+    default:
+        return (struct gt_rounding){UNIT, 0};
+    }
+}
+
+/* The error of the sum in units of u = 2^-24, relative to |A||B|; the operands of the proof have
+ * random signs.  Measured figures are the largest of up to 4e7 elements on an H200.
+ * - strict: 2 sqrt(k) u is the statistical bound of a sum of k products whose additions have an
+ *   error of u (Higham and Mary); 4 u are for the roundings before and after.
+ * - f32: the error of FP32 on such operands, which does not grow with k.  FP32 FMA has 0.2 to 8 u
+ *   (db/measured/h200-f32.csv), and tensor cores with promoted sums have the same.  Tensor cores
+ *   that sum TF32 splits to the end have 50 u at k = 4096 and 146 u at 65536, already on 128 x 128
+ *   elements.
+ * - Others: tensor cores align the addends of a step to the largest one and truncate,
+ *   which loses a bit or two against FP32 (Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of
+ *   NVIDIA tensor cores, 2021).  cuBLASLt with BF16 and FP16 has 4 u at k = 256 and 24 u at 16384;
+ *   three TF32 products are as above.
+ * - 8-bit floats: tensor cores keep 13 bits behind the point (DeepSeek-V3, section 3.3.2), of
+ *   products and of sums, so that short sums have errors too.  cuBLASLt, which promotes, has
+ *   1.7 x 2^-13 at k = 256 and 0.2 x 2^-13 at 4096.
+ * - acc=f16: its unit is 2^-11.  One sum has 4.6 of these, cuBLASLt 1.6.
+ * - Sums of integers are exact. */
+static double sum_error(const struct gt_problem *p)
+{
+    double root = sqrt(p->k > 1 ? (double)p->k : 1);
+
+    if (p->acc == GT_S32)
+        return 4;
+    if (p->acc == GT_F16)
+        return 20 * 0x1p13;
+    if (p->accuracy == GT_ACCURACY_STRICT)
+        return 2 * root + 4;
+    if (p->accuracy == GT_ACCURACY_F32)
+        return 20;
+    if (p->type == GT_E4M3 || p->type == GT_E5M2)
+        return (16 + root / 8) * 0x1p11;
+    return 2 * (2 * root + 4);
+}
+
+/* The error of operands of four bytes that are rounded to TF32's 11 bits of significand: each is
+ * off by up to 2^-11, with random signs, so that their part of |A||B| falls with sqrt(k).  The
+ * factor 6 covers five and a half standard deviations and the spread of |A||B|; cuBLASLt has 4.5.
+ * For `low` they may be truncated to BF16's 8 bits: each is off by up to 2^-7, always towards zero,
+ * by half of that on average.  The average is relative to the result, the rest is random. */
+static struct gt_verify_bound input_error(const struct gt_problem *p)
+{
+    bool rounded = p->accuracy == GT_ACCURACY_TF32;
+    double unit = rounded ? 0x1p-11 : 0x1p-7;
+    double random = 6 / sqrt(p->k > 1 ? (double)p->k : 1);
+
+    if (p->accuracy < GT_ACCURACY_TF32 || gt_dtype_size(p->type) < 4)
+        return (struct gt_verify_bound){0, 0, 0};
+    return random < 2 ? (struct gt_verify_bound){unit * random, rounded ? 0 : unit, 0}
+                      : (struct gt_verify_bound){unit * 2, 0, 0};
+}
+
+void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound)
+{
+    struct gt_rounding out = gt_verify_rounding(problem->out);
+
+    if (problem->out == GT_S32) {
+        *bound = (struct gt_verify_bound){0, 0, 0};
+        return;
+    }
+    *bound = input_error(problem);
+    bound->tolerance += sum_error(problem) * UNIT;
+    if (problem->epilogue & GT_EPILOGUE_GELU) { /* 1.13 is its largest slope, 8 u its own error */
+        bound->tolerance = 1.13 * bound->tolerance + 8 * UNIT;
+        bound->relative *= 1.13;
+    }
+    /* The result that is rounded to the type out is not the reference: it has the error so far. */
+    bound->tolerance *= 1 + out.relative;
+    bound->relative += out.relative;
+    bound->absolute = out.absolute;
+}
 
 /* Result slots: first the small cases, then the whole integer problem, the results of reals and
  * single checks. */
@@ -20,7 +207,7 @@ enum {
 };
 _Static_assert(SLOT_LOOK < GT_VERIFY_CLOCK_SLOT, "result slots overlap");
 
-#define UNIT 0x1p-24 /* unit roundoff of float */
+#define UNIT_VERIFY 0x1p-24 /* unit roundoff of float */
 
 /* ---- enqueue ---- */
 
@@ -35,7 +222,7 @@ static int check_exact(const struct gt_resident *resident, const struct gt_case 
     /* GELU is the only epilogue that is not exact on integers: the two sides may round differently.
      */
     if (item->problem.epilogue & GT_EPILOGUE_GELU)
-        args.slack = 8 * UNIT + 2 * rounding.relative + rounding.absolute / 4;
+        args.slack = 8 * UNIT_VERIFY + 2 * rounding.relative + rounding.absolute / 4;
     /* Operands of TF32 lie beside integers. FP32 arithmetic, which also serves TF32, does not round
      * them; its sums, of at most 2^21, are then off by less than a quarter. */
     if (item->problem.type == GT_TF32) {
@@ -286,7 +473,7 @@ int gt_verify_judge_real(const struct gt_resident *resident, int results, bool d
         memcpy(&error, &bits, sizeof(error));
         worst = error > worst ? error : worst;
     }
-    trial->err_u = worst / UNIT;
+    trial->err_u = worst / UNIT_VERIFY;
     return rc;
 }
 

@@ -62,8 +62,12 @@ void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *b
 struct gt_rounding {
     double relative, absolute;
 };
-struct gt_rounding gt_verify_rounding(enum gt_dtype out);
 
 #define GT_VERIFY_CLOCK_SLOT (GT_PROOF_SLOTS - 1) /* only bench.c uses it */
+
+/* Stage: the small ragged products whose results must be exact for every candidate. */
+
+/* Fills the problems and flags of the GT_CASES small cases and of the whole problem after them. */
+void gt_cases_fill(struct gt_case item[GT_CASES + 1], const struct gt_problem *problem);
 
 #endif

@@ -3,8 +3,8 @@
 #ifndef GT_CMD_ADOPT_H
 #define GT_CMD_ADOPT_H
 
+#include "console/terminal.h"
 #include "session/cmd_session.h"
-#include "console/columns.h"
 
 struct cJSON;
 struct gt_csv;
@@ -51,15 +51,6 @@ struct gt_adopting {
     struct cJSON *json, *rows; /* NULL: a table is printed */
     struct gt_columns columns;
 };
-
-/* cmd_adopt_take.c: fills the items, and judges those that need no GPU. */
-int gt_adopt_take(struct gt_adopting *adopting, struct gt_err *err);
-void gt_adopt_release(struct gt_adopting *adopting);
-
-/* cmd_adopt_report.c: table, JSON and CSV.  close: rc is how the run ended; it frees everything. */
-int gt_adopt_report_open(struct gt_adopting *adopting, struct gt_err *err);
-void gt_adopt_report_row(struct gt_adopting *adopting, const struct gt_adoptee *item);
-int gt_adopt_report_close(struct gt_adopting *adopting, int rc, struct gt_err *err);
 
 /* The command, once the session is open.  Positive: an exit code. */
 int gt_adopt(struct gt_session *session, const struct gt_adopt_options *options,

@@ -1,22 +1,483 @@
 /* cmd_carry.c - tune recheck --adopt --same-code: reads the rows, has both texts of each compiled,
  * compares and writes what is the same.  See cmd_carry.h. */
-#include "recheck/cmd_carry.h"
-
+#include <cjson/cJSON.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cjson/cJSON.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "console/columns.h"
 #include "base/strbuf.h"
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
+#include "console/options.h"
+#include "console/terminal.h"
+#include "cuda/cache.h"
+#include "db/store.h"
+#include "exchange/export_format.h"
+#include "problem/problem.h"
+#include "problem/trial.h"
+#include "recheck/cmd_carry.h"
 #include "session/cmd_session.h"
 #include "session/older.h"
-#include "console/cmd_write.h"
-#include "cuda/cache.h"
 #include "workers/compile_pool.h"
+
+/* Is a row's candidate the same by the older text and by today's?  Launches,
+ * tensor maps and compile options are compared as numbers for the row's own problem and device, the
+ * machine code as bytes.  See cmd_carry.h. */
+
+static const char *const text_names[GT_CARRY_TEXTS] = {"the older text", "today's text"};
+
+__attribute__((format(printf, 3, 4))) static void
+judge(struct gt_carry_row *row, enum gt_carry_verdict verdict, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(row->detail, sizeof(row->detail), format, args);
+    va_end(args);
+    row->verdict = verdict;
+}
+
+/* ---- the two candidates ---- */
+
+/* Whether the profile is one of the named device: "H200 (profile)" describes an "NVIDIA H200". */
+static bool describes(const struct gt_device *profile, const char *device)
+{
+    const char *end = strstr(profile->name, " (profile)");
+    char name[sizeof(profile->name)];
+
+    snprintf(name, sizeof(name), "%.*s", end ? (int)(end - profile->name) : (int)sizeof(name) - 1,
+             profile->name);
+    return strstr(device, name) != NULL;
+}
+
+/* The device that the row was timed on, as far as expressions can tell. */
+static int find_device(const struct gt_carrying *carrying, struct gt_carry_row *row,
+                       struct gt_err *err)
+{
+    int rc = gt_device_profile_of(&row->on, carrying->cli->data_dir, row->cc, row->device, err);
+
+    if (rc)
+        return rc;
+    row->on.chained = row->timing == GT_TIMING_GRAPH;
+    if (row->sms > 0) {
+        row->on.sms = row->sms;
+        row->on.l2_bytes = row->l2_bytes;
+    } else if (!describes(&row->on, row->device)) {
+        judge(row, GT_CARRY_UNFIT, "no profile has the figures of %s, on which launches depend",
+              row->device);
+    }
+    return GT_OK;
+}
+
+/* Makes the candidate of one text; false: there is none, and the row is judged. */
+static bool fit_text(const struct gt_carrying *carrying, struct gt_carry_row *row, int which,
+                     struct gt_geometry *geometry)
+{
+    struct gt_candidate *candidate = &row->candidate[which];
+    char reason[GT_UNSERVED_MAX];
+    struct gt_err why = {0};
+    int failed = -1, rc;
+
+    *candidate = (struct gt_candidate){
+        .kernel = gt_kernels_find(&carrying->kernels[which], row->kernel, &why),
+        .problem = &row->problem,
+        .device = &row->on,
+    };
+    rc = candidate->kernel ? gt_point_parse(&candidate->point, candidate->kernel, row->point, &why)
+                           : GT_ENOTFOUND;
+    if (!rc && gt_unserved(reason, "it", &candidate->kernel, 1, &row->problem, &row->on))
+        rc = gt_err_set(&why, GT_ERANGE, "%s", reason);
+    GT_STEP(rc, gt_candidate_possible(candidate, &failed, &why));
+    if (!rc && failed >= 0)
+        rc = gt_err_set(&why, GT_ERANGE, "%s", candidate->kernel->constraint[failed].why);
+    GT_STEP(rc, gt_candidate_geometry(candidate, geometry, &why));
+    if (rc)
+        judge(row, GT_CARRY_UNFIT, "by %s: %s", text_names[which], why.msg);
+    return !rc;
+}
+
+/* ---- what is compared ---- */
+
+#define SAME(x, y, field) (memcmp(&(x)->field, &(y)->field, sizeof((x)->field)) == 0)
+
+static bool same_launches(const struct gt_geometry *x, const struct gt_geometry *y)
+{
+    if (x->launches != y->launches)
+        return false;
+    for (size_t i = 0; i < x->launches; i++) {
+        const struct gt_launch_geometry *a = &x->launch[i], *b = &y->launch[i];
+
+        if (strcmp(a->entry, b->entry) != 0 || !SAME(a, b, grid) || !SAME(a, b, block) ||
+            !SAME(a, b, cluster) || a->shared_bytes != b->shared_bytes ||
+            a->carveout != b->carveout || a->pdl != b->pdl || a->maps != b->maps)
+            return false;
+    }
+    return true;
+}
+
+/* A map that only one text has is undefined by the other, which is the same if it is not used. */
+static bool same_maps(const struct gt_geometry *x, const struct gt_geometry *y)
+{
+    const size_t most = x->maps > y->maps ? x->maps : y->maps;
+
+    for (size_t i = 0; i < most; i++) {
+        const struct gt_map_geometry *a = &x->map[i], *b = &y->map[i];
+
+        if (a->used != b->used || a->operand != b->operand || a->element != b->element ||
+            a->offset != b->offset || a->rank != b->rank || !SAME(a, b, dims) ||
+            !SAME(a, b, strides) || !SAME(a, b, box) || a->swizzle != b->swizzle ||
+            a->promotion != b->promotion)
+            return false;
+    }
+    return true;
+}
+
+/* The older text's launch parameters have their places and values.  One that follows them is none
+ * that the same machine code can read. */
+static bool same_launch_params(const struct gt_kernel *older, const struct gt_geometry *x,
+                               const struct gt_geometry *y)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < older->params; i++)
+        count += older->param[i].launch;
+    return memcmp(x->launch_param, y->launch_param, count * sizeof(*x->launch_param)) == 0;
+}
+
+/* What differs, in words; NULL: nothing. */
+static const char *difference(const struct gt_kernel *older, const struct gt_geometry *x,
+                              const struct gt_geometry *y)
+{
+    return !same_launches(x, y)               ? "its launches are others by today's text"
+           : !same_maps(x, y)                 ? "its tensor maps are others by today's text"
+           : !same_launch_params(older, x, y) ? "its launch parameters are others by today's text"
+           : x->workspace_bytes != y->workspace_bytes ? "its workspace is another by today's text"
+           : x->deterministic != y->deterministic
+               ? "its results vary by one text and not by the other"
+           : x->max_registers != y->max_registers || x->code_arch != y->code_arch ||
+                   x->arch_features != y->arch_features || x->code_ptx != y->code_ptx
+               ? "it is compiled with other options by today's text"
+               : NULL;
+}
+
+/* cmd_carry.c: fits a row to both texts and compares all but the code: verdict OPEN if that
+ * is equal.  _code: the same for the cubins of both, which the cache holds. */
+static int gt_carry_fit(const struct gt_carrying *carrying, struct gt_carry_row *row,
+                        struct gt_err *err)
+{
+    struct gt_geometry geometry[GT_CARRY_TEXTS];
+    const struct gt_kernel *today =
+        gt_kernels_find(&carrying->kernels[GT_CARRY_TODAY], row->kernel, NULL);
+    const struct gt_kernel *older =
+        gt_kernels_find(&carrying->kernels[GT_CARRY_OLDER], row->kernel, NULL);
+    const char *what;
+    int rc;
+
+    if (today && strcmp(today->signature, row->signature) == 0) {
+        row->verdict = GT_CARRY_CURRENT;
+        return GT_OK;
+    }
+    if (older && strcmp(older->signature, row->signature) != 0) {
+        judge(row, GT_CARRY_UNFIT, "%s has another text of %s than the row's",
+              carrying->options->older, row->kernel);
+        return GT_OK;
+    }
+    rc = find_device(carrying, row, err);
+    if (rc || row->verdict != GT_CARRY_OPEN)
+        return rc;
+    for (int i = 0; i < GT_CARRY_TEXTS; i++)
+        if (!fit_text(carrying, row, i, &geometry[i]))
+            return GT_OK;
+    what = difference(older, &geometry[GT_CARRY_OLDER], &geometry[GT_CARRY_TODAY]);
+    if (what)
+        judge(row, GT_CARRY_OTHER, "%s", what);
+    return GT_OK;
+}
+
+/* ---- machine code ---- */
+
+/* A cubin of the row was compiled, or was not: that is then its verdict. */
+static void gt_carry_compiled(struct gt_carry_row *row, int which,
+                              const struct gt_compiled *compiled)
+{
+    snprintf(row->key[which], sizeof(row->key[which]), "%s", compiled->key);
+    if (compiled->status != GT_STATUS_OK && row->verdict == GT_CARRY_OPEN)
+        judge(row, GT_CARRY_OTHER, "by %s: %s: %.*s", text_names[which],
+              gt_status_name(compiled->status), (int)strcspn(compiled->detail, "\n"),
+              compiled->detail);
+}
+
+/* cmd_carry.c: fits a row to both texts and compares all but the code: verdict OPEN if that
+ * is equal.  _code: the same for the cubins of both, which the cache holds. */
+static int gt_carry_code(struct gt_carry_row *row, const char *cache_dir, struct gt_err *err)
+{
+    struct gt_binary code[GT_CARRY_TEXTS] = {{0}};
+    int rc = GT_OK;
+
+    for (int i = 0; i < GT_CARRY_TEXTS && !rc; i++) {
+        rc = gt_cache_load(cache_dir, row->key[i], &code[i], err);
+        if (rc && gt_cache_spill_load(getpid(), row->key[i], &code[i], NULL) == GT_OK)
+            rc = GT_OK;
+    }
+    if (!rc && code[0].size == code[1].size &&
+        memcmp(code[0].image, code[1].image, code[0].size) == 0)
+        row->verdict = GT_CARRY_SAME;
+    else if (!rc)
+        judge(row, GT_CARRY_OTHER, "its machine code is another by today's text");
+    for (int i = 0; i < GT_CARRY_TEXTS; i++)
+        gt_binary_release(&code[i]);
+    return rc;
+}
+
+/* Where the rows of tune recheck --adopt --same-code come from and go to: a text
+ * table, which is written again line by line, or a database, which gets more rows.  See
+ * cmd_carry.h. */
+
+/* Adds a row with texts of its own. */
+static int add_row(struct gt_carrying *carrying, const struct gt_carry_row *from,
+                   struct gt_err *err)
+{
+    struct gt_carry_row *row;
+    size_t bytes = 0;
+    char *at;
+
+    if (GT_ARRAY_RESERVE(&carrying->row, carrying->rows + 1, &carrying->capacity, err))
+        return GT_ENOMEM;
+    row = &carrying->row[carrying->rows];
+    *row = *from;
+    const char **const text[] = {&row->device, &row->uuid,      &row->text,
+                                 &row->kernel, &row->signature, &row->point};
+
+    for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
+        bytes += strlen(*text[i]) + 1;
+    row->memory = at = malloc(bytes);
+    if (!at)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++) {
+        const size_t size = strlen(*text[i]) + 1;
+
+        *text[i] = memcpy(at, *text[i], size);
+        at += size;
+    }
+    carrying->rows++;
+    return gt_problem_parse(&row->problem, row->text, err);
+}
+
+/* ---- a text table ---- */
+
+/* cmd_carry.c: where rows come from and go to.  _table: *text receives the table as it is
+ * read. */
+static int gt_carry_read_table(struct gt_carrying *carrying, struct gt_strbuf *text,
+                               struct gt_err *err)
+{
+    const char *path = carrying->options->table;
+    struct gt_table table = {0};
+    int rc = gt_strbuf_add_file(text, path, err);
+
+    if (!rc && strncmp(text->text, GT_TABLE_MAGIC, strlen(GT_TABLE_MAGIC)) != 0)
+        return gt_err_set(err, GT_EDB,
+                          "%s is no text table; --same-code takes a database by --db, and a text "
+                          "table of `tune export --format shipped` by --system-db",
+                          path);
+    GT_STEP(rc, gt_table_parse(&table, path, text->text, text->length, err));
+    for (size_t i = 0; i < table.rows && !rc; i++) {
+        const struct gt_table_row *from = &table.row[i];
+        const struct gt_carry_row row = {
+            .device = from->device,
+            .uuid = "",
+            .text = from->text,
+            .kernel = from->kernel,
+            .signature = from->signature,
+            .point = from->point,
+            .cc = from->cc,
+            .timing = from->timing,
+        };
+
+        rc = add_row(carrying, &row, err);
+    }
+    gt_table_release(&table);
+    return rc;
+}
+
+/* Adds a row's line with today's digest and point: everything else stays as it is. */
+static int add_line(struct gt_strbuf *to, const struct gt_carry_row *row, const char *line,
+                    size_t length, struct gt_err *err)
+{
+    const struct gt_candidate *candidate = &row->candidate[GT_CARRY_TODAY];
+    struct gt_strbuf before = GT_STRBUF_INIT, point = GT_STRBUF_INIT;
+    const char *at;
+    int rc;
+
+    gt_strbuf_addf(&before, ",%s,", row->signature);
+    gt_export_field(&before, row->point, false);
+    gt_strbuf_add_char(&before, ',');
+    gt_point_format(&point, candidate->kernel, &candidate->point);
+    rc = gt_strbuf_check(&before, err);
+    GT_STEP(rc, gt_strbuf_check(&point, err));
+    at = rc ? NULL : memmem(line, length, before.text, before.length);
+    if (!rc && !at)
+        rc = gt_err_set(err, GT_EDB, "the line of %s is not quoted as `tune export` does it",
+                        row->text);
+    if (!rc) {
+        const char *rest = at + before.length;
+
+        gt_strbuf_add_bytes(to, line, (size_t)(at - line));
+        gt_strbuf_addf(to, ",%s,", candidate->kernel->signature);
+        gt_export_field(to, point.text, false);
+        gt_strbuf_add_char(to, ',');
+        gt_strbuf_add_bytes(to, rest, (size_t)(line + length - rest));
+    }
+    gt_strbuf_release(&before);
+    gt_strbuf_release(&point);
+    return rc;
+}
+
+static int write_text(void *context, FILE *file, struct gt_err *err)
+{
+    const struct gt_strbuf *text = context;
+
+    if (fwrite(text->text, 1, text->length, file) != text->length)
+        return gt_err_set(err, GT_EIO, "cannot write the table");
+    return GT_OK;
+}
+
+/* What was written must be a table that programs can open. */
+static int check_text(void *context, const char *path, struct gt_err *err)
+{
+    struct gt_table table = {0};
+    int rc = gt_table_load(&table, path, err);
+
+    (void)context;
+    gt_table_release(&table);
+    return rc;
+}
+
+/* cmd_carry.c: where rows come from and go to.  _table: *text receives the table as it is
+ * read. */
+static int gt_carry_write_table(const struct gt_carrying *carrying, const char *text,
+                                struct gt_err *err)
+{
+    struct gt_strbuf to = GT_STRBUF_INIT;
+    const struct gt_cmd_writing file = {write_text, check_text, &to, 0666};
+    const char *line = strchr(text, '\n') + 1;
+    const bool more = gt_table_has_contest(line);
+    int rc = GT_OK;
+
+    line = strchr(line, '\n') + 1;
+    gt_strbuf_add(&to, GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n");
+    for (size_t i = 0; i < carrying->rows && !rc; i++) {
+        const struct gt_carry_row *row = &carrying->row[i];
+        const size_t length = strcspn(line, "\n");
+
+        if (row->verdict == GT_CARRY_SAME)
+            rc = add_line(&to, row, line, length, err);
+        else
+            gt_strbuf_add_bytes(&to, line, length);
+        gt_strbuf_add(&to, more ? "\n" : ",,\n");
+        line += length + 1;
+    }
+    GT_STEP(rc, gt_export_shipped_seal(&to, err));
+    GT_STEP(rc, gt_cmd_write_file(carrying->options->output, &file, err));
+    gt_strbuf_release(&to);
+    return rc;
+}
+
+/* ---- a database ---- */
+
+static int take_row(void *context, const struct gt_row *from, struct gt_err *err)
+{
+    const struct gt_carry_row row = {
+        .device = from->device,
+        .uuid = from->uuid,
+        .text = from->problem,
+        .kernel = from->kernel,
+        .signature = from->signature,
+        .point = from->point,
+        .cc = from->cc,
+        .driver = from->driver,
+        .nvrtc = from->nvrtc,
+        .timing = from->timing,
+        .sms = from->sms,
+        .l2_bytes = from->l2_bytes,
+    };
+
+    return add_row(context, &row, err);
+}
+
+static int count_row(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct gt_carrying *carrying = context;
+
+    (void)row;
+    (void)err;
+    carrying->current++;
+    return GT_OK;
+}
+
+/* cmd_carry.c: where rows come from and go to.  _table: *text receives the table as it is
+ * read. */
+static int gt_carry_read_store(struct gt_carrying *carrying, struct gt_store *store,
+                               struct gt_err *err)
+{
+    const struct gt_row_filter older = {.older = true,
+                                        .kernels = &carrying->kernels[GT_CARRY_TODAY],
+                                        .provenance = 1u << GT_MEASURED,
+                                        .limit = 1};
+    const struct gt_row_filter current = {.winners_only = true,
+                                          .kernels = &carrying->kernels[GT_CARRY_TODAY],
+                                          .provenance = 1u << GT_MEASURED};
+    int rc = gt_store_rows(store, &older, take_row, carrying, err);
+
+    return rc ? rc : gt_store_rows(store, &current, count_row, carrying, err);
+}
+
+static int write_row(struct gt_store *store, const struct gt_carry_row *row, int64_t sweep,
+                     struct gt_err *err)
+{
+    const struct gt_candidate *candidate = &row->candidate[GT_CARRY_TODAY];
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    const struct gt_row from = {.device = row->device,
+                                .uuid = row->uuid,
+                                .cc = row->cc,
+                                .driver = row->driver,
+                                .nvrtc = row->nvrtc,
+                                .problem = row->text,
+                                .kernel = row->kernel,
+                                .signature = row->signature,
+                                .point = row->point,
+                                .timing = row->timing};
+    struct gt_trial_key to = {.sweep = sweep};
+    int rc;
+
+    gt_point_format(&point, candidate->kernel, &candidate->point);
+    rc = gt_strbuf_check(&point, err);
+    to.point = point.text;
+    GT_STEP(rc, gt_store_kernel(store, candidate->kernel, &to.kernel, err));
+    GT_STEP(rc, gt_store_carry(store, &from, &to, err));
+    gt_strbuf_release(&point);
+    return rc;
+}
+
+/* cmd_carry.c: where rows come from and go to.  _table: *text receives the table as it is
+ * read. */
+static int gt_carry_write_store(const struct gt_carrying *carrying, struct gt_store *store,
+                                struct gt_err *err)
+{
+    const struct gt_store_sweep_stats none = {0};
+    int64_t sweep;
+    int code, rc = gt_store_sweep_begin(store, carrying->cli->words, &sweep, err);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < carrying->rows && !rc; i++)
+        if (carrying->row[i].verdict == GT_CARRY_SAME)
+            rc = write_row(store, &carrying->row[i], sweep, err);
+    code = gt_store_sweep_end(store, sweep, rc ? "failed" : "finished", &none, rc ? NULL : err);
+    return rc ? rc : code;
+}
 
 #define COLLECT_MS  1000 /* longest single wait for a cubin */
 #define SAY_SECONDS 10   /* between two progress lines */

@@ -62,21 +62,6 @@ struct gt_carrying {
     size_t current; /* rows of a database that were not listed because they are of today's text */
 };
 
-/* cmd_carry_rows.c: where rows come from and go to.  _table: *text receives the table as it is
- * read. */
-int gt_carry_read_table(struct gt_carrying *carrying, struct gt_strbuf *text, struct gt_err *err);
-int gt_carry_write_table(const struct gt_carrying *carrying, const char *text, struct gt_err *err);
-int gt_carry_read_store(struct gt_carrying *carrying, struct gt_store *store, struct gt_err *err);
-int gt_carry_write_store(const struct gt_carrying *carrying, struct gt_store *store,
-                         struct gt_err *err);
-
-/* cmd_carry_compare.c: fits a row to both texts and compares all but the code: verdict OPEN if that
- * is equal.  _code: the same for the cubins of both, which the cache holds. */
-int gt_carry_fit(const struct gt_carrying *carrying, struct gt_carry_row *row, struct gt_err *err);
-int gt_carry_code(struct gt_carry_row *row, const char *cache_dir, struct gt_err *err);
-/* A cubin of the row was compiled, or was not: that is then its verdict. */
-void gt_carry_compiled(struct gt_carry_row *row, int which, const struct gt_compiled *compiled);
-
 /* The command.  Positive: an exit code. */
 int gt_carry(struct gt_cli *cli, const struct gt_carry_options *options, struct gt_err *err);
 

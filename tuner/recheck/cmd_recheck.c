@@ -1,19 +1,329 @@
 /* cmd_recheck.c - tune recheck: are the stored winners still the fastest?  Each measured winner is
  * timed again against the best other candidates of its problem, in a process that shares nothing
  * with the run that chose it. */
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/array.h"
+#include "base/clock.h"
 #include "base/err.h"
-#include "problem/problem.h"
+#include "base/stats.h"
 #include "base/strbuf.h"
+#include "console/cmd_write.h"
+#include "console/commands.h"
+#include "console/options.h"
+#include "console/terminal.h"
+#include "evaluate/evaluator.h"
+#include "kernel/kernel.h"
+#include "problem/problem.h"
+#include "problem/trial.h"
 #include "recheck/cmd_adopt.h"
 #include "recheck/cmd_carry.h"
-#include "recheck/cmd_recheck_report.h"
+#include "session/cmd_report.h"
 #include "session/cmd_session.h"
-#include "console/commands.h"
 #include "sweep/progress.h"
+
+/* A stored winner against its runners-up, timed again. */
+
+#define GT_RECHECK_RUNNERS   16   /* candidates that a winner is timed against, at most */
+#define GT_RECHECK_TOLERANCE 0.01 /* times of the same kernel in two runs differ by as much */
+
+/* What became of a winner: it is still the fastest, it is not, it failed, or it was alone: there
+ * was nothing to time it against. */
+enum gt_verdict { GT_HELD, GT_LOST, GT_FAILED, GT_ALONE, GT_VERDICT_COUNT };
+
+/* A problem whose winner is timed again: its candidates, the winner first. */
+struct gt_contest {
+    struct gt_problem problem;
+    char text[GT_PROBLEM_TEXT_MAX];
+    struct gt_candidate candidate[1 + GT_RECHECK_RUNNERS];
+    struct gt_trial trial[1 + GT_RECHECK_RUNNERS];
+    size_t count, wanted;
+    size_t best; /* the fastest of the others; 0: none could be timed */
+    double stored_us;
+    /* How much longer that one takes than the winner, as a share of the winner's time: the median
+     * of the paired ratios and its 95 % interval, in the last contest.  Only set if the verdict is
+     * held or lost. */
+    double margin, margin_lo, margin_hi;
+    int contests; /* how many there were: a winner that loses the first gets a second one */
+    enum gt_verdict verdict;
+};
+
+/* Prints what tune recheck found, as a table or a JSON document, and writes
+ * it as CSV. */
+
+struct cJSON;
+struct gt_cli;
+struct gt_csv;
+
+/* Where the rows go, and how many there are of each verdict. */
+struct gt_recheck_report {
+    const struct gt_cli *cli;
+    const struct gt_device *device;
+    int timing;                /* enum gt_timing */
+    struct gt_csv *csv;        /* NULL: none */
+    struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed */
+    size_t tally[GT_VERDICT_COUNT];
+    double worst; /* the least margin */
+    struct gt_columns columns;
+};
+
+/* Times a stored winner and its runners-up again; see
+ * cmd_recheck.c. */
+
+#define CONTESTS 2
+
+static const struct gt_rounds default_rounds = {61, GT_MAX_SAMPLES, 2e6};
+
+/* Compares in pairs.  doubtful[i]: whether candidate i may still have beaten the winner.  It stays
+ * doubtful if it is faster by more than the tolerance and its interval excludes a tie. */
+static void judge(struct gt_contest *contest, bool *doubtful)
+{
+    const struct gt_trial *trial = contest->trial;
+    bool lost = false;
+
+    contest->best = 0;
+    for (size_t i = 1; i < contest->count && trial[0].status == GT_STATUS_OK; i++) {
+        int samples = trial[0].samples < trial[i].samples ? trial[0].samples : trial[i].samples;
+        double ratio, lo, hi;
+
+        if (trial[i].status != GT_STATUS_OK) {
+            doubtful[i] = false;
+            continue;
+        }
+        ratio = gt_paired_ratio(trial[i].sample, trial[0].sample, samples);
+        gt_paired_interval(trial[i].sample, trial[0].sample, samples, &lo, &hi);
+        doubtful[i] = doubtful[i] && ratio < 1 - GT_RECHECK_TOLERANCE && hi < 1;
+        if (contest->best &&
+            (lost > doubtful[i] || (lost == doubtful[i] && ratio - 1 >= contest->margin)))
+            continue;
+        lost = doubtful[i];
+        contest->best = i;
+        contest->margin = ratio - 1;
+        contest->margin_lo = lo - 1;
+        contest->margin_hi = hi - 1;
+    }
+    contest->verdict = trial[0].status != GT_STATUS_OK ? GT_FAILED
+                       : !contest->best                ? GT_ALONE
+                       : lost                          ? GT_LOST
+                                                       : GT_HELD;
+}
+
+/* Times the candidates of the contest and judges them.  rounds: 0 for as many as take about 2 s.
+ * Among several candidates that are as fast as the winner, the best will sometimes look faster.  So
+ * a winner has lost only if the same candidate beats it again, in a new process and new memory. */
+static int gt_recheck_contest(struct gt_contest *contest, struct gt_evaluator *evaluator,
+                              int rounds, struct gt_err *err)
+{
+    bool doubtful[1 + GT_RECHECK_RUNNERS];
+    int rc = GT_OK;
+
+    if (!rounds)
+        rounds = gt_rounds_for(&default_rounds, contest->count,
+                               (double)contest->count * contest->stored_us);
+    memset(doubtful, true, sizeof(doubtful));
+    do {
+        if (contest->contests)
+            rc = evaluator->ops->renew(evaluator, err);
+        GT_STEP(rc, evaluator->ops->open_problem(evaluator, &contest->problem, err));
+        GT_STEP(rc, evaluator->ops->final(evaluator, contest->candidate, contest->count, rounds,
+                                          contest->trial, NULL, err));
+        if (rc)
+            return rc;
+        judge(contest, doubtful);
+        contest->contests++;
+    } while (contest->verdict == GT_LOST && contest->contests < CONTESTS);
+    return GT_OK;
+}
+
+/* Rows of tune recheck; see cmd_recheck.c. */
+
+static const char csv_heading[] =
+    "device,problem,verdict,margin,kernel,point,stored_us,us,lo_us,hi_"
+    "us,runner_kernel,runner_point,runner_us,detail,margin_lo,margin_hi,contests";
+
+static const char *const verdict_names[GT_VERDICT_COUNT] = {"held", "lost", "failed", "alone"};
+
+static const struct gt_column figures[] = {
+    {"stored us", 11, 3}, {"now us", 11, 0}, {"next us", 11, 2}, {"margin", 10, 1}};
+
+static void print_line(const struct gt_recheck_report *report, const struct gt_contest *contest)
+{
+    FILE *out = report->cli->out;
+    const struct gt_trial *trial = contest->trial;
+    struct gt_strbuf winner = GT_STRBUF_INIT;
+    char stored[32], now[32] = "-", next[32] = "-", margin[32] = "-";
+
+    snprintf(stored, sizeof(stored), "%.2f", contest->stored_us);
+    gt_strbuf_addf(&winner, "%-6s %s ", verdict_names[contest->verdict],
+                   contest->candidate[0].kernel->name);
+    gt_report_point(&winner, NULL, contest->candidate[0].kernel, &contest->candidate[0].point);
+    if (contest->verdict != GT_FAILED)
+        snprintf(now, sizeof(now), "%.2f", trial[0].us);
+    if (contest->best)
+        snprintf(next, sizeof(next), "%.2f", trial[contest->best].us);
+    if (contest->verdict <= GT_LOST)
+        snprintf(margin, sizeof(margin), "%+.2f %%", 100 * contest->margin);
+    gt_columns_row(&report->columns, out, contest->text,
+                   (const char *const[]){stored, now, next, margin}, winner.text);
+    if (contest->verdict == GT_FAILED)
+        fprintf(out, "%*s %s: %s\n", report->columns.below ? 1 : report->columns.lead, "",
+                gt_status_name(trial[0].status), trial[0].detail);
+    fflush(out);
+    gt_strbuf_release(&winner);
+}
+
+static void csv_row(const struct gt_recheck_report *report, const struct gt_contest *contest,
+                    const char *point, const char *runner)
+{
+    const struct gt_trial *trial = contest->trial, *next = &trial[contest->best];
+    const struct gt_kernel *other = contest->candidate[contest->best].kernel;
+    bool ok = contest->verdict != GT_FAILED;
+    struct gt_csv *csv = report->csv;
+
+    gt_csv_text(csv, report->device->name);
+    gt_csv_text(csv, contest->text);
+    gt_csv_text(csv, verdict_names[contest->verdict]);
+    gt_csv_real(csv, contest->margin, 5, contest->verdict <= GT_LOST);
+    gt_csv_text(csv, contest->candidate[0].kernel->name);
+    gt_csv_text(csv, point);
+    gt_csv_real(csv, contest->stored_us, 3, true);
+    gt_csv_real(csv, trial[0].us, 3, ok);
+    gt_csv_real(csv, trial[0].lo_us, 3, ok);
+    gt_csv_real(csv, trial[0].hi_us, 3, ok);
+    gt_csv_text(csv, contest->best ? other->name : "");
+    gt_csv_text(csv, contest->best ? runner : "");
+    gt_csv_real(csv, next->us, 3, contest->best > 0);
+    gt_csv_text(csv, ok ? "" : trial[0].detail);
+    gt_csv_real(csv, contest->margin_lo, 5, contest->verdict <= GT_LOST);
+    gt_csv_real(csv, contest->margin_hi, 5, contest->verdict <= GT_LOST);
+    gt_csv_format(csv, "%d", contest->contests);
+    gt_csv_end(csv);
+}
+
+static void json_row(const struct gt_recheck_report *report, const struct gt_contest *contest,
+                     const char *point, const char *runner)
+{
+    const struct gt_trial *trial = contest->trial;
+    cJSON *row = cJSON_CreateObject(), *other;
+
+    cJSON_AddItemToArray(report->rows, row);
+    cJSON_AddStringToObject(row, "problem", contest->text);
+    cJSON_AddStringToObject(row, "verdict", verdict_names[contest->verdict]);
+    if (contest->verdict <= GT_LOST) {
+        cJSON_AddNumberToObject(row, "margin", contest->margin);
+        cJSON_AddNumberToObject(row, "margin_lo", contest->margin_lo);
+        cJSON_AddNumberToObject(row, "margin_hi", contest->margin_hi);
+    }
+    cJSON_AddNumberToObject(row, "contests", contest->contests);
+    cJSON_AddStringToObject(row, "kernel", contest->candidate[0].kernel->name);
+    cJSON_AddStringToObject(row, "point", point);
+    cJSON_AddNumberToObject(row, "stored_us", contest->stored_us);
+    if (contest->verdict == GT_FAILED) {
+        cJSON_AddStringToObject(row, "status", gt_status_name(trial[0].status));
+        cJSON_AddStringToObject(row, "detail", trial[0].detail);
+    } else {
+        cJSON_AddNumberToObject(row, "us", trial[0].us);
+        cJSON_AddNumberToObject(row, "lo_us", trial[0].lo_us);
+        cJSON_AddNumberToObject(row, "hi_us", trial[0].hi_us);
+    }
+    if (!contest->best)
+        return;
+    other = cJSON_AddObjectToObject(row, "runner_up");
+    cJSON_AddStringToObject(other, "kernel", contest->candidate[contest->best].kernel->name);
+    cJSON_AddStringToObject(other, "point", runner);
+    cJSON_AddNumberToObject(other, "us", trial[contest->best].us);
+}
+
+static int gt_recheck_report_row(struct gt_recheck_report *report, const struct gt_contest *contest,
+                                 struct gt_err *err)
+{
+    const struct gt_candidate *next = &contest->candidate[contest->best];
+    struct gt_strbuf point = GT_STRBUF_INIT, runner = GT_STRBUF_INIT;
+    int rc;
+
+    gt_point_format(&point, contest->candidate[0].kernel, &contest->candidate[0].point);
+    gt_point_format(&runner, next->kernel, &next->point);
+    rc = gt_strbuf_check(&point, err);
+    GT_STEP(rc, gt_strbuf_check(&runner, err));
+    if (!rc) {
+        if (report->json)
+            json_row(report, contest, point.text, runner.text);
+        else
+            print_line(report, contest);
+        csv_row(report, contest, point.text, runner.text);
+        if (contest->verdict <= GT_LOST && (report->tally[GT_HELD] + report->tally[GT_LOST] == 0 ||
+                                            contest->margin < report->worst))
+            report->worst = contest->margin;
+        report->tally[contest->verdict]++;
+    }
+    gt_strbuf_release(&runner);
+    gt_strbuf_release(&point);
+    return rc;
+}
+
+/* When it was, UTC: a report draws margins over dates. */
+static void add_date(cJSON *json)
+{
+    const time_t now = (time_t)(gt_clock_date_ms() / 1000);
+    struct tm utc;
+    char text[32];
+
+    if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
+        cJSON_AddStringToObject(json, "date", text);
+}
+
+/* csv_path: NULL for no CSV. */
+static int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli *cli,
+                                  const struct gt_device *device, int timing, const char *csv_path,
+                                  struct gt_err *err)
+{
+    *report = (struct gt_recheck_report){.cli = cli, .device = device, .timing = timing};
+    if (cli->json) {
+        report->json = cJSON_CreateObject();
+        cJSON_AddStringToObject(report->json, "format", "gemmtune recheck 1");
+        add_date(report->json);
+        cJSON_AddStringToObject(report->json, "device", device->name);
+        cJSON_AddNumberToObject(report->json, "cc", device->cc);
+        cJSON_AddStringToObject(report->json, "l2", gt_timing_name(timing));
+        report->rows = cJSON_AddArrayToObject(report->json, "winners");
+        if (!report->rows)
+            return gt_err_nomem(err);
+    } else {
+        gt_columns_put(cli->out, device->name);
+        fprintf(cli->out,
+                " (sm_%d), L2 %s: stored winners and the best others, timed side by side\n",
+                device->cc, gt_timing_name(timing));
+        gt_columns_choose(&report->columns, figures, sizeof(figures) / sizeof(*figures), 34,
+                          cli->raw ? 0 : gt_terminal_width());
+        gt_columns_row(&report->columns, cli->out, "problem", NULL, "       winner");
+    }
+    return csv_path ? gt_csv_new(&report->csv, csv_path, csv_heading, err) : GT_OK;
+}
+
+/* Ends the table or the document, unless the run failed (rc), and frees everything.  Returns rc or,
+ * if that is GT_OK, the error of ending.  A zeroed report is accepted. */
+static int gt_recheck_report_close(struct gt_recheck_report *report, int rc, struct gt_err *err)
+{
+    const size_t *tally = report->tally;
+    int closed = gt_csv_close(report->csv, rc ? NULL : err);
+
+    rc = rc ? rc : closed;
+    if (report->json && !rc) {
+        for (int i = 0; i < GT_VERDICT_COUNT; i++)
+            cJSON_AddNumberToObject(report->json, verdict_names[i], (double)tally[i]);
+        return gt_cmd_print_json(report->cli, report->json, err);
+    }
+    if (report->cli && !report->json && !rc)
+        fprintf(report->cli->out,
+                "%zu held, %zu lost by more than %.0f %%, %zu failed, %zu alone; worst margin "
+                "%+.2f %%\n",
+                tally[GT_HELD], tally[GT_LOST], 100 * GT_RECHECK_TOLERANCE, tally[GT_FAILED],
+                tally[GT_ALONE], 100 * report->worst);
+    cJSON_Delete(report->json);
+    return rc;
+}
 
 #define DEFAULT_LIMIT   50
 #define DEFAULT_RUNNERS 3
@@ -25,6 +335,32 @@ struct options {
     int64_t limit, runners, rounds;
     bool adopt;
 };
+
+struct recheck {
+    struct gt_session session;
+    const struct options *options;
+    struct gt_recheck_report report;
+    int timing;                           /* enum gt_timing */
+    char (*problem)[GT_PROBLEM_TEXT_MAX]; /* with a winner, in the order of an export */
+    size_t problems, capacity;
+};
+
+static int adopt(struct recheck *recheck, struct gt_err *err)
+{
+    const struct options *options = recheck->options;
+    const struct gt_adopt_options adopting = {
+        .problem = &options->problem,
+        .table = options->system_db,
+        .csv = options->csv,
+        .limit = (size_t)options->limit,
+        .rounds = (int)options->rounds,
+        .timing = recheck->timing,
+    };
+
+    if (options->runners)
+        return gt_err_set(err, GT_ESYNTAX, "--runners-up does not go with --adopt");
+    return gt_adopt(&recheck->session, &adopting, err);
+}
 
 static const struct gt_option option_table[] = {
     GT_ARCH(options, session.arch, "GPU architecture that the GPU must have, e.g. sm_86"),
@@ -50,15 +386,6 @@ static const struct gt_option option_table[] = {
     GT_TEXT(options, output, "output", 'o', "FILE",
             "with --same-code: where the table of --system-db goes, rows that stay included"),
     GT_OPTIONS_END,
-};
-
-struct recheck {
-    struct gt_session session;
-    const struct options *options;
-    struct gt_recheck_report report;
-    int timing;                           /* enum gt_timing */
-    char (*problem)[GT_PROBLEM_TEXT_MAX]; /* with a winner, in the order of an export */
-    size_t problems, capacity;
 };
 
 /* ---- stored winners ---- */
@@ -219,23 +546,6 @@ static int conclude(const struct recheck *recheck, struct gt_err *err)
         return gt_err_set(err, GT_EXIT_LOST, "%zu of the winners %s not the fastest any more", bad,
                           bad > 1 ? "are" : "is");
     return GT_OK;
-}
-
-static int adopt(struct recheck *recheck, struct gt_err *err)
-{
-    const struct options *options = recheck->options;
-    const struct gt_adopt_options adopting = {
-        .problem = &options->problem,
-        .table = options->system_db,
-        .csv = options->csv,
-        .limit = (size_t)options->limit,
-        .rounds = (int)options->rounds,
-        .timing = recheck->timing,
-    };
-
-    if (options->runners)
-        return gt_err_set(err, GT_ESYNTAX, "--runners-up does not go with --adopt");
-    return gt_adopt(&recheck->session, &adopting, err);
 }
 
 /* Rechecks the stored winners; the session is open. */

@@ -56,9 +56,6 @@ int gt_compare(struct gt_pairs *pairs, struct gt_store *a, struct gt_store *b, d
                bool any_device, struct gt_err *err);
 void gt_pairs_release(struct gt_pairs *pairs);
 
-/* The verdict on two times with their intervals; an interval of 0 is one without width. */
-enum gt_verdict gt_compare_judge(struct gt_pair *pair, double noise);
-
 /* The comparison as a document, to be freed by cJSON_Delete; NULL: no memory.  names: of A and B.
  */
 cJSON *gt_compare_json(const struct gt_pairs *pairs, const char *const names[2]);

@@ -1,11 +1,10 @@
 /* hill_climb.c - greedy hill climbing from one place. */
-#include "search/hill_climb.h"
-
-#include "base/err.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/err.h"
+#include "search/hill_climb.h"
 
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
 
@@ -122,4 +121,146 @@ bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *clim
         (climb->place == SIZE_MAX || known[point] < known[climb->place]))
         gt_hill_climb_to(strategy, climb, point);
     return mine;
+}
+
+/* Greedy hill climbing from many starts.
+ *
+ * Several climbs run at once, so that the compilers and the GPU have work while answers are
+ * awaited. The climb at the fastest place is served first.  A climb that has reached a local
+ * optimum starts anew: from the fastest point of the list that is still unused, else from the best
+ * point with a few parameters changed at random, and now and then from a random point. */
+
+#define START_WITHIN 1.5f /* a point slower than this times the best is no start */
+#define KICK         4    /* parameters changed at most to leave the best point */
+
+int gt_multi_start_init(struct gt_multi_start *multi, size_t count, bool adjacent, size_t room,
+                        gt_hill_climb_order *order, struct gt_err *err)
+{
+    multi->count = count;
+    multi->room = room;
+    multi->random_each = 1;
+    multi->start = calloc(room + 1, sizeof(*multi->start));
+    multi->started = calloc(room + 1, sizeof(*multi->started));
+    if (!multi->start || !multi->started)
+        return gt_err_nomem(err);
+    for (size_t c = 0; c < count; c++) {
+        int rc = gt_hill_climb_init(&multi->climb[c], adjacent, order, err);
+
+        if (rc)
+            return rc;
+    }
+    return GT_OK;
+}
+
+void gt_multi_start_release(struct gt_multi_start *multi)
+{
+    for (size_t c = 0; c < GT_MULTI_START_MAX; c++)
+        gt_hill_climb_release(&multi->climb[c]);
+    free(multi->start);
+    free(multi->started);
+}
+
+void gt_multi_start_add(struct gt_multi_start *multi, size_t point)
+{
+    if (multi->starts < multi->room)
+        multi->start[multi->starts++] = point;
+}
+
+/* The fastest point of the list from which no climb started, or SIZE_MAX. */
+static size_t listed_start(const struct gt_strategy *strategy, struct gt_multi_start *multi)
+{
+    const float *known = strategy->known;
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < multi->starts; i++) {
+        float us = known[multi->start[i]];
+
+        if (multi->started[i] || us <= 0 || us > START_WITHIN * known[strategy->best])
+            continue;
+        if (best == SIZE_MAX || us < known[multi->start[best]])
+            best = i;
+    }
+    if (best == SIZE_MAX)
+        return SIZE_MAX;
+    multi->started[best] = true;
+    return multi->start[best];
+}
+
+/* Gives an idle climb a place, or a point to try as its start. */
+static enum gt_next start(struct gt_strategy *strategy, struct gt_multi_start *multi,
+                          struct gt_hill_climb *climb, size_t *point)
+{
+    size_t place;
+
+    if (strategy->best == SIZE_MAX && strategy->flying)
+        return GT_NEXT_WAIT; /* the list will tell where to start */
+    place = strategy->best == SIZE_MAX ? SIZE_MAX : listed_start(strategy, multi);
+    if (place != SIZE_MAX) {
+        gt_hill_climb_to(strategy, climb, place);
+        return GT_NEXT_WAIT;
+    }
+    *point = SIZE_MAX;
+    if (++multi->restarts % multi->random_each && strategy->best != SIZE_MAX)
+        *point = gt_strategy_kick(strategy, strategy->best, KICK);
+    if (*point == SIZE_MAX)
+        *point = gt_strategy_draw(strategy);
+    return GT_NEXT_POINT;
+}
+
+/* The climb's next point.  WAIT: it has enough in flight, or needs answers first. */
+static enum gt_next step(struct gt_strategy *strategy, struct gt_multi_start *multi,
+                         struct gt_hill_climb *climb, size_t *point)
+{
+    enum gt_next answer = gt_hill_climb_next(strategy, climb, point);
+
+    if (answer != GT_NEXT_DONE)
+        return answer;
+    climb->place = SIZE_MAX;
+    if (start(strategy, multi, climb, point) == GT_NEXT_POINT) {
+        gt_hill_climb_own(climb, *point);
+        return GT_NEXT_POINT;
+    }
+    return climb->place == SIZE_MAX ? GT_NEXT_WAIT : step(strategy, multi, climb, point);
+}
+
+/* The climbs in the order in which they are served, the one at the fastest place first. */
+static void sort(const struct gt_strategy *strategy, struct gt_multi_start *multi,
+                 struct gt_hill_climb *order[GT_MULTI_START_MAX])
+{
+    const float *known = strategy->known;
+
+    for (size_t c = 0; c < multi->count; c++) {
+        struct gt_hill_climb *climb = &multi->climb[c];
+        size_t at = c;
+
+        for (; at > 0 && climb->place != SIZE_MAX; at--) {
+            if (order[at - 1]->place != SIZE_MAX &&
+                known[order[at - 1]->place] <= known[climb->place])
+                break;
+            order[at] = order[at - 1];
+        }
+        order[at] = climb;
+    }
+}
+
+/* The loop ends: where nothing is in flight, some climb gives a point, because the list of starts
+ * runs out and every other start is a point. */
+enum gt_next gt_multi_start_next(struct gt_strategy *strategy, struct gt_multi_start *multi,
+                                 size_t *point)
+{
+    struct gt_hill_climb *order[GT_MULTI_START_MAX];
+
+    do {
+        sort(strategy, multi, order);
+        for (size_t i = 0; i < multi->count; i++)
+            if (step(strategy, multi, order[i], point) == GT_NEXT_POINT)
+                return GT_NEXT_POINT;
+    } while (!strategy->flying);
+    return GT_NEXT_WAIT;
+}
+
+void gt_multi_start_tell(struct gt_strategy *strategy, struct gt_multi_start *multi, size_t point)
+{
+    for (size_t c = 0; c < multi->count; c++)
+        gt_hill_climb_tell(strategy, &multi->climb[c], point);
 }

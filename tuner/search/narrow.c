@@ -2,7 +2,6 @@
 #include "search/narrow.h"
 
 #include "base/err.h"
-#include "base/near.h"
 #include "base/strbuf.h"
 
 #include <stdio.h>

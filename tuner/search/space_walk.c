@@ -1,9 +1,9 @@
 /* space_walk.c - walks through a kernel's parameters to its valid points, for space.c and
- * space_shares.c.
+ * space.c.
  *
- * Parameters are bound one after the other, in an order that prunes early (space_order.c).  A
+ * Parameters are bound one after the other, in an order that prunes early (space_walk.c).  A
  * constraint is checked as soon as all its parameters are bound, and a prefix that fails is not
- * extended; space_verdicts.c remembers what constraints say.  Parameters that no constraint reads
+ * extended; space_walk.c remembers what constraints say.  Parameters that no constraint reads
  * are not walked at all: they multiply what is left.
  *
  * A kernel without its bets may have 10^12 valid points (simt, at 4096^3).  A walk that visits more
@@ -13,17 +13,590 @@
  * the walk came; what it visits says which chance would use the visits.  If no point is found,
  * valid points are rare and more prefixes are visited, so that no kernel is lost for them.  Of a
  * part with far more points than are kept, each point is seen with some chance only, because points
- * that enter the sample and are replaced cost more than visits (space_sample.c). */
-#include "search/space_walk.h"
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "problem/problem.h"
-#include "base/stats.h"
-
+ * that enter the sample and are replaced cost more than visits (space.c). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/stats.h"
+#include "problem/problem.h"
+#include "search/space_walk.h"
+
+/* In which order a walk binds the parameters of a kernel, for space_walk.c.
+ *
+ * A good order prunes early: parameters whose values the constraints mostly decide come first, and
+ * those that are free to vary come last.  The constraints do not show which is which, so it is
+ * tried out on a few random prefixes.  The parameter that is bound next is the one, or belongs to
+ * the few that a constraint relates, of whose combinations the smallest part survives. */
+
+#define PREFIXES   24   /* of a sample */
+#define TOGETHER   4    /* parameters tried together */
+#define TRIED_MOST 4096 /* combinations tried for one choice, over all prefixes */
+#define ORDER_SEED 1
+
+struct prefix {
+    int64_t slots[GT_MAX_SLOTS];
+};
+
+struct orderer {
+    const struct gt_kernel *kernel;
+    const uint64_t *need; /* of each constraint: the parameters it depends on */
+    uint64_t constrained; /* parameters that some constraint depends on */
+    uint64_t bound;
+    struct prefix prefix[PREFIXES];
+    size_t prefixes;
+    struct gt_random random;
+};
+
+/* A few parameters to be bound together. */
+struct choice {
+    uint64_t set;
+    size_t param[TOGETHER], count;
+    double open; /* how much of the choice survives: 0 one combination, 1 all of them */
+};
+
+/* Whether what depends on `need` becomes known when the set is bound. */
+static bool becomes_known(const struct orderer *orderer, uint64_t need, uint64_t set)
+{
+    return need & set && !(need & ~(orderer->bound | set));
+}
+
+/* Computes what the newly bound set determines; false: a constraint rejects the prefix.  The walk
+ * deals with expressions that fail. */
+static bool survives(const struct orderer *orderer, int64_t *slots, uint64_t set)
+{
+    const struct gt_kernel *kernel = orderer->kernel;
+    int64_t value;
+
+    for (size_t d = 0; d < kernel->deriveds; d++)
+        if (becomes_known(orderer, kernel->derived[d].depends, set) &&
+            gt_expr_eval(kernel->derived[d].expr, slots, &value, NULL) == GT_OK)
+            slots[kernel->first_param + kernel->params + d] = value;
+    for (size_t c = 0; c < kernel->constraints; c++)
+        if (becomes_known(orderer, orderer->need[c], set) &&
+            gt_expr_eval(kernel->constraint[c].expr, slots, &value, NULL) == GT_OK && !value)
+            return false;
+    return true;
+}
+
+static size_t combinations(const struct gt_kernel *kernel, const struct choice *choice)
+{
+    size_t all = 1;
+
+    for (size_t i = 0; i < choice->count; i++)
+        all *= kernel->param[choice->param[i]].count;
+    return all;
+}
+
+/* Extends the first prefixes of the sample by every combination of the choice's values.  Returns
+ * how many survive; keeps PREFIXES of them, evenly drawn, if kept is not NULL. */
+static size_t extend(struct orderer *orderer, const struct choice *choice, size_t prefixes,
+                     struct prefix *kept)
+{
+    const struct gt_kernel *kernel = orderer->kernel;
+    size_t all = combinations(kernel, choice), survivors = 0;
+
+    for (size_t p = 0; p < prefixes; p++) {
+        struct prefix prefix = orderer->prefix[p];
+
+        for (size_t c = 0; c < all; c++) {
+            size_t rest = c, place;
+
+            for (size_t i = 0; i < choice->count; i++) {
+                const struct gt_param *param = &kernel->param[choice->param[i]];
+
+                prefix.slots[kernel->first_param + choice->param[i]] =
+                    param->value[rest % param->count];
+                rest /= param->count;
+            }
+            if (!survives(orderer, prefix.slots, choice->set))
+                continue;
+            place = survivors++;
+            if (kept && place >= PREFIXES)
+                place = gt_random_below(&orderer->random, survivors);
+            if (kept && place < PREFIXES)
+                kept[place] = prefix;
+        }
+    }
+    return survivors;
+}
+
+static void consider(struct orderer *orderer, uint64_t set, struct choice *best)
+{
+    const struct gt_kernel *kernel = orderer->kernel;
+    struct choice choice = {.set = set};
+    size_t all, prefixes = orderer->prefixes;
+    double survivors;
+
+    for (size_t i = 0; i < kernel->params; i++)
+        if (set >> i & 1)
+            choice.param[choice.count++] = i;
+    all = combinations(kernel, &choice);
+    if (all > TRIED_MOST && choice.count > 1)
+        return;
+    if (all * prefixes > TRIED_MOST)
+        prefixes = all < TRIED_MOST ? TRIED_MOST / all : 1;
+    survivors = (double)extend(orderer, &choice, prefixes, NULL) / (double)prefixes;
+    choice.open = all > 1 ? log(fmax(survivors, 1e-3)) / log((double)all) : -1;
+    if (!best->set || choice.open < best->open)
+        *best = choice;
+}
+
+/* The best choice among the parameters of `among`; sets: several at once too. */
+static struct choice choose(struct orderer *orderer, uint64_t among, bool sets)
+{
+    const struct gt_kernel *kernel = orderer->kernel;
+    struct choice best = {0};
+
+    for (size_t i = 0; i < kernel->params; i++)
+        if (among >> i & 1)
+            consider(orderer, 1ull << i, &best);
+    for (size_t c = 0; sets && c < kernel->constraints; c++) {
+        uint64_t open = orderer->need[c] & ~orderer->bound;
+        int count = __builtin_popcountll(open);
+
+        if (count > 1 && count <= TOGETHER)
+            consider(orderer, open, &best);
+    }
+    return best;
+}
+
+/* Binds one parameter and goes on with the prefixes that survive it. */
+static void bind(struct orderer *orderer, const struct choice *choice)
+{
+    struct prefix kept[PREFIXES];
+    size_t survivors = extend(orderer, choice, orderer->prefixes, kept);
+
+    orderer->bound |= choice->set;
+    if (!survivors)
+        return; /* no prefix is left: the old sample stays */
+    orderer->prefixes = survivors < PREFIXES ? survivors : PREFIXES;
+    memcpy(orderer->prefix, kept, orderer->prefixes * sizeof(kept[0]));
+}
+
+/* Fills order[0..params): first the parameters that constraints depend on (need[c]: those of
+ * constraint c), in the order in which to bind them, then the others.  Returns how many are of the
+ * first kind.  facts: slots of problem and device. */
+static size_t gt_space_order(const struct gt_kernel *kernel, const int64_t *facts,
+                             const uint64_t *need, size_t order[GT_MAX_PARAMS])
+{
+    struct orderer orderer = {.kernel = kernel, .need = need, .prefixes = 1};
+    size_t count = 0, walked;
+
+    orderer.random.state = ORDER_SEED;
+    memcpy(orderer.prefix[0].slots, facts, sizeof(orderer.prefix[0].slots));
+    for (size_t c = 0; c < kernel->constraints; c++)
+        orderer.constrained |= need[c];
+    while (orderer.constrained & ~orderer.bound) {
+        uint64_t set = choose(&orderer, orderer.constrained & ~orderer.bound, true).set;
+
+        while (set & ~orderer.bound) {
+            struct choice one = choose(&orderer, set & ~orderer.bound, false);
+
+            order[count++] = one.param[0];
+            bind(&orderer, &one);
+        }
+    }
+    walked = count;
+    for (size_t i = 0; i < kernel->params; i++)
+        if (!(orderer.constrained >> i & 1))
+            order[count++] = i;
+    return walked;
+}
+
+/* What the constraints of a kernel say of the prefixes of a walk, each asked
+ * once for the same values of what it reads, for space_walk.c.
+ *
+ * A constraint reads a few parameters, and a walk comes to the same values of these again and
+ * again: of simt's 38 million questions at 1000^3, two in a hundred are new.  So each step of the
+ * plan has a tree, whose levels are the parameters it depends on, in the order of the walk.  The
+ * leaf of a prefix has the step's verdict on every value of its last parameter, as bits.  The walk
+ * follows all trees as it binds parameters, and at each level joins the bits of the leaves.
+ *
+ * Trees that outgrow their memory are forgotten, and grow again from the present prefix. */
+
+#define CELLS      ((size_t)1 << 20) /* of all trees: 8 MB; simt needs 1.3 MB */
+#define BLOCK      64                /* values that one word has a bit for */
+#define LEAF(size) (1 + 2 * (((size) + BLOCK - 1) / BLOCK)) /* cells of a leaf; see judge */
+
+/* A step and the leaf of the present prefix. */
+struct judged {
+    const struct gt_expr *expr;
+    uint64_t fixed, varying; /* derived values that it reads; the varying ones depend on `last` */
+    uint64_t levels;         /* bit l: it depends on order[l] */
+    const struct gt_param *last; /* the parameter of the last of them; NULL: it depends on none */
+    size_t count;                /* values of that, else 1 */
+    size_t root, leaf;           /* in node[]; one for each of its levels, but at least one */
+    size_t root_size;            /* cells */
+    bool constraint;
+    bool passed; /* some prefix satisfied it */
+};
+
+/* What binding a parameter means for one step that does not end with it. */
+struct branch {
+    size_t node; /* of the parameter; the next parameter's is behind it */
+    size_t size; /* cells of that */
+};
+
+struct gt_verdicts {
+    const struct gt_walk_plan *plan;
+    struct judged *step;
+    size_t furthest; /* 1 + the last constraint that was reached */
+    struct branch *branch;
+    size_t first_branch[GT_MAX_PARAMS + 1]; /* of each parameter of the order */
+    size_t *node;   /* of each step, a tree's nodes along the present prefix: where in cell[] */
+    uint64_t *cell; /* an inner node has one for each value, 0 or where the next node is */
+    size_t used, capacity;
+    size_t path; /* cells of all trees for one prefix, at most */
+    uint8_t bound[GT_MAX_PARAMS];
+    int64_t slots[GT_MAX_SLOTS];
+};
+
+/* ---- judging ---- */
+
+static bool reads(const struct gt_kernel *kernel, const struct gt_expr *expr, uint64_t derived)
+{
+    for (size_t i = 0; derived >> i; i++)
+        if (derived >> i & 1 && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
+            return true;
+    return false;
+}
+
+/* Computes the derived values of a set; returns those that have none, beside `undefined`. */
+static uint64_t derive(struct gt_verdicts *verdicts, uint64_t set, uint64_t undefined)
+{
+    const struct gt_kernel *kernel = verdicts->plan->kernel;
+
+    for (size_t i = 0; set >> i; i++) {
+        const struct gt_expr *expr = kernel->derived[i].expr;
+        int64_t value;
+
+        if (!(set >> i & 1))
+            continue;
+        if (reads(kernel, expr, undefined) || gt_expr_eval(expr, verdicts->slots, &value, NULL))
+            undefined |= 1ull << i;
+        else
+            verdicts->slots[kernel->first_param + kernel->params + i] = value;
+    }
+    return undefined;
+}
+
+/* Fills a leaf: 1, then for each block of values the bits of those that pass and the bits of those
+ * for which an expression fails.  A derived value passes if it can be computed. */
+static void judge(struct gt_verdicts *verdicts, const struct judged *step, uint64_t *leaf)
+{
+    const struct gt_kernel *kernel = verdicts->plan->kernel;
+    const size_t slot =
+        kernel->first_param + (step->last ? (size_t)(step->last - kernel->param) : 0);
+    const uint64_t undefined = derive(verdicts, step->fixed, 0);
+
+    leaf[0] = 1;
+    for (size_t i = 0; i < step->count; i++) {
+        uint64_t *word = leaf + 1 + i / BLOCK * 2, lacking;
+        int64_t value;
+
+        if (step->last)
+            verdicts->slots[slot] = step->last->value[i];
+        lacking = derive(verdicts, step->varying, undefined);
+        if (reads(kernel, step->expr, lacking) ||
+            gt_expr_eval(step->expr, verdicts->slots, &value, NULL))
+            word[1] |= 1ull << i % BLOCK;
+        else if (value || !step->constraint)
+            word[0] |= 1ull << i % BLOCK;
+    }
+}
+
+/* What the steps of a level say of the values order[level - 1] may have, after the parameters
+ * before it were bound; of level 0, where there is none, it is bit 0. */
+static struct gt_admitted gt_verdicts_admit(struct gt_verdicts *verdicts, size_t level,
+                                            size_t block)
+{
+    const struct gt_walk_plan *plan = verdicts->plan;
+    const size_t count = level ? plan->kernel->param[plan->order[level - 1]].count : 1;
+    const size_t rest = count - block * BLOCK;
+    struct gt_admitted admitted = {rest < BLOCK ? (1ull << rest) - 1 : ~0ull, 0};
+
+    for (size_t s = plan->first_step[level]; s < plan->first_step[level + 1]; s++) {
+        struct judged *step = &verdicts->step[s];
+        uint64_t *leaf = verdicts->cell + verdicts->node[step->leaf], pass, fail;
+
+        if (!leaf[0])
+            judge(verdicts, step, leaf);
+        pass = leaf[1 + 2 * block];
+        fail = leaf[2 + 2 * block];
+        if (step->constraint && admitted.values & ~fail) {
+            step->passed |= (admitted.values & pass) != 0;
+            if (s + 1 > verdicts->furthest)
+                verdicts->furthest = s + 1;
+        }
+        admitted.doubtful |= admitted.values & fail;
+        admitted.values &= pass | fail;
+        if (!admitted.values)
+            break;
+    }
+    return admitted;
+}
+
+/* The first constraint, in the order of the steps, that was reached and that nothing satisfied;
+ * NULL: there is none. */
+static const struct gt_constraint *gt_verdicts_culprit(const struct gt_verdicts *verdicts)
+{
+    const struct gt_walk_plan *plan = verdicts->plan;
+
+    for (size_t s = 0; s < verdicts->furthest; s++)
+        if (plan->step[s].constraint && !verdicts->step[s].passed)
+            return &plan->kernel->constraint[plan->step[s].index];
+    return NULL;
+}
+
+/* ---- trees ---- */
+
+/* Follows the trees of the steps that read a parameter, but for those that end with it. */
+static void follow(struct gt_verdicts *verdicts, size_t level)
+{
+    for (size_t b = verdicts->first_branch[level]; b < verdicts->first_branch[level + 1]; b++) {
+        const struct branch *branch = &verdicts->branch[b];
+        uint64_t *next = &verdicts->cell[verdicts->node[branch->node] + verdicts->bound[level]];
+
+        if (!*next) {
+            *next = verdicts->used;
+            verdicts->used += branch->size;
+        }
+        verdicts->node[branch->node + 1] = *next;
+    }
+}
+
+/* Begins the trees anew. */
+static void forget(struct gt_verdicts *verdicts)
+{
+    const struct gt_walk_plan *plan = verdicts->plan;
+
+    memset(verdicts->cell, 0, verdicts->used * sizeof(*verdicts->cell));
+    verdicts->used = 1; /* a cell's 0 is no node */
+    for (size_t s = 0; s < plan->first_step[plan->depth + 1]; s++) {
+        const struct judged *step = &verdicts->step[s];
+
+        verdicts->node[step->root] = verdicts->used;
+        verdicts->used += step->root_size;
+    }
+}
+
+/* Binds order[level] to its value number `value`, after the parameters before it. */
+static void gt_verdicts_bind(struct gt_verdicts *verdicts, size_t level, size_t value)
+{
+    const struct gt_walk_plan *plan = verdicts->plan;
+    const size_t param = plan->order[level];
+
+    verdicts->bound[level] = (uint8_t)value;
+    verdicts->slots[plan->kernel->first_param + param] = plan->kernel->param[param].value[value];
+    if (verdicts->used + verdicts->path <= verdicts->capacity) {
+        follow(verdicts, level);
+        return;
+    }
+    forget(verdicts);
+    for (size_t l = 0; l <= level; l++)
+        follow(verdicts, l);
+}
+
+/* ---- making ---- */
+
+/* The derived values that an expression reads, directly or through others. */
+static uint64_t derived_of(const struct gt_kernel *kernel, const struct gt_expr *expr)
+{
+    uint64_t set = 0;
+
+    for (size_t i = kernel->deriveds; i-- > 0;) {
+        const size_t slot = kernel->first_param + kernel->params + i;
+        bool read = gt_expr_uses(expr, slot);
+
+        for (size_t d = i + 1; d < kernel->deriveds && !read; d++)
+            read = set >> d & 1 && gt_expr_uses(kernel->derived[d].expr, slot);
+        set |= (uint64_t)read << i;
+    }
+    return set;
+}
+
+/* Cells of a step's node for the parameter order[level]. */
+static size_t node_size(const struct gt_walk_plan *plan, const struct judged *step, size_t level)
+{
+    const struct gt_param *param = &plan->kernel->param[plan->order[level]];
+
+    return param == step->last ? LEAF(param->count) : param->count;
+}
+
+/* The first level from `from` on whose parameter the step depends on. */
+static size_t next_level(const struct judged *step, size_t from)
+{
+    return from + (size_t)__builtin_ctzll(step->levels >> from);
+}
+
+/* Fills a step, whose nodes begin at `root`.  Returns how many it has. */
+static size_t fill_step(struct gt_verdicts *verdicts, const struct gt_walk_step *from,
+                        struct judged *step, size_t root)
+{
+    const struct gt_walk_plan *plan = verdicts->plan;
+    const struct gt_kernel *kernel = plan->kernel;
+    uint64_t depends, varying = 0;
+    size_t nodes;
+
+    step->constraint = from->constraint;
+    step->expr =
+        from->constraint ? kernel->constraint[from->index].expr : kernel->derived[from->index].expr;
+    depends = gt_kernel_depends(kernel, step->expr);
+    for (size_t l = 0; l < plan->depth; l++)
+        if (depends >> plan->order[l] & 1) {
+            step->levels |= 1ull << l;
+            step->last = &kernel->param[plan->order[l]];
+        }
+    for (size_t i = 0; i < kernel->deriveds && step->last; i++)
+        varying |= (kernel->derived[i].depends >> (step->last - kernel->param) & 1) << i;
+    step->fixed = derived_of(kernel, step->expr) & ~varying;
+    step->varying = derived_of(kernel, step->expr) & varying;
+    step->count = step->last ? step->last->count : 1;
+    nodes = step->last ? (size_t)__builtin_popcountll(step->levels) : 1;
+    step->root = root;
+    step->leaf = root + nodes - 1;
+    step->root_size = step->last ? node_size(plan, step, next_level(step, 0)) : LEAF(1);
+    verdicts->path += step->root_size;
+    return nodes;
+}
+
+/* Fills the branches of a level; those of all levels have room for as many as there are nodes. */
+static void fill_branches(struct gt_verdicts *verdicts, size_t level, size_t steps)
+{
+    const struct gt_walk_plan *plan = verdicts->plan;
+    size_t count = verdicts->first_branch[level];
+
+    for (size_t s = 0; s < steps; s++) {
+        const struct judged *step = &verdicts->step[s];
+        const uint64_t before = step->levels & ((1ull << level) - 1);
+        size_t size;
+
+        if (!(step->levels >> level & 1) || !(step->levels >> level >> 1))
+            continue;
+        size = node_size(plan, step, next_level(step, level + 1));
+        verdicts->path += size;
+        verdicts->branch[count++] =
+            (struct branch){step->root + (size_t)__builtin_popcountll(before), size};
+    }
+    verdicts->first_branch[level + 1] = count;
+}
+
+/* Plan and kernel must outlive the verdicts.  facts: slots of problem and device. */
+static int gt_verdicts_new(struct gt_verdicts **verdicts, const struct gt_walk_plan *plan,
+                           const int64_t *facts, struct gt_err *err)
+{
+    const size_t steps = plan->first_step[plan->depth + 1];
+    struct gt_verdicts *made = calloc(1, sizeof(*made));
+    size_t nodes = 0;
+
+    *verdicts = made;
+    if (!made)
+        return gt_err_nomem(err);
+    made->plan = plan;
+    memcpy(made->slots, facts, sizeof(made->slots));
+    made->step = calloc(steps + 1, sizeof(*made->step));
+    for (size_t s = 0; s < steps && made->step; s++)
+        nodes += fill_step(made, &plan->step[s], &made->step[s], nodes);
+    made->node = calloc(nodes + 1, sizeof(*made->node));
+    made->branch = calloc(nodes + 1, sizeof(*made->branch));
+    for (size_t l = 0; l < plan->depth && made->step && made->branch; l++)
+        fill_branches(made, l, steps);
+    made->capacity = 1 + 2 * made->path; /* trees that were forgotten fit for one prefix more */
+    if (made->capacity < CELLS)
+        made->capacity = CELLS;
+    made->cell = calloc(made->capacity, sizeof(*made->cell));
+    if (!made->step || !made->node || !made->branch || !made->cell)
+        return gt_err_nomem(err);
+    forget(made);
+    return GT_OK;
+}
+
+/* Plan and kernel must outlive the verdicts.  facts: slots of problem and device. */
+static void gt_verdicts_free(struct gt_verdicts *verdicts)
+{
+    if (!verdicts)
+        return;
+    free(verdicts->step);
+    free(verdicts->branch);
+    free(verdicts->node);
+    free(verdicts->cell);
+    free(verdicts);
+}
+
+/* The plan of a walk: in which order parameters are bound, and what can be settled
+ * when each of them is, for space_walk.c. */
+
+/* Whether an expression reads only derived values of `computed`. */
+static bool computable(const struct gt_kernel *kernel, const struct gt_expr *expr,
+                       const bool *computed)
+{
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        if (!computed[i] && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
+            return false;
+    return true;
+}
+
+/* Sets the steps of each level: constraints as early as possible, a derived value only after the
+ * constraints that guard it (BM % WARPS == 0 before xdiv(BM, WARPS)).  checked: zeros, one for each
+ * constraint. */
+static void plan_steps(struct gt_walk_plan *plan, const uint64_t *need, bool *checked)
+{
+    const struct gt_kernel *kernel = plan->kernel;
+    bool computed[GT_MAX_DERIVED] = {false};
+    uint64_t bound = 0;
+    size_t steps = 0;
+
+    for (size_t level = 0; level <= plan->depth; level++) {
+        plan->first_step[level] = steps;
+        if (level > 0)
+            bound |= 1ull << plan->order[level - 1];
+        for (size_t d = 0; d <= kernel->deriveds; d++) {
+            for (size_t c = 0; c < kernel->constraints; c++) {
+                if (checked[c] || (need[c] & ~bound) ||
+                    !computable(kernel, kernel->constraint[c].expr, computed))
+                    continue;
+                checked[c] = true;
+                plan->step[steps++] = (struct gt_walk_step){true, c};
+            }
+            if (d < kernel->deriveds && !computed[d] && !(kernel->derived[d].depends & ~bound)) {
+                computed[d] = true;
+                plan->step[steps++] = (struct gt_walk_step){false, d};
+            }
+        }
+    }
+    plan->first_step[plan->depth + 1] = steps;
+}
+
+int gt_walk_plan_init(struct gt_walk_plan *plan, const struct gt_kernel *kernel,
+                      const int64_t *facts, struct gt_err *err)
+{
+    uint64_t *need = calloc(kernel->constraints + 1, sizeof(*need));
+    bool *checked = calloc(kernel->constraints + 1, sizeof(*checked));
+    int rc = GT_OK;
+
+    *plan = (struct gt_walk_plan){.kernel = kernel};
+    plan->step = calloc(kernel->constraints + kernel->deriveds + 1, sizeof(*plan->step));
+    if (!need || !checked || !plan->step) {
+        rc = gt_err_nomem(err);
+    } else {
+        for (size_t c = 0; c < kernel->constraints; c++)
+            need[c] = gt_kernel_depends(kernel, kernel->constraint[c].expr);
+        plan->depth = gt_space_order(kernel, facts, need, plan->order);
+        plan_steps(plan, need, checked);
+    }
+    free(need);
+    free(checked);
+    return rc;
+}
+
+void gt_walk_plan_release(struct gt_walk_plan *plan)
+{
+    free(plan->step);
+    *plan = (struct gt_walk_plan){.step = NULL};
+}
 
 /* Spaces of 3 to 11 million points, such as those of simt where operands are not aligned, take 16
  * to 57 million visits.  When a walk had 20 million, sweeps of such problems knew 5,000 to 40,000

@@ -3,8 +3,8 @@
 #ifndef GT_SPACE_WALK_H
 #define GT_SPACE_WALK_H
 
-#include "search/space.h"
 #include "base/stats.h"
+#include "search/space.h"
 
 /* Fills index, count, valid and cross_product of a space whose kernel, problem and device are set.
  * covered: the part of the space that a walk of GT_WALK_VISITS would cover, if that is known to be
@@ -29,20 +29,11 @@ struct gt_walk_share {
 int gt_space_walk_share(struct gt_space *space, size_t limit, struct gt_walk_share *share,
                         struct gt_err *err);
 
-/* space_shares.c */
+/* space.c */
 
-/* As gt_space_walk, in threads where the space is large and many points are wanted. */
-int gt_space_walk_shared(struct gt_space *space, size_t limit, struct gt_err *err);
+/* space_walk.c */
 
-/* space_order.c */
-
-/* Fills order[0..params): first the parameters that constraints depend on (need[c]: those of
- * constraint c), in the order in which to bind them, then the others.  Returns how many are of the
- * first kind.  facts: slots of problem and device. */
-size_t gt_space_order(const struct gt_kernel *kernel, const int64_t *facts, const uint64_t *need,
-                      size_t order[GT_MAX_PARAMS]);
-
-/* space_plan.c */
+/* space_walk.c */
 
 /* One thing to settle when a parameter has been bound. */
 struct gt_walk_step {
@@ -64,7 +55,7 @@ int gt_walk_plan_init(struct gt_walk_plan *plan, const struct gt_kernel *kernel,
                       const int64_t *facts, struct gt_err *err);
 void gt_walk_plan_release(struct gt_walk_plan *plan);
 
-/* space_sample.c */
+/* space.c */
 
 /* The points that are kept of a walk: all, or a uniform sample, always the same one of the same
  * points. */
@@ -89,7 +80,7 @@ void gt_sample_begin(struct gt_sample *sample);
  * parameter, the index of its value.  GT_ENOMEM is the only error. */
 int gt_sample_take(struct gt_sample *sample, const uint8_t *index, struct gt_err *err);
 
-/* space_verdicts.c */
+/* space_walk.c */
 
 /* What the steps of a plan say of the prefixes of a walk.  A step is asked about one prefix after
  * the other, and most of them do not differ in what it reads, so that each answer is remembered. */
@@ -100,21 +91,5 @@ struct gt_admitted {
     uint64_t values;   /* that no step of the level rejects */
     uint64_t doubtful; /* those of them for which an expression failed (a division by zero, say) */
 };
-
-/* Plan and kernel must outlive the verdicts.  facts: slots of problem and device. */
-int gt_verdicts_new(struct gt_verdicts **verdicts, const struct gt_walk_plan *plan,
-                    const int64_t *facts, struct gt_err *err);
-void gt_verdicts_free(struct gt_verdicts *verdicts); /* NULL accepted */
-
-/* What the steps of a level say of the values order[level - 1] may have, after the parameters
- * before it were bound; of level 0, where there is none, it is bit 0. */
-struct gt_admitted gt_verdicts_admit(struct gt_verdicts *verdicts, size_t level, size_t block);
-
-/* Binds order[level] to its value number `value`, after the parameters before it. */
-void gt_verdicts_bind(struct gt_verdicts *verdicts, size_t level, size_t value);
-
-/* The first constraint, in the order of the steps, that was reached and that nothing satisfied;
- * NULL: there is none. */
-const struct gt_constraint *gt_verdicts_culprit(const struct gt_verdicts *verdicts);
 
 #endif

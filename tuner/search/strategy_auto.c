@@ -1,7 +1,7 @@
 /* strategy_auto.c - strategy: Bayesian search with two models, the default.
  *
  * 1. First points.  It starts from the seeds.  Without any it starts near the middle of the space,
- *    because extreme values are seldom fast and slow points cost the most time (design.h).
+ *    because extreme values are seldom fast and slow points cost the most time (elites.h).
  * 2. Models.  A Gaussian process (gp_model.h) and a forest of trees (forest.h) are fitted to the
  *    times told.  Transfer data and the expectation of a model enter the process (prior_mean.h).
  * 3. Candidates.  A pool is drawn around the elites and elsewhere (elites.h).
@@ -9,16 +9,15 @@
  *    fixed blend of both predictions.
  * 5. Now and then a point near the best one is given out instead, and every other time while
  * nothing is gained.  In a large space, of whose far ends the models know nothing, the pool stays
- * around the elites, and every other point comes from hill climbing (multi_start.h).
+ * around the elites, and every other point comes from hill climbing (hill_climb.h).
  *
  * The search is done once the expected improvement has been negligible for many points in a row.
  * What each part is worth: db/measured/search-removals.csv. */
-#include "search/auto/design.h"
 #include "search/auto/elites.h"
 #include "search/auto/forest.h"
 #include "search/auto/gp_model.h"
 #include "search/auto/prior_mean.h"
-#include "search/multi_start.h"
+#include "search/hill_climb.h"
 
 #include "base/err.h"
 

@@ -1,10 +1,12 @@
-/* strategy_local.c - strategies: greedy hill climbing from many starts (multi_start.h), with two
+/* strategy_local.c - strategies: greedy hill climbing from many starts (hill_climb.h), with two
  * kinds of neighbours.
  *
  * The seeds are the starts; random points are added where there are few seeds.  While all climbs
  * wait and little is in flight, the best point with a few parameters changed at random is given
  * out, because a machine with many compilers would be idle otherwise. */
-#include "search/multi_start.h"
+#include <math.h>
+
+#include "search/hill_climb.h"
 
 #define BUSY 48 /* points in flight that keep many compilers and the GPU at work */
 #define KICK 4  /* parameters changed at most to leave the best point */
@@ -93,4 +95,140 @@ const struct gt_strategy_ops gt_strategy_adjacent = {
     .next = next,
     .tell = tell,
     .release = release,
+};
+
+/* Strategies: iterated local search and basin hopping.
+ *
+ * Each of a few searchers has a home, which is a local optimum.  It changes a few parameters of its
+ * home at random and climbs from there to another optimum, which becomes its home if it is faster.
+ * Basin hopping also accepts a slower optimum, with a probability that falls with the slow-down.  A
+ * searcher whose home has not changed for long starts anew. */
+
+#define SEARCHERS 4 /* the first that has a point gives it; the others keep the compilers busy */
+
+enum { STRENGTH, RESTART, HEAT };
+
+static const struct gt_strategy_option iterated_options[] = {
+    [STRENGTH] = {"strength", 3, 1, GT_MAX_PARAMS, "parameters that a kick changes at most"},
+    [RESTART] = {"restart", 20, 1, 1e6, "kicks without success before a new start"},
+    {.name = NULL},
+};
+
+static const struct gt_strategy_option basin_options[] = {
+    [STRENGTH] = {"strength", 2, 1, GT_MAX_PARAMS, "parameters that a hop changes at most"},
+    [RESTART] = {"restart", 20, 1, 1e6, "hops without success before a new start"},
+    [HEAT] = {"heat", 0.02, 0, 10, "relative slow-down accepted with probability 1/e"},
+    {.name = NULL},
+};
+
+struct searcher {
+    struct gt_hill_climb climb;
+    size_t home;   /* SIZE_MAX: none yet */
+    double failed; /* kicks since home changed */
+};
+
+static int init_iterated(struct gt_strategy *strategy, struct gt_err *err)
+{
+    struct searcher *searcher = strategy->state;
+
+    for (size_t i = 0; i < SEARCHERS; i++) {
+        int rc = gt_hill_climb_init(&searcher[i].climb, false, NULL, err);
+
+        if (rc)
+            return rc;
+        searcher[i].home = SIZE_MAX;
+    }
+    return GT_OK;
+}
+
+static void release_iterated(struct gt_strategy *strategy)
+{
+    struct searcher *searcher = strategy->state;
+
+    for (size_t i = 0; i < SEARCHERS; i++)
+        gt_hill_climb_release(&searcher[i].climb);
+}
+
+/* Whether to move from home to the optimum reached. */
+static bool accepts(struct gt_strategy *strategy, const struct searcher *searcher)
+{
+    const float *known = strategy->known;
+    double slower;
+
+    if (searcher->home == SIZE_MAX || known[searcher->home] <= 0)
+        return true;
+    slower = log((double)known[searcher->climb.place] / (double)known[searcher->home]);
+    return slower < 0 ||
+           gt_random_unit(&strategy->random) < exp(-slower / fmax(strategy->option[HEAT], 1e-9));
+}
+
+/* Where the next climb starts, after one has reached an optimum. */
+static size_t leave(struct gt_strategy *strategy, struct searcher *searcher)
+{
+    struct gt_hill_climb *climb = &searcher->climb;
+    size_t point = SIZE_MAX;
+
+    if (climb->place != SIZE_MAX && climb->place != searcher->home &&
+        strategy->known[climb->place] > 0 && accepts(strategy, searcher)) {
+        searcher->home = climb->place;
+        searcher->failed = 0;
+    }
+    climb->place = SIZE_MAX;
+    if (searcher->home == SIZE_MAX && strategy->best != SIZE_MAX && searcher->failed++ < 1)
+        searcher->home = strategy->best; /* a seed, or a point of an earlier run */
+    if (searcher->home != SIZE_MAX && searcher->failed++ < strategy->option[RESTART])
+        point = gt_strategy_kick(strategy, searcher->home, (size_t)strategy->option[STRENGTH]);
+    if (point == SIZE_MAX) {
+        searcher->home = SIZE_MAX;
+        point = gt_strategy_draw(strategy);
+    }
+    return point;
+}
+
+static enum gt_next next_iterated(struct gt_strategy *strategy, size_t *point)
+{
+    struct searcher *searcher = strategy->state;
+
+    for (size_t i = 0; i < SEARCHERS; i++) {
+        enum gt_next answer = gt_hill_climb_next(strategy, &searcher[i].climb, point);
+
+        if (answer == GT_NEXT_DONE) {
+            *point = leave(strategy, &searcher[i]);
+            gt_hill_climb_own(&searcher[i].climb, *point);
+            return GT_NEXT_POINT;
+        }
+        if (answer == GT_NEXT_POINT)
+            return answer;
+    }
+    return GT_NEXT_WAIT;
+}
+
+static void tell_iterated(struct gt_strategy *strategy, size_t point)
+{
+    struct searcher *searcher = strategy->state;
+
+    for (size_t i = 0; i < SEARCHERS; i++)
+        gt_hill_climb_tell(strategy, &searcher[i].climb, point);
+}
+
+const struct gt_strategy_ops gt_strategy_iterated = {
+    .name = "iterated",
+    .doc = "iterated local search: changes a local optimum, climbs again, keeps the faster",
+    .option = iterated_options,
+    .state_size = SEARCHERS * sizeof(struct searcher),
+    .init = init_iterated,
+    .next = next_iterated,
+    .tell = tell_iterated,
+    .release = release_iterated,
+};
+
+const struct gt_strategy_ops gt_strategy_basin = {
+    .name = "basin",
+    .doc = "basin hopping: as iterated, but now and then accepts a slower optimum",
+    .option = basin_options,
+    .state_size = SEARCHERS * sizeof(struct searcher),
+    .init = init_iterated,
+    .next = next_iterated,
+    .tell = tell_iterated,
+    .release = release_iterated,
 };

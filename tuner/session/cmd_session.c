@@ -1,17 +1,431 @@
 /* cmd_session.c - what the commands that tune share; see cmd_session.h. */
-#include "console/passwords.h"
-#include "session/cmd_session_impl.h"
-
 #include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cuda/cache.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "console/gpu_names.h"
-#include "sweep/progress.h"
+#include "console/passwords.h"
+#include "cuda/cache.h"
 #include "exchange/recording.h"
+#include "problem/problem.h"
+#include "search/narrow.h"
+#include "search/strategy.h"
+#include "session/cmd_session.h"
+#include "sweep/progress.h"
+
+/* The parts of opening a session (cmd_session.h): its device and its kernels.
+ */
+
+/* Opening a session's device: the evaluator of --device, or of a GPU or the
+ * profile of --arch; see cmd_session.c. */
+
+static void on_waiting(void *context, double seconds)
+{
+    const struct gt_session *session = context;
+
+    gt_progress_wait(session->progress,
+                     session->waits_for ? session->waits_for : "the GPU's worker starts", seconds);
+}
+
+/* What --dist names: the parser of options lets no other word through. */
+static enum gt_dist operands_of(const struct gt_session_options *options)
+{
+    return options->dist ? gt_dist_parse(options->dist) : GT_DIST_NORMAL;
+}
+
+/* Times of other operands are those of another device: everything that is stored, compared, handed
+ * out or printed then keeps them apart. */
+static void gt_session_name_operands(struct gt_session *session,
+                                     const struct gt_session_options *options)
+{
+    struct gt_device *device = &session->evaluator->device;
+    const struct gt_device plain = *device;
+
+    if (operands_of(options) == GT_DIST_NORMAL)
+        return;
+    snprintf(device->name, sizeof(device->name), "%.80s [%s]", plain.name, options->dist);
+    snprintf(device->uuid, sizeof(device->uuid), "%.52s [%s]", plain.uuid, options->dist);
+}
+
+/* Opens the evaluator of a --device text. */
+static int open_device(struct gt_session *session, const struct gt_session_options *options,
+                       const char *device, struct gt_err *err)
+{
+    const struct gt_evaluator_options evaluator = {
+        .data_dir = session->cli->data_dir,
+        .cache_dir = session->cache_dir,
+        .kernels_dir = options->kernels_dir,
+        .include_dirs = options->include_dirs,
+        .jobs = (int)options->jobs,
+        .tokens = options->tokens,
+        .space = options->space,
+        .launch_deadline_s = (double)options->deadline,
+        .compile_cpu_s = (double)options->compile_cpu,
+        .compile_memory = options->compile_memory << 20,
+        .baseline = !options->baseline || strcmp(options->baseline, "none") != 0,
+        .events = {.context = session, .waiting = on_waiting},
+        .bench = {.timing = gt_session_timing(options),
+                  .dist = operands_of(options),
+                  .slow_factor = options->slow,
+                  .seed = session->seed},
+    };
+
+    return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
+}
+
+/* Refuses a device whose architecture is not the one that --arch names. */
+static int check_arch(const struct gt_session *session, const struct gt_session_options *options,
+                      const char *device, int cc, struct gt_err *err)
+{
+    struct gt_device *found = &session->evaluator->device;
+    char instead[80] = "";
+
+    if (found->cc == 0)
+        found->cc = cc; /* the recording does not name its arch, so the user may */
+    if (!cc || found->cc == cc)
+        return GT_OK;
+    if (found->profile)
+        return gt_err_set(err, GT_ERANGE, "--arch sm_%d contradicts --device %s", cc, device);
+    if (!options->measure)
+        snprintf(instead, sizeof(instead),
+                 "; without --device and --devices times are predicted for sm_%d", cc);
+    return gt_err_set(err, GT_ENOGPU, "the GPU %s is %s (sm_%d), not sm_%d%s", device, found->name,
+                      found->cc, cc, instead);
+}
+
+#define DEVICE_TEXT 160 /* "predict:sm_90/NVIDIA H100 PCIe" */
+
+static void name_profile(char text[DEVICE_TEXT], int cc, const char *name)
+{
+    snprintf(text, DEVICE_TEXT, "predict:sm_%d%s%.120s", cc, name ? "/" : "", name ? name : "");
+}
+
+/* Without --device: takes a GPU of the arch, and of the name that was given, if there is one, else
+ * a profile. */
+static int open_arch(struct gt_session *session, const struct gt_session_options *options, int cc,
+                     const char *name, struct gt_err *err)
+{
+    char profile[DEVICE_TEXT];
+    int rc = open_device(session, options, "cuda", &session->no_gpu);
+
+    if (rc == GT_OK && session->evaluator->device.cc == cc &&
+        (!name || gt_device_called(session->evaluator->device.name, name)))
+        return GT_OK;
+    if (rc && rc != GT_ENOGPU && rc != GT_ENOLIB && rc != GT_ECUDA) {
+        if (err)
+            *err = session->no_gpu;
+        return rc;
+    }
+    if (rc == GT_OK)
+        gt_err_set(&session->no_gpu, GT_ENOGPU, "the GPU here is %s (sm_%d)",
+                   session->evaluator->device.name, session->evaluator->device.cc);
+    gt_evaluator_close(session->evaluator);
+    session->evaluator = NULL;
+    name_profile(profile, cc, name);
+    return open_device(session, options, profile, err);
+}
+
+/* The arch that "predict" or "predict:NAME" means becomes part of the word; NAME is whatever --arch
+ * takes, or a file. */
+static int complete_prediction(const char **device, char text[DEVICE_TEXT], int cc,
+                               const char **asked, struct gt_err *err)
+{
+    const char *name = *device + strlen("predict");
+    int rc;
+
+    if (!*name && cc) {
+        name_profile(text, cc, *asked);
+        *device = text;
+    }
+    if (*name++ != ':' || !*name || strstr(name, ".json") || strchr(name, '/'))
+        return GT_OK;
+    rc = gt_gpu_parse(name, &cc, asked, err);
+    if (rc)
+        return gt_err_prefix(err, rc, "--device");
+    name_profile(text, cc, *asked);
+    *device = text;
+    return GT_OK;
+}
+
+/* Opens the evaluator that --device and --arch name.  cc: of --arch; 0: none was named.  Where the
+ * arch has no GPU here, times are predicted, and session->no_gpu says why. */
+static int gt_session_open_evaluator(struct gt_session *session,
+                                     const struct gt_session_options *options, int cc,
+                                     const char *name, struct gt_err *err)
+{
+    const char *device = options->device;
+    char text[DEVICE_TEXT];
+    int rc = GT_OK;
+
+    if (device && strncmp(device, "predict", strlen("predict")) == 0)
+        rc = complete_prediction(&device, text, cc, &name, err);
+    session->asked = name;
+    if (rc)
+        return rc;
+    if (device || !cc || options->measure) {
+        rc = open_device(session, options, device ? device : "cuda", err);
+        if (rc && !device && !options->measure && (rc == GT_ENOGPU || rc == GT_ENOLIB))
+            gt_err_prefix(err, rc, "without a GPU, --arch says what to predict for, e.g. sm_86");
+        return rc ? rc : check_arch(session, options, device ? device : "cuda", cc, err);
+    }
+    return open_arch(session, options, cc, name, err);
+}
+
+/* Writes the option that only a GPU can honour, and why predictions and recordings cannot; false:
+ * there is none. */
+static bool needs_gpu(const struct gt_session_options *options, char option[64], const char **why)
+{
+    const enum gt_timing timing = gt_session_timing(options);
+
+    if (timing == GT_TIMING_GRAPH) {
+        snprintf(option, 64, "--timing graph");
+        *why = "predictions and recordings are of launches by themselves";
+    } else if (timing == GT_TIMING_WARM) {
+        snprintf(option, 64, "--l2 warm");
+        *why = "predictions and recordings are of operands that are not in L2";
+    } else if (operands_of(options) != GT_DIST_NORMAL) {
+        snprintf(option, 64, "--dist %.40s", options->dist);
+        *why = "predictions and recordings compute no product";
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Chains, operands that stay in L2 and numbers other than the usual ones are timed on a GPU only
+ * (GT_ENOGPU), and chains with cold operands (GT_ESYNTAX). */
+static int gt_session_check_timing(const struct gt_session *session,
+                                   const struct gt_session_options *options, struct gt_err *err)
+{
+    const bool warm = options->l2 && strcmp(options->l2, "warm") == 0;
+    char option[64];
+    const char *why;
+
+    if (warm && gt_session_timing(options) == GT_TIMING_GRAPH)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--timing graph reads operands that are not in L2; --l2 warm is for "
+                          "--timing single");
+    if (session->evaluator->ops->provenance == GT_MEASURED || !needs_gpu(options, option, &why))
+        return GT_OK;
+    return gt_err_set(err, GT_ENOGPU, "%s needs a GPU: %s%s%s", option, why,
+                      session->no_gpu.code ? "; " : "",
+                      session->no_gpu.code ? session->no_gpu.msg : "");
+}
+
+/* Which kernels take part in a session: those that --kernels names, and the
+ * values that --values leaves them; see cmd_session.c. */
+
+#define VENDOR "cublaslt" /* among the names of kernels: cuBLASLt's own algorithms */
+
+/* Whether a list of kernels has cuBLASLt among them. */
+static bool gt_session_names_vendor(const char *names)
+{
+    for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strncmp(at, VENDOR, strlen(VENDOR)) == 0 && strchr(",", at[strlen(VENDOR)]))
+            return true;
+    return false;
+}
+
+/* Appends the kernels of a name, or of a pattern such as simt*; *n: how many are chosen so far. */
+static int choose_kernels(const struct gt_kernel **chosen, size_t *n,
+                          const struct gt_kernels *kernels, const char *name, struct gt_err *err)
+{
+    const bool pattern = strpbrk(name, "*?[") != NULL;
+    struct gt_strbuf there = GT_STRBUF_INIT;
+    bool found = strcmp(name, VENDOR) == 0;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < kernels->count; i++) {
+        const struct gt_kernel *kernel = kernels->kernel[i];
+        size_t at = 0;
+
+        gt_strbuf_addf(&there, " %s", kernel->name);
+        if (pattern ? fnmatch(name, kernel->name, 0) : strcmp(name, kernel->name))
+            continue;
+        found = true;
+        while (at < *n && chosen[at] != kernel)
+            at++;
+        chosen[at] = kernel; /* named twice, it stands there already */
+        *n += at == *n;
+    }
+    if (!found && !pattern)
+        rc = gt_kernels_find(kernels, name, err) ? GT_OK : GT_ENOTFOUND;
+    else if (!found)
+        rc = gt_err_set(err, GT_ENOTFOUND, "no kernel is called \"%s\"; there are:%s", name,
+                        there.text);
+    gt_strbuf_release(&there);
+    return rc;
+}
+
+int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
+                       const struct gt_kernels *kernels, const char *names, struct gt_err *err)
+{
+    const struct gt_kernel **chosen = calloc(kernels->count + 1, sizeof(*chosen));
+    size_t n = 0;
+    int rc = chosen ? GT_OK : gt_err_nomem(err);
+
+    for (size_t i = 0; i < kernels->count && !rc && !names; i++)
+        if (kernels->kernel[i]->production)
+            chosen[n++] = kernels->kernel[i];
+    for (const char *at = names; at && *at && !rc;) {
+        size_t length = strcspn(at, ",");
+        char *name = strndup(at, length);
+
+        rc = name ? choose_kernels(chosen, &n, kernels, name, err) : gt_err_nomem(err);
+        free(name);
+        at += length + (at[length] == ',');
+    }
+    if (!rc && !n)
+        rc = names ? gt_err_set(err, GT_ESYNTAX, "--kernels names no kernel")
+                   : gt_err_set(err, GT_ECONFIG,
+                                "no kernel to choose from: no description has role production");
+    if (rc) {
+        free(chosen);
+        return rc;
+    }
+    *list = chosen;
+    *count = n;
+    return GT_OK;
+}
+
+/* Checks names that a sweep would look up only after everything is open, so that a typing error is
+ * reported at once. */
+static int gt_session_check_names(const struct gt_session *session,
+                                  const struct gt_session_options *options, struct gt_err *err)
+{
+    const struct gt_kernel **kernel = NULL;
+    size_t count = 0;
+    int rc;
+
+    if (options->kernels && !session->replays) {
+        rc = gt_session_kernels(&kernel, &count, &session->kernels, options->kernels, err);
+        free(kernel);
+        if (rc)
+            return rc;
+    }
+    return options->strategy ? gt_strategy_parse(NULL, NULL, options->strategy, err) : GT_OK;
+}
+
+/* Restricts the kernels that take part to the values of --values. */
+static int gt_session_narrow(struct gt_session *session, const struct gt_session_options *options,
+                             struct gt_err *err)
+{
+    const struct gt_kernel **list = NULL;
+    size_t count = 0;
+    int rc;
+
+    if (session->replays)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--values does not go with a recording; --space describes a part of it");
+    rc = gt_session_kernels(&list, &count, &session->kernels, options->kernels, err);
+    GT_STEP(rc, gt_narrow((struct gt_kernel *const *)list, count, options->values, err));
+    free(list);
+    return rc;
+}
+
+/* A sweep with what a session has open; see cmd_session.h. */
+
+/* About what a turn takes, with 16 compile workers on an H200: of 418 problems with 2.6 s each, 40
+ * had none, and the others took 2.9 s. */
+#define TURN_S 3.0
+
+bool gt_session_warn_of_budget(char text[GT_BUDGET_TEXT], double seconds, size_t problems)
+{
+    const double each = seconds / (double)problems;
+
+    if (problems < 2 || !(each > 0) || each >= TURN_S)
+        return false;
+    snprintf(text, GT_BUDGET_TEXT,
+             "%.1f s a problem: a turn takes about %.0f s, so the problems of least "
+             "weight may get no turn",
+             each, TURN_S);
+    return true;
+}
+
+/* What the session knows goes into the options of a sweep; *fallback is malloc'ed. */
+static int fill_sweep(struct gt_session *session, struct gt_sweep_options *options,
+                      const struct gt_kernel ***fallback, struct gt_err *err)
+{
+    const struct gt_kernels *all = &session->kernels;
+
+    *fallback = calloc(all->count + 1, sizeof(**fallback));
+    if (!*fallback)
+        return gt_err_nomem(err);
+    options->fallback = *fallback;
+    for (size_t i = 0; i < all->count && session->fallbacks; i++)
+        if (!all->kernel[i]->production)
+            (*fallback)[options->fallbacks++] = all->kernel[i];
+    options->weight = session->weight;
+    options->evaluator = session->evaluator;
+    options->store = session->store;
+    options->shipped = &session->shipped;
+    options->ranking = gt_rankings_for(&session->rankings, &session->evaluator->device,
+                                       session->evaluator->device.name);
+    options->vendor = session->vendor;
+    if (!session->alone)
+        options->known = session->whole.count ? &session->whole : all;
+    options->strategy = session->strategy;
+    options->seed = session->seed;
+    options->command = session->cli->words;
+    options->progress = session->progress;
+    options->label = session->label;
+    options->totals = &session->totals;
+    options->signals = session->cli->signals;
+    options->verbose = session->cli->verbose;
+    options->search_only = session->search_only;
+    options->then = session->then;
+    options->foresight = &session->foresight;
+    return GT_OK;
+}
+
+int gt_session_sweep(struct gt_session *session, const struct gt_problem *problem, size_t problems,
+                     const struct gt_kernel *const *kernel, size_t kernels,
+                     const struct gt_budget *budget, struct gt_sweep_result *result,
+                     struct gt_err *err)
+{
+    struct gt_sweep_options options = {.problem = problem,
+                                       .problems = problems,
+                                       .kernel = kernel,
+                                       .kernels = kernels,
+                                       .budget = *budget};
+    const struct gt_kernel **fallback;
+    char warning[GT_BUDGET_TEXT];
+    int rc = fill_sweep(session, &options, &fallback, err);
+
+    if (rc)
+        return rc;
+    if (budget->each)
+        options.budget.seconds *= (double)problems;
+    if (session->measures &&
+        gt_session_warn_of_budget(warning, options.budget.seconds, options.problems))
+        gt_progress_note(session->progress, warning);
+    rc = gt_sweep_run(&options, result, err);
+    free(fallback);
+    return rc;
+}
+
+int gt_session_compile(struct gt_session *session, const struct gt_problem *problem,
+                       const struct gt_kernel *const *kernel, size_t kernels,
+                       const struct gt_budget *budget, size_t most, struct gt_sweep_ahead *ahead,
+                       struct gt_err *err)
+{
+    struct gt_sweep_options options = {.problem = problem,
+                                       .problems = 1,
+                                       .kernel = kernel,
+                                       .kernels = kernels,
+                                       .budget = {.trials = budget->trials}};
+    const struct gt_kernel **fallback;
+    int rc = fill_sweep(session, &options, &fallback, err);
+
+    GT_STEP(rc, gt_sweep_compile(&options, most, ahead, err));
+    free(fallback);
+    return rc;
+}
 
 #define REPLAY "replay:"
 

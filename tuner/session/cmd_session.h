@@ -3,8 +3,8 @@
 #ifndef GT_CMD_SESSION_H
 #define GT_CMD_SESSION_H
 
-#include "evaluate/evaluator.h"
 #include "console/options.h"
+#include "evaluate/evaluator.h"
 #include "session/session_options.h"
 #include "sweep/sweep.h"
 
@@ -98,10 +98,6 @@ int gt_session_leave_out(const struct gt_session *session, struct gt_problem *pr
 /* One problem text completed by the options that it does not contradict. */
 int gt_session_complete(struct gt_problem *problem, const char *text,
                         const struct gt_problem_options *options, struct gt_err *err);
-
-/* The same of a problem to tune: D has elements. */
-int gt_session_problem(struct gt_problem *problem, const char *text,
-                       const struct gt_problem_options *options, struct gt_err *err);
 
 /* Kernels by names ("a,b"); NULL: those in production.  *list is malloc'ed. */
 int gt_session_kernels(const struct gt_kernel ***list, size_t *count,

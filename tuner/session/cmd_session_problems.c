@@ -1,20 +1,136 @@
 /* cmd_session_problems.c - the problems that the options of a command name; see cmd_session.h. */
 #include <ctype.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/err.h"
-#include "base/near.h"
 #include "base/strbuf.h"
+#include "console/options.h"
+#include "exchange/recording.h"
+#include "problem/problem.h"
 #include "session/cmd_session.h"
 #include "session/problemset.h"
 #include "session/random_problems.h"
-#include "session/ranges.h"
-#include "session/shard.h"
-#include "exchange/recording.h"
-#include "problem/problem.h"
+
+/* A part of a list of problems (--shard), so that machines that do not talk to each other
+ * divide a list.  Only cmd_session_problems.c uses it. */
+
+struct gt_cli;
+struct gt_err;
+struct gt_problem;
+
+struct gt_shard {
+    uint64_t part, parts; /* from 0 */
+};
+
+/* See cmd_session_problems.c. */
+
+/* Reads "i/parts"; text NULL: the whole list is part 1 of 1. */
+static int gt_shard_read(struct gt_shard *shard, const char *text, struct gt_err *err)
+{
+    unsigned long long part = 1, of = 1;
+    int length = 0;
+
+    if (text && (sscanf(text, "%4llu/%4llu%n", &part, &of, &length) != 2 || text[length] ||
+                 strspn(text, "0123456789/") != strlen(text) || part < 1 || part > of))
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--shard \"%s\": expected a part and how many there are, such as 1/4 to "
+                          "4/4, at most 9999",
+                          text);
+    *shard = (struct gt_shard){part - 1, of};
+    return GT_OK;
+}
+
+/* Reads a number from Slurm's environment; `absent` if the variable is missing or holds something
+ * else. */
+static long slurm_number(const char *name, long absent)
+{
+    const char *text = getenv(name);
+    char *end = NULL;
+    long value = text && *text ? strtol(text, &end, 10) : absent;
+
+    return end && *end ? absent : value;
+}
+
+/* The part for this task of a Slurm array (sbatch --array=1-8 has tasks 1 to 8 of 8; 0-14:2 has 8,
+ * too).  An array of a single task is not split. */
+static void gt_shard_slurm(struct gt_shard *shard, const struct gt_cli *cli)
+{
+    const long task = slurm_number("SLURM_ARRAY_TASK_ID", -1);
+    const long count = slurm_number("SLURM_ARRAY_TASK_COUNT", 0);
+    const long first = slurm_number("SLURM_ARRAY_TASK_MIN", 0);
+    const long last = slurm_number("SLURM_ARRAY_TASK_MAX", first + count - 1);
+    const long step = count > 1 && last > first ? (last - first) / (count - 1) : 1;
+
+    if (task < first || count < 2 || step < 1 || (task - first) / step >= count)
+        return;
+    *shard = (struct gt_shard){(uint64_t)((task - first) / step), (uint64_t)count};
+    if (!cli->quiet)
+        fprintf(cli->log, "task %ld of a Slurm array: part %lu/%ld of the problems (--shard)\n",
+                task, (unsigned long)shard->part + 1, count);
+}
+
+/* A problem's text and its place in the list. */
+struct named {
+    char text[GT_PROBLEM_TEXT_MAX];
+    size_t place;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    const struct named *one = a, *other = b;
+    int order = strcmp(one->text, other->text);
+
+    return order ? order : (one->place > other->place) - (one->place < other->place);
+}
+
+/* Keeps the first of equal problems, with the sum of their weights, and of those only the ones
+ * whose texts belong to the part.  A text belongs to the same part in every list.  weight may be
+ * NULL. */
+static int gt_shard_keep(const struct gt_shard *shard, struct gt_problem *problem, double *weight,
+                         size_t *count, struct gt_err *err)
+{
+    struct named *named = calloc(*count, sizeof(*named));
+    bool *keep = calloc(*count, sizeof(*keep));
+    size_t kept = 0;
+
+    if (named && keep) {
+        for (size_t at = 0; at < *count; at++) {
+            gt_problem_format(&problem[at], named[at].text);
+            named[at].place = at;
+        }
+        qsort(named, *count, sizeof(*named), by_text);
+        for (size_t at = 0, first = 0; at < *count; at++) {
+            if (at && strcmp(named[at].text, named[first].text) == 0) {
+                if (weight)
+                    weight[named[first].place] += weight[named[at].place];
+                continue;
+            }
+            first = at;
+            keep[named[at].place] =
+                gt_digest_number(named[at].text, strlen(named[at].text), 0) % shard->parts ==
+                shard->part;
+        }
+        for (size_t at = 0; at < *count; at++) {
+            if (!keep[at])
+                continue;
+            problem[kept] = problem[at];
+            if (weight)
+                weight[kept] = weight[at];
+            kept++;
+        }
+        *count = kept;
+    }
+    free(keep);
+    free(named);
+    return keep && named ? GT_OK : gt_err_nomem(err);
+}
 
 /* Appends ":<value>" or ":<key>=<value>" for an option that was given.  The parser reports an
  * option that contradicts the text. */
@@ -46,8 +162,9 @@ int gt_session_complete(struct gt_problem *problem, const char *text,
     return rc;
 }
 
-int gt_session_problem(struct gt_problem *problem, const char *text,
-                       const struct gt_problem_options *options, struct gt_err *err)
+/* The same of a problem to tune: D has elements. */
+static int gt_session_problem(struct gt_problem *problem, const char *text,
+                              const struct gt_problem_options *options, struct gt_err *err)
 {
     int rc = gt_session_complete(problem, text, options, err);
 

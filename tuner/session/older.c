@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "base/err.h"
 #include "problem/problem.h"
 

@@ -4,8 +4,8 @@
  * plain text: one problem a line, #
  * begins a remark; the log of untuned problems that gt_open writes is such a file.  Behind a
  * problem may stand `count=N`, how often a program asked for it, and `weight=X`, as `tune capture`
- * writes them; a count alone is the weight.  A text with lists or ranges of sizes (ranges.h) stands
- * for many problems, each with that name, count and weight.
+ * writes them; a count alone is the weight.  A text with lists or ranges of sizes (problemset.h)
+ * stands for many problems, each with that name, count and weight.
  *
  * Or what another program wrote down (exchange/foreign.h), plain or gzipped: each product once,
  * with how often it is there as its weight and, where the file has a line for each call, as its
@@ -13,6 +13,7 @@
 #ifndef GT_PROBLEMSET_H
 #define GT_PROBLEMSET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "gemmtune.h"
@@ -45,5 +46,22 @@ int gt_problemset_find(char **path, const char *name, const char *data_dir, stru
 int gt_problemset_add(struct gt_problemset *set, const char *text, const char *where,
                       struct gt_err *err);
 void gt_problemset_release(struct gt_problemset *set); /* a zeroed one is accepted */
+
+/* Vocabulary: lists and ranges of sizes in a problem's text.
+ *
+ * Where a text names several problems, each size may be a list, and each of its members a range:
+ * `1,2,4,8x4096x4096`, `1024:8192:1024x4096x4096:bf16` (both ends belong to it),
+ * `1:4096:x2x512x512` (each the double of the one before).  The problems are all combinations, the
+ * last size changing fastest. */
+
+#define GT_RANGES_MOST 10000 /* problems that one text may stand for */
+
+/* Whether the text has a list or a range of sizes. */
+bool gt_ranges_any(const char *text);
+
+/* Calls visit with the text of each problem; a text without lists and ranges is handed on as it is.
+ * Nothing is visited if the text is malformed. */
+typedef int gt_ranges_visit(void *context, const char *text, struct gt_err *err);
+int gt_ranges_expand(const char *text, gt_ranges_visit *visit, void *context, struct gt_err *err);
 
 #endif

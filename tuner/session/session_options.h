@@ -5,7 +5,7 @@
 
 #include "console/options.h"
 #include "problem/trial.h"
-#include "workers/tokens.h"
+#include "workers/processors.h"
 
 struct gt_session_options {
     const char *arch, *device, *db, *kernels, *kernels_dir, *include_dirs, *strategy, *budget,

@@ -1,6 +1,6 @@
 /* drift.c - checks whether the speed of the device has changed.  A reference kernel is timed in
  * regular intervals; if its time has changed, the times since the last check are not trusted. */
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 

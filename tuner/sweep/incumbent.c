@@ -2,9 +2,8 @@
  * kernel it is, it is the first candidate of a turn, and it takes part in the finals, so that a
  * sweep replaces an answer only by one that was timed in turns with it.  Behind it come the nearest
  * winners, before the strategies choose. */
-#include "base/array.h"
-#include "base/err.h"
 #include "base/strbuf.h"
+#include "base/err.h"
 #include "sweep/sweep_parts.h"
 
 #include <stdlib.h>

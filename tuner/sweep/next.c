@@ -3,7 +3,7 @@
  * arms are opened, and its first points go to the compilers, which would have nothing to do during
  * the finals.  The first problem of a sweep has its first points compiled while the GPU's worker
  * opens it, and the incumbent while its spaces are scouted. */
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "base/err.h"
 #include "sweep/sweep_parts.h"
 

@@ -70,7 +70,4 @@ void gt_progress_note(struct gt_progress *progress, const char *sentence);
 void gt_progress_format(const struct gt_progress_state *state, size_t width, char *text,
                         size_t size);
 
-/* "45s", "12m05s", "3h04m". */
-void gt_progress_add_duration(struct gt_strbuf *buf, double seconds);
-
 #endif

@@ -1,7 +1,7 @@
 /* race.h - the work on one problem as data: its searches, points to try, and what it has found.
  * sweep_parts.h has what is done with it; no other folder includes this. */
-#ifndef GT_SWEEP_RACE_H
-#define GT_SWEEP_RACE_H
+#ifndef GT_RACE_H
+#define GT_RACE_H
 
 #include "search/strategy.h"
 #include "sweep/sweep.h"

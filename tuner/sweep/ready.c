@@ -2,12 +2,365 @@
  * and at its end candidates that waited for the device.  Trying one costs milliseconds, compiling
  * it has cost a good part of a second; so those whose cubin is in the cache are tried, the one
  * expected to be fastest first, as far as the time goes. */
-#include "sweep/sweep_parts.h"
-
-#include "base/array.h"
-
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "sweep/sweep_parts.h"
+
+/* What a starved device tries while it waits for the compilers: points whose cubin is
+ * in the cache, because a point that differs only in launch parameters was tried and was good. */
+
+/* A point is left out if its time is more than this times the best, because launch parameters
+ * rarely change a time by more.  On an H200 they changed one cubin in ten by 0.5 % (simt, 4096^3),
+ * 8 to 13 % (hopper), 19 to 39 % (simt, 2048^3) and more. */
+#define CUTOFF 1.2
+
+/* The same for points that differ in two launch parameters. */
+#define CUTOFF_TWO 1.05
+
+int gt_sweep_backfill_note(struct gt_race *race, struct gt_arm *arm, size_t point,
+                           struct gt_err *err)
+{
+    int rc = GT_ARRAY_RESERVE(&race->backfill, race->backfills + 1, &race->backfill_capacity, err);
+
+    if (!rc)
+        race->backfill[race->backfills++] = (struct gt_recent){.arm = arm, .point = point};
+    return rc;
+}
+
+/* The point's time; INFINITY: a later measurement of it was not ok. */
+static double us_of(const struct gt_recent *tried)
+{
+    const float known = tried->arm->strategy->known[tried->point];
+
+    return known > 0 ? (double)known : (double)INFINITY;
+}
+
+/* A point not yet tried that differs from `index` in at most `changes` launch parameters from
+ * number `from` on, or SIZE_MAX. */
+static size_t relaunched(const struct gt_arm *arm, uint8_t *index, size_t from, int changes)
+{
+    const struct gt_kernel *kernel = arm->kernel;
+
+    for (size_t p = from; p < kernel->params; p++) {
+        const uint8_t was = index[p];
+
+        for (size_t v = 0; kernel->param[p].launch && v < kernel->param[p].count; v++) {
+            size_t found;
+
+            index[p] = (uint8_t)v;
+            found = gt_space_find_index(&arm->space, index);
+            if (found != SIZE_MAX && arm->strategy->known[found] == GT_POINT_NEW)
+                return found;
+            if (changes > 1)
+                found = relaunched(arm, index, p + 1, changes - 1);
+            if (changes > 1 && found != SIZE_MAX)
+                return found;
+        }
+        index[p] = was;
+    }
+    return SIZE_MAX;
+}
+
+/* The next of the list: one of which not all points that differ in one launch parameter were tried
+ * comes before the others, and the faster one first.  SIZE_MAX: none is worth a trial. */
+static size_t next_of(const struct gt_race *race)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < race->backfills; i++) {
+        const struct gt_recent *recent = &race->backfill[i];
+        const struct gt_recent *other = best == SIZE_MAX ? recent : &race->backfill[best];
+
+        if (us_of(recent) > (recent->spent ? CUTOFF_TWO : CUTOFF) * race->best_us)
+            continue;
+        if (best == SIZE_MAX || recent->spent < other->spent ||
+            (recent->spent == other->spent && us_of(recent) < us_of(other)))
+            best = i;
+    }
+    return best;
+}
+
+bool gt_sweep_backfill(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
+{
+    size_t next;
+
+    while ((next = next_of(race)) != SIZE_MAX) {
+        struct gt_recent *recent = &race->backfill[next];
+        const size_t params = recent->arm->kernel->params;
+        uint8_t index[GT_MAX_PARAMS];
+        size_t found;
+
+        memcpy(index, recent->arm->space.index + recent->point * params, params);
+        found = relaunched(recent->arm, index, 0, recent->spent ? 2 : 1);
+        if (found != SIZE_MAX) {
+            *arm = recent->arm;
+            gt_strategy_claim((*arm)->strategy, found);
+            (*arm)->backfilled++;
+            *what = (struct gt_retry){.point = found};
+            return true;
+        }
+        if (recent->spent)
+            race->backfill[next] = race->backfill[--race->backfills];
+        else
+            recent->spent = true;
+    }
+    return false;
+}
+
+/* What a starved device tries beside backfill: points of which other problems have left a
+ * cubin in the cache.  A cubin serves every problem of its types, layout and epilogue (render.h),
+ * so that such a point costs a launch and no compiler. */
+
+#define KEPT       400 /* points of an arm; ranking them takes about 10 ms */
+#define PROBES     8   /* cubins of a set of transfer data that are looked for; none: left out */
+#define RANK_EVERY 32  /* trials of a race after which the points are ranked again */
+/* A point is left out if its expected time is more than this times the best: most of those left
+ * would not come among the 32 that are timed again. */
+#define CUTOFF_REUSE 1.3
+/* The same where trials are so short that a cubin which comes meanwhile hardly waits.  Nothing else
+ * would use the device, and the models learn from slow points, too. */
+#define CUTOFF_SHORT 2.0
+#define SHORT_S      0.02
+
+static bool is_at_hand(const struct gt_arm *arm, size_t point)
+{
+    struct gt_evaluator *evaluator = arm->race->evaluator;
+    struct gt_candidate candidate = {
+        .kernel = arm->kernel, .problem = arm->race->problem, .device = &evaluator->device};
+
+    gt_space_point(&arm->space, point, &candidate.point);
+    return evaluator->ops->at_hand(evaluator, &candidate);
+}
+
+static int by_point(const void *x, const void *y)
+{
+    const struct gt_reuse *a = x, *b = y;
+
+    if (a->point != b->point)
+        return a->point < b->point ? -1 : 1;
+    return (a->set > b->set) - (a->set < b->set);
+}
+
+/* The fastest last. */
+static int by_time(const void *x, const void *y)
+{
+    const struct gt_reuse *a = x, *b = y;
+
+    if (a->expected != b->expected)
+        return a->expected < b->expected ? 1 : -1;
+    return (a->point < b->point) - (a->point > b->point);
+}
+
+/* Leaves of each point the one of the nearest set, and of all of them the fastest. */
+static void tidy(struct gt_arm *arm)
+{
+    struct gt_reuse *list = arm->reuse;
+    size_t kept = 0;
+
+    qsort(list, arm->reuses, sizeof(*list), by_point);
+    for (size_t i = 0; i < arm->reuses; i++)
+        if (!kept || list[kept - 1].point != list[i].point)
+            list[kept++] = list[i];
+    qsort(list, kept, sizeof(*list), by_time);
+    arm->reuses = kept < KEPT ? kept : KEPT;
+    memmove(list, list + kept - arm->reuses, arm->reuses * sizeof(*list));
+}
+
+/* Whether one of the set's fastest points has a cubin here: problems of other types and layouts
+ * need cubins of their own. */
+static bool serves(const struct gt_arm *arm, const struct gt_reuse *set, size_t count)
+{
+    for (size_t i = 0; i < count && i < PROBES; i++)
+        if (is_at_hand(arm, set[count - 1 - i].point))
+            return true;
+    return false;
+}
+
+int gt_sweep_reuse_note(struct gt_arm *arm, const struct gt_transfers *transfers,
+                        struct gt_err *err)
+{
+    size_t capacity = 0;
+
+    if (!arm->race->evaluator->ops->at_hand)
+        return GT_OK;
+    for (size_t t = 0; t < transfers->count; t++) {
+        const struct gt_transfer *from = &transfers->transfer[t];
+        struct gt_reuse *set;
+        float best = INFINITY;
+
+        if (GT_ARRAY_RESERVE(&arm->reuse, arm->reuses + from->count, &capacity, err))
+            return GT_ENOMEM;
+        set = arm->reuse + arm->reuses;
+        for (size_t i = 0; i < from->count; i++)
+            best = fminf(best, from->us[i]);
+        for (size_t i = 0; i < from->count; i++)
+            set[i] = (struct gt_reuse){.point = from->point[i],
+                                       .set = t,
+                                       .slower = from->us[i] / best,
+                                       .expected = from->us[i] / best};
+        qsort(set, from->count, sizeof(*set), by_time);
+        if (serves(arm, set, from->count))
+            arm->reuses += from->count;
+    }
+    if (arm->reuses)
+        tidy(arm);
+    return GT_OK;
+}
+
+/* Ranks the points by what the arm's strategy expects of them or, before it knows anything, by
+ * their times for the other problems. */
+static void rank(struct gt_race *race, struct gt_arm *arm)
+{
+    for (size_t i = 0; i < arm->reuses; i++) {
+        struct gt_reuse *reuse = &arm->reuse[i];
+        const float us = gt_strategy_expect(arm->strategy, reuse->point);
+
+        reuse->expected = us > 0 && race->best_us > 0 ? us / (float)race->best_us : reuse->slower;
+    }
+    qsort(arm->reuse, arm->reuses, sizeof(*arm->reuse), by_time);
+}
+
+/* The arm whose next point is expected to be the fastest; NULL: none is worth a trial. */
+static struct gt_arm *next_arm(struct gt_race *race)
+{
+    const double timed = (double)race->result->timed;
+    const bool brief = race->evaluator->stats.busy_s < SHORT_S * timed;
+    const float cutoff = brief ? (float)CUTOFF_SHORT : (float)CUTOFF_REUSE;
+    struct gt_arm *best = NULL;
+
+    for (size_t i = 0; i < race->arms; i++) {
+        struct gt_arm *arm = &race->arm[i];
+        float expected;
+
+        if (!arm->reuses)
+            continue;
+        expected = arm->reuse[arm->reuses - 1].expected;
+        if (expected <= cutoff && (!best || expected < best->reuse[best->reuses - 1].expected))
+            best = arm;
+    }
+    return best;
+}
+
+bool gt_sweep_reuse(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
+{
+    if (race->incumbent_due) /* it comes first */
+        return false;
+    for (size_t i = 0; race->tried >= race->reuse_due && i < race->arms; i++)
+        if (race->arm[i].reuses)
+            rank(race, &race->arm[i]);
+    if (race->tried >= race->reuse_due)
+        race->reuse_due = race->tried + RANK_EVERY;
+    while ((*arm = next_arm(race)) != NULL) {
+        const size_t point = (*arm)->reuse[--(*arm)->reuses].point;
+
+        if ((*arm)->strategy->known[point] != GT_POINT_NEW || !is_at_hand(*arm, point))
+            continue;
+        gt_strategy_claim((*arm)->strategy, point);
+        (*arm)->backfilled++;
+        *what = (struct gt_retry){.point = point};
+        return true;
+    }
+    return false;
+}
+
+/* Has the first candidates of a sweep compiled and runs none of them, so that a sweep of
+ * the same problem on a GPU finds their cubins in the cache.  They are the points that a sweep
+ * chooses before it has a time: what look-up hands out, near winners, seeds. */
+
+#define COLLECT_MS 200 /* between two looks at the signals */
+
+/* Hands points to the compilers while there is room. */
+static int submit_all(struct gt_race *race, size_t *left, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    struct gt_arm *arm;
+    struct gt_retry what;
+    int rc = GT_OK;
+
+    while (!rc && *left && evaluator->ops->room(evaluator) > 0) {
+        struct gt_candidate candidate;
+
+        if (!gt_sweep_choose_point(race, &arm, &what)) {
+            *left = 0;
+            break;
+        }
+        candidate = (struct gt_candidate){
+            .kernel = arm->kernel, .problem = race->problem, .device = &evaluator->device};
+        gt_space_point(&arm->space, what.point, &candidate.point);
+        arm->flying++;
+        rc = evaluator->ops->submit(evaluator, ++*race->next_id, &candidate, err);
+        --*left;
+        race->flights++;
+    }
+    return rc;
+}
+
+static int compile(struct gt_race *race, size_t most, struct gt_sweep_ahead *ahead,
+                   struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    int rc = submit_all(race, &most, err);
+
+    while (!rc && race->flights) {
+        struct gt_trial trial;
+        uint64_t id;
+        int got = evaluator->ops->collect(evaluator, COLLECT_MS, &id, &trial, err);
+
+        if (got < 0)
+            return got;
+        race->flights -= (size_t)got;
+        ahead->candidates += got;
+        if (gt_sweep_signals(race)) {
+            evaluator->ops->drop(evaluator);
+            return gt_err_set(err, GT_EINTERRUPTED,
+                              "interrupted; what was compiled is in the cache");
+        }
+        rc = submit_all(race, &most, err);
+    }
+    return rc;
+}
+
+/* Opens the problem as a sweep does that measures. */
+static int open_race(struct gt_race *race, struct gt_err *err)
+{
+    int rc;
+
+    race->measures = true;
+    rc = gt_race_prepare(race, err);
+    if (rc || !race->arms)
+        return rc;
+    rc = race->evaluator->ops->open_problem(race->evaluator, race->problem, err);
+    race->opened = rc == GT_OK;
+    return rc == GT_ETOOBIG ? GT_OK : rc;
+}
+
+int gt_sweep_compile(const struct gt_sweep_options *options, size_t most,
+                     struct gt_sweep_ahead *ahead, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = options->evaluator;
+    struct gt_run run = {.options = options};
+    struct gt_race *race = NULL;
+    int64_t before;
+    int rc = gt_sweep_take_snapshot(&run, err);
+
+    *ahead = (struct gt_sweep_ahead){0};
+    GT_STEP(rc, gt_store_device(options->store, &evaluator->device, &run.device, err));
+    GT_STEP(rc, gt_store_toolchain(options->store, evaluator->nvrtc_version, &run.toolchain, err));
+    GT_STEP(rc, gt_race_new(&run, 0, &race, err));
+    before = evaluator->stats.compiled;
+    GT_STEP(rc, open_race(race, err));
+    if (!rc && race->opened)
+        rc = compile(race, most, ahead, err);
+    ahead->compiled = evaluator->stats.compiled - before;
+    gt_race_free(race);
+    gt_snapshot_release(&run.before);
+    free(run.incumbent);
+    return rc;
+}
 
 /* What the arm's strategy expects of the point or, before it knows anything, the predictor. */
 static float expect(struct gt_arm *arm, size_t point)
@@ -39,7 +392,7 @@ static int add(struct gt_race *race, struct gt_arm *arm, struct gt_retry what, b
 }
 
 /* The fastest last; those of which nothing is expected come first. */
-static int by_time(const void *x, const void *y)
+static int by_time_ready(const void *x, const void *y)
 {
     const struct gt_ready *a = x, *b = y;
     const float of_a = isnan(a->expected) ? INFINITY : a->expected;
@@ -55,7 +408,7 @@ static void sort(struct gt_race *race)
     for (size_t i = 0; i < race->readies; i++)
         race->ready[i].expected = expect(race->ready[i].arm, race->ready[i].what.point);
     if (race->readies)
-        qsort(race->ready, race->readies, sizeof(*race->ready), by_time);
+        qsort(race->ready, race->readies, sizeof(*race->ready), by_time_ready);
 }
 
 int gt_sweep_find_ready(struct gt_race *race, struct gt_err *err)

@@ -1,12 +1,38 @@
 /* record.c - tells store, strategy and ranking of a finished trial, and resumes from what earlier
  * runs stored. */
-#include "base/array.h"
-#include "base/err.h"
-#include "sweep/sweep_parts.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+#include "sweep/sweep_parts.h"
+
+/* Which stored failures to compile are not believed.  A machine that had no memory, or
+ * a compiler that lacked its second library, once condemned every candidate for good; since the
+ * compile pool asks a known source first (workers/compile_reason.c), such a failure says "this
+ * source". */
+
+/* Whether a stored failure to compile may be the machine's; it is tried anew (record.c). */
+static bool gt_sweep_doubtful(const struct gt_trial *trial)
+{
+    /* Words of the compiler about itself; where a source is at fault, they name a place in it. */
+    static const char *const words[] = {"nvrtc: error",          "nvrtc fatal",
+                                        "libnvrtc-builtins",     "out of memory",
+                                        "Memory allocation",     "NVRTC failed with result",
+                                        "internal error",        "No space left",
+                                        "the compiler failed: ", "Internal error",
+                                        "cannot open temporary", "the compiler ran out of the "};
+
+    if (trial->status == GT_STATUS_COMPILE_CRASH)
+        return !strstr(trial->detail, "this source");
+    if (trial->status != GT_STATUS_COMPILE_ERROR)
+        return false;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (strstr(trial->detail, words[i]))
+            return true;
+    return false;
+}
 
 #define IMPROVEMENT 0.995 /* a new best below this times the last one resets patience */
 #define RETRY_AFTER 16    /* trials before a candidate whose status may change is tried again */

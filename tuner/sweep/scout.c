@@ -1,19 +1,30 @@
 /* scout.c - finds the valid points of each kernel for a problem and ranks them by the predictor, in
  * threads: 0.5 to 5 s of a core for a kernel, for which neither the GPU nor the compilers wait if
  * it is done while the two problems before are at work. */
-#include "base/err.h"
-#include "sweep/sweep_parts.h"
-
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/err.h"
+#include "sweep/sweep_parts.h"
+
 #define SPACE_BYTES     3e8 /* for the points of all kernels; a larger space is sampled */
 #define LISTING_S       27  /* a hostile description has no end: 2^50 points of one constraint */
 #define LISTING_LEAST_S 10  /* of a short budget: listing simt's points has taken 5 */
 #define POINT_BYTES     14  /* of a point beside its parameters: look-up table, time */
+
+struct gt_scout {
+    const struct gt_scouts *scouts;
+    const struct gt_kernel *kernel;
+    struct gt_scouted found;
+    pthread_t thread;
+    bool running;
+    atomic_bool done;
+    int rc;
+    struct gt_err why;
+};
 
 /* Threads that find the points of all kernels of a sweep. */
 struct gt_scouts {
@@ -26,17 +37,6 @@ struct gt_scouts {
     uint64_t seed;
     struct gt_scout *scout;
     size_t count;
-};
-
-struct gt_scout {
-    const struct gt_scouts *scouts;
-    const struct gt_kernel *kernel;
-    struct gt_scouted found;
-    pthread_t thread;
-    bool running;
-    atomic_bool done;
-    int rc;
-    struct gt_err why;
 };
 
 /* The points that are kept of a kernel.  The kernels that serve the problem share the memory, since
@@ -99,7 +99,7 @@ static void wait_for(struct gt_scout *scout)
     scout->running = false;
 }
 
-void gt_scouted_release(struct gt_scouted *found)
+static void gt_scouted_release(struct gt_scouted *found)
 {
     gt_space_release(&found->space);
     free(found->list);

@@ -4,7 +4,7 @@
 #define GT_SWEEP_PARTS_H
 
 #include "base/stats.h"
-#include "lookup/snapshot.h"
+#include "lookup/table.h"
 #include "search/strategy.h"
 #include "sweep/race.h"
 #include "sweep/sweep.h"
@@ -62,19 +62,16 @@ int gt_sweep_race(struct gt_race *race, struct gt_err *err);
 /* What the evaluator calls while the race is the one at work. */
 struct gt_evaluator_events gt_sweep_events(struct gt_race *race);
 
-/* choose.c */
+/* race.c */
 
 /* Whether the clock ends the race.  It does so only if the problem has a time, because a slow
  * compiler must not leave a problem without a winner, and not before the incumbent has one, because
  * nothing could replace it.  Until then the race waits for what is in flight and submits few more
  * candidates. */
-bool gt_sweep_clock_ends(const struct gt_race *race);
 /* Whether the clock forbids to submit more candidates. */
-bool gt_sweep_is_late(const struct gt_race *race);
 /* Whether the budget allows no new point.  Points to be tried again count, because a device that
  * hangs at every one would have all of the space tried otherwise; an incumbent whose kernel is not
  * searched does not. */
-bool gt_sweep_trials_spent(const struct gt_race *race);
 /* Asks the arms for a point to try next.  False: none of them has one now. */
 bool gt_sweep_choose_point(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
 /* Whether it is the incumbent's point, and the race cannot end without its time. */
@@ -123,7 +120,7 @@ int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err);
  * unless it may wait for that. */
 int gt_sweep_prepare_next(struct gt_run *run, bool may_wait, struct gt_err *err);
 
-/* arms.c */
+/* race.c */
 
 /* Fills the arms.  If there is none, result->nothing says why. */
 int gt_sweep_open_arms(struct gt_race *race, struct gt_err *err);
@@ -132,7 +129,6 @@ int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *e
 void gt_sweep_close_arms(struct gt_race *race);
 /* The arm that may try a point next, NULL if none: the one with the fewest trials in relation to
  * its weight, which falls with the ratio of its best time to the best of all arms. */
-struct gt_arm *gt_sweep_choose_arm(struct gt_race *race);
 /* The kernel's arm; NULL: it has none. */
 struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel);
 
@@ -186,7 +182,7 @@ int gt_sweep_transfer(const struct gt_race *race, const struct gt_arm *arm,
 size_t gt_sweep_transfer_choose(const struct gt_transfers *transfers, struct gt_transfer *list);
 void gt_sweep_transfer_release(struct gt_transfers *transfers);
 
-/* ranking.c */
+/* seeds.c */
 
 /* The logarithm of a point's predicted time, NAN if there is no prediction.  It is the `expect` of
  * struct gt_seeds; the context is the arm. */
@@ -199,7 +195,7 @@ int gt_sweep_predict(const struct gt_space *space, const struct gt_ranking *rank
                      struct gt_random *random, struct gt_ranked **list, size_t *count,
                      struct gt_err *err);
 
-/* described.c */
+/* seeds.c */
 
 /* For each seed of the description the point that has its values, and the most defaults among its
  * other parameters; SIZE_MAX: no such point is valid.  *described is malloc'ed. */
@@ -221,14 +217,12 @@ int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
 /* Whether all threads have ended.  Waits for them if the evaluator has a clock of its own, on which
  * they take no time: what a sweep does then depends on that clock alone. */
 bool gt_scouts_done(struct gt_scouts *scouts);
-void gt_scouted_release(struct gt_scouted *found);
 
 /* record.c */
 
 /* Tells the arm the trials of earlier runs.  Unfinished attempts become retries or, after
  * GT_MAX_ATTEMPTS, failures. */
-/* Whether a stored failure to compile may be the machine's; it is tried anew (doubtful.c). */
-bool gt_sweep_doubtful(const struct gt_trial *trial);
+/* Whether a stored failure to compile may be the machine's; it is tried anew (record.c). */
 int gt_sweep_resume(struct gt_race *race, struct gt_arm *arm, struct gt_err *err);
 /* Stores a finished trial, tells the strategy, ranks it. */
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
@@ -255,23 +249,18 @@ void gt_sweep_tell_best(const struct gt_race *race);
 /* Adds a point that the arm is to try again. */
 int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err);
 
-/* slow.c */
+/* race.c */
 
 /* Takes note of a trial of an earlier run that gave its candidate up as slow. */
 void gt_sweep_note_slow(struct gt_race *race, struct gt_arm *arm, size_t point, double us);
-/* Has those tried again that are not slow beside what is searched now. */
-int gt_sweep_retry_slow(struct gt_race *race, struct gt_err *err);
 
-/* turn.c */
+/* sweep.c */
 
 /* Fills the result's totals at the end of a turn; before: the evaluator's at its beginning. */
-void gt_sweep_sum_up(struct gt_race *race, const struct gt_evaluator_stats *before);
 /* Adds to a turn's result what earlier turns of this run amount to, and releases those. */
 void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earlier);
-/* Stores the record of this turn; does nothing if the evaluator does not measure. */
-int gt_sweep_put_turn(const struct gt_race *race, struct gt_err *err);
 
-/* backfill.c */
+/* ready.c */
 
 /* Takes note of a trial that is ok. */
 int gt_sweep_backfill_note(struct gt_race *race, struct gt_arm *arm, size_t point,
@@ -280,7 +269,7 @@ int gt_sweep_backfill_note(struct gt_race *race, struct gt_arm *arm, size_t poin
  * claims it so that the strategy does not give it out.  False: no point is worth a trial. */
 bool gt_sweep_backfill(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what);
 
-/* reuse.c */
+/* ready.c */
 
 /* Takes note of the points of an arm's transfer data whose cubins also serve this problem. */
 int gt_sweep_reuse_note(struct gt_arm *arm, const struct gt_transfers *transfers,
@@ -316,9 +305,5 @@ int gt_sweep_check_drift(struct gt_race *race, struct gt_err *err);
 int gt_sweep_open_baseline(struct gt_race *race, struct gt_err *err);
 /* Timing stages 2 and 3, baseline, ties, winner. */
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err);
-struct gt_candidate gt_sweep_candidate(const struct gt_race *race, const struct gt_sweep_row *row);
-
-/* contests.c: sorts the rows, the winner first; stores times, baseline and ties. */
-int gt_sweep_contests(struct gt_race *race, struct gt_err *err);
 
 #endif

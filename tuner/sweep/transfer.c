@@ -1,6 +1,6 @@
 /* transfer.c - reads the transfer data of a strategy: trials of the same kernel for the nearest
  * other problems, and for this problem on other devices. */
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "base/err.h"
 #include "problem/problem.h"
 #include "sweep/sweep_parts.h"

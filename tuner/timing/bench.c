@@ -1,9 +1,7 @@
 /* bench.c - stage: opens a problem on the GPU, proves a candidate and times it (stage 1).  The
  * launches that are timed are the ones that are proved, so that every recorded time was checked;
  * where timing has numbers of its own (gt_dist), launches with the proof's follow each series.
- * bench_time.c takes more samples of the best. */
-#include "timing/bench_internal.h"
-
+ * bench.c takes more samples of the best. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +9,367 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "base/trace.h"
 #include "cuda/graph.h"
+#include "cuda/sources.h"
+#include "problem/problem.h"
+#include "templates/calibrate/move_args.h"
+#include "timing/bench_internal.h"
 #include "timing/chain.h"
 #include "timing/throttle.h"
+
+/* Stage: gt_bench_move of bench.h.  It times kernels that move the problem's data
+ * and compute nothing, in the same way as candidates. */
+
+#define BLOCK_THREADS 256 /* of a block, as in the template */
+#define RACES         12  /* launches of each form */
+#define FINALISTS     3   /* forms that are sampled */
+#define SAMPLES       41
+#define BULK_CC       90
+#define BULK_WORDS    512 /* of 16 bytes that a copy has, as in the template */
+
+enum entry { LOADS_4, LOADS_8, BULK, ENTRIES };
+
+static const char *const entries[ENTRIES] = {"move_loads_4", "move_loads_8", "move_bulk"};
+
+static const struct gt_program_sources sources = {
+    .name = "templates/calibrate/move.cu",
+    .file = {"common/args.h", "common/platform.cuh", "calibrate/move_args.h", "calibrate/move.cu"},
+};
+
+/* The ways of moving bytes that are tried.  blocks_sm: blocks of an SM; 0: so many that each thread
+ * has one round. */
+static const struct form {
+    enum entry entry;
+    int loads, blocks_sm;
+} forms[] = {
+    {LOADS_4, 4, 4}, {LOADS_4, 4, 8}, {LOADS_4, 4, 0}, {LOADS_8, 8, 2}, {LOADS_8, 8, 4},
+    {LOADS_8, 8, 8}, {LOADS_8, 8, 0}, {BULK, 0, 1},    {BULK, 0, 2},    {BULK, 0, 4},
+};
+
+#define FORMS (sizeof(forms) / sizeof(*forms))
+
+/* A form that can be timed; runner is the first member, so that run_move can cast it back. */
+struct mover {
+    struct gt_runner runner;
+    const struct gt_program *program;
+    const struct form *form;
+    struct gt_move_args args; /* without the addresses */
+    unsigned blocks;
+    double us; /* in the race */
+};
+
+static int run_move(const struct gt_runner *runner, const struct gt_args *launch,
+                    struct gt_err *err)
+{
+    const struct mover *mover = (const struct mover *)runner;
+    const void *const from[GT_MOVE_PARTS] = {launch->a, launch->b, launch->c};
+    const unsigned grid[3] = {mover->blocks, 1, 1};
+    struct gt_move_args args = mover->args;
+
+    for (int i = 0; i < GT_MOVE_PARTS; i++) /* device addresses, which the host must not read */
+        args.from[i] = (const void *)(((uintptr_t)from[i] + 15) / 16 * 16);
+    args.to = (void *)(((uintptr_t)launch->d + 15) / 16 * 16);
+    return gt_program_run(mover->program, mover->form->entry, grid, BLOCK_THREADS, &args, err);
+}
+
+/* Whole words of 16 bytes within an operand: as many as its elements have, without its edges. */
+static int64_t words_of(const struct gt_problem *problem, enum gt_operand operand)
+{
+    double touched = gt_problem_touched(problem, operand);
+    int64_t bytes = gt_problem_bytes(problem, operand);
+
+    if (touched < (double)bytes)
+        bytes = (int64_t)touched;
+    return problem->align < 16 ? (bytes > 15 ? (bytes - 15) / 16 : 0) : bytes / 16;
+}
+
+static void make_mover(struct mover *mover, const struct gt_bench *bench,
+                       const struct gt_program *program, const struct form *form)
+{
+    const struct gt_problem *problem = &bench->resident.problem;
+    const int64_t sms = gt_gpu_device(bench->gpu)->sms;
+    struct gt_move_args *args = &mover->args;
+    int64_t words, blocks;
+
+    *mover = (struct mover){.runner.run = run_move, .program = program, .form = form};
+    args->words[0] = words_of(problem, GT_OPERAND_A);
+    args->words[1] = words_of(problem, GT_OPERAND_B);
+    args->words[2] = problem->beta != 0 ? words_of(problem, GT_OPERAND_C) : 0;
+    args->written = words_of(problem, GT_OPERAND_C);
+    args->never = 0x9e3779b9;
+    words = args->words[0] + args->words[1] + args->words[2];
+    blocks = form->loads ? (words + BLOCK_THREADS * form->loads - 1) / (BLOCK_THREADS * form->loads)
+                         : (words + BULK_WORDS - 1) / BULK_WORDS;
+    if (form->blocks_sm && blocks > sms * form->blocks_sm)
+        blocks = sms * form->blocks_sm;
+    mover->blocks = blocks < 1 ? 1 : blocks > INT32_MAX ? INT32_MAX : (unsigned)blocks;
+}
+
+/* Times a few launches of every form that the device supports. */
+static int race(struct gt_bench *bench, const struct gt_program *program, struct mover *mover,
+                struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < FORMS && !rc; i++) {
+        float sample[RACES];
+
+        make_mover(&mover[i], bench, program, &forms[i]);
+        if (forms[i].entry == BULK && gt_gpu_device(bench->gpu)->cc < BULK_CC)
+            continue;
+        rc = gt_bench_run_batch(bench, &mover[i].runner, RACES, sample, err);
+        if (rc)
+            break;
+        mover[i].us = gt_median(sample, RACES);
+        gt_trace("bench", "%s, %u blocks: %.2f us", entries[forms[i].entry], mover[i].blocks,
+                 mover[i].us);
+    }
+    return rc;
+}
+
+/* Samples the fastest forms; the least median is the result. */
+static int sample_best(struct gt_bench *bench, struct mover *mover, struct gt_move *move,
+                       struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (int i = 0; i < FINALISTS && !rc; i++) {
+        struct mover *best = NULL;
+        struct gt_series series;
+
+        for (size_t j = 0; j < FORMS; j++)
+            if (mover[j].us > 0 && (!best || mover[j].us < best->us))
+                best = &mover[j];
+        if (!best)
+            break;
+        rc = gt_bench_series(bench, &best->runner, SAMPLES, &series, err);
+        best->us = 0;
+        if (rc || (move->us > 0 && series.us >= move->us))
+            continue;
+        move->us = series.us;
+        move->lo_us = series.lo_us;
+        move->hi_us = series.hi_us;
+        snprintf(move->form, sizeof(move->form), "%s, %u blocks", entries[best->form->entry],
+                 best->blocks);
+    }
+    return rc;
+}
+
+int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *data_dir,
+                  const char *cache_dir, struct gt_move *move, struct gt_err *err)
+{
+    struct mover *mover = calloc(FORMS, sizeof(*mover));
+    struct gt_program *program = NULL;
+    int rc = mover ? GT_OK : gt_err_nomem(err);
+
+    *move = (struct gt_move){0};
+    GT_STEP(rc, gt_program_build(&program, bench->gpu, nvrtc, data_dir, cache_dir, &sources,
+                                 entries, ENTRIES, err));
+    GT_STEP(rc, race(bench, program, mover, err));
+    GT_STEP(rc, sample_best(bench, mover, move, err));
+    gt_program_free(program);
+    free(mover);
+    return rc;
+}
+
+/* Stage: takes samples (stage 2 of bench.h) and runs the canary. */
+
+#define LAUNCH_NS    12000 /* the host's time for a launch and two events, rounded up */
+#define NARROW       0.005 /* interval of the median divided by the median */
+#define LEAST        9     /* samples before the interval is used */
+#define CANARY_STEPS 32768 /* about 70 us */
+#define CANARY_TIMES 9
+
+int gt_bench_head_start(const struct gt_bench *bench, int launches, struct gt_err *err)
+{
+    return gt_proof_clock(bench->proof, (int64_t)LAUNCH_NS * (launches + 2), -1, err);
+}
+
+int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int index, int result,
+                    struct gt_err *err)
+{
+    const struct gt_resident *resident = &bench->resident;
+    int set =
+        resident->timed + (int)(bench->launches % (uint64_t)(resident->sets - resident->timed));
+    struct gt_args args;
+    int rc = GT_OK;
+
+    if (result < 0)
+        result = (int)(bench->launches % GT_RESULTS);
+    bench->launches++;
+    gt_resident_args(resident, set, result, &args);
+    memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
+    /* A few small sets stay in the L2 cache, so it is emptied whenever the first set is next. */
+    if (resident->flush && (set == resident->timed || index == 0 || runner->chain))
+        rc = gt_resident_flush(resident, err);
+    GT_STEP(rc, gt_event_record(bench->begin[index], err));
+    GT_STEP(rc,
+            runner->chain ? gt_graph_launch(runner->chain, err) : runner->run(runner, &args, err));
+    return rc ? rc : gt_event_record(bench->end[index], err);
+}
+
+int gt_bench_times(const struct gt_bench *bench, int first, int count, float *us,
+                   struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (int i = 0; i < count && !rc; i++)
+        rc = gt_event_us(bench->begin[first + i], bench->end[first + i], &us[i], err);
+    for (int i = 0; i < count && !rc; i++)
+        us[i] /= (float)gt_chain_launches(bench->options.timing);
+    return rc;
+}
+
+int gt_bench_run_batch(struct gt_bench *bench, const struct gt_runner *runner, int count, float *us,
+                       struct gt_err *err)
+{
+    int rc = gt_bench_head_start(bench, count, err);
+
+    for (int i = 0; i < count && !rc; i++)
+        rc = gt_bench_launch(bench, runner, i, -1, err);
+    GT_STEP(rc, gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
+    return rc ? rc : gt_bench_times(bench, 0, count, us, err);
+}
+
+int gt_bench_batch_size(const struct gt_bench *bench, double us)
+{
+    double all = us * gt_chain_launches(bench->options.timing);
+    int count = us > 0 ? (int)(20e3 / all) : 4;
+
+    return count < 4 ? 4 : count > 32 ? 32 : count;
+}
+
+void gt_series_summarise(struct gt_series *series)
+{
+    series->us = gt_median(series->sample, series->samples);
+    gt_median_interval(series->sample, series->samples, &series->lo_us, &series->hi_us);
+}
+
+int gt_bench_read_clock(struct gt_bench *bench, double *mhz, struct gt_err *err)
+{
+    const struct gt_proof_result *clock = gt_proof_result(bench->proof, GT_VERIFY_CLOCK_SLOT);
+    int rc = gt_proof_fetch(bench->proof, err);
+
+    if (!rc && clock->nanoseconds)
+        *mhz = 1e3 * (double)clock->cycles / (double)clock->nanoseconds;
+    return rc;
+}
+
+int gt_bench_series(struct gt_bench *bench, const struct gt_runner *runner, int max_samples,
+                    struct gt_series *series, struct gt_err *err)
+{
+    float warm_up[GT_RESULTS];
+    int most = max_samples < GT_MAX_SAMPLES ? max_samples : GT_MAX_SAMPLES;
+    int rc = gt_bench_run_batch(bench, runner, GT_RESULTS, warm_up, err);
+
+    memset(series, 0, sizeof(*series));
+    if (most < GT_RESULTS)
+        most = GT_RESULTS;
+    series->us = warm_up[GT_RESULTS - 1];
+    while (!rc && series->samples < most) {
+        int left = most - series->samples, count = gt_bench_batch_size(bench, series->us);
+
+        count = count < left ? count : left;
+        rc = gt_bench_run_batch(bench, runner, count, series->sample + series->samples, err);
+        if (rc)
+            break;
+        series->samples += count;
+        gt_series_summarise(series);
+        if (series->samples >= LEAST && series->hi_us - series->lo_us < NARROW * series->us)
+            break;
+    }
+    return rc ? rc : gt_bench_read_clock(bench, &series->clock_mhz, err);
+}
+
+void gt_trial_take_series(struct gt_trial *trial, const struct gt_bench *bench,
+                          const struct gt_series *series, int stage)
+{
+    char reasons[128];
+
+    gt_throttle_reasons(bench->throttle, reasons, sizeof(reasons));
+    if (*reasons)
+        snprintf(trial->detail, sizeof(trial->detail), "clocks held down: %s", reasons);
+    memcpy(trial->sample, series->sample, sizeof(trial->sample));
+    trial->samples = series->samples;
+    trial->us = series->us;
+    trial->lo_us = series->lo_us;
+    trial->hi_us = series->hi_us;
+    trial->clock_mhz = series->clock_mhz;
+    trial->stage = stage;
+    trial->status = GT_STATUS_OK;
+}
+
+int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
+                    size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err)
+{
+    double start = 1e3 * gt_clock_s();
+    struct gt_err local = {0};
+    struct gt_series series;
+    struct gt_runner runner;
+    int rc;
+
+    gt_trial_begin(trial);
+    rc = gt_runner_load(&runner, bench, candidate, image, size, &local);
+    GT_STEP(rc, gt_chain_make(bench, &runner, &local));
+    GT_STEP(rc, gt_bench_poison(bench, &runner, &local));
+    GT_STEP(rc, gt_bench_series(bench, &runner, max_samples, &series, &local));
+    GT_STEP(rc, gt_bench_judge(bench, &runner, GT_RESULTS, trial, &local));
+    if (!rc)
+        gt_trial_check_time(trial, bench, series.us);
+    if (!rc && trial->status == GT_STATUS_NONE)
+        gt_trial_take_series(trial, bench, &series, 2);
+    gt_runner_release(&runner);
+    trial->time_ms = 1e3 * gt_clock_s() - start;
+    rc = gt_trial_settle(trial, bench, rc, &local);
+    if (rc && err)
+        *err = local;
+    return rc;
+}
+
+/* ---- canary ---- */
+
+static int check_canary(struct gt_bench *bench, int64_t count, struct gt_err *err)
+{
+    float *value = malloc((size_t)count * sizeof(*value)), expected[8];
+    int rc = value ? gt_gpu_download(bench->gpu, value, bench->canary,
+                                     (size_t)count * sizeof(*value), err)
+                   : gt_err_nomem(err);
+
+    for (int i = 0; i < 8; i++)
+        expected[i] = gt_proof_canary_value(i, CANARY_STEPS);
+    for (int64_t i = 0; i < count && !rc; i++)
+        if (value[i] != expected[i % 8])
+            rc = gt_err_set(err, GT_ELOST,
+                            "the GPU computes wrongly: thread %lld of the canary kernel gave %.9g, "
+                            "expected %.9g",
+                            (long long)i, (double)value[i], (double)expected[i % 8]);
+    free(value);
+    return rc;
+}
+
+int gt_bench_canary(struct gt_bench *bench, double *us, struct gt_err *err)
+{
+    int64_t count = (int64_t)gt_gpu_device(bench->gpu)->sms * 1024;
+    float sample[CANARY_TIMES];
+    int rc = GT_OK;
+
+    *us = 0;
+    if (!bench->canary)
+        rc = gt_gpu_alloc(bench->gpu, &bench->canary, (size_t)count * sizeof(float), err);
+    GT_STEP(rc, gt_gpu_fill32(bench->gpu, bench->canary, GT_POISON, (size_t)count, err));
+    GT_STEP(rc, gt_bench_head_start(bench, CANARY_TIMES, err));
+    for (int i = 0; i < CANARY_TIMES && !rc; i++) {
+        rc = gt_event_record(bench->begin[i], err);
+        GT_STEP(rc, gt_proof_canary(bench->proof, bench->canary, count, CANARY_STEPS, err));
+        GT_STEP(rc, gt_event_record(bench->end[i], err));
+    }
+    for (int i = 0; i < CANARY_TIMES && !rc; i++)
+        rc = gt_event_us(bench->begin[i], bench->end[i], &sample[i], err);
+    GT_STEP(rc, check_canary(bench, count, err));
+    if (!rc)
+        *us = gt_median(sample, CANARY_TIMES);
+    return rc;
+}
 
 #define SLOW_FACTOR   1.5
 #define SLOW_GRACE_US 3.0 /* launch overhead, to which the factor is not applied */
@@ -320,8 +675,8 @@ static void check_slow(struct gt_trial *trial, const struct gt_bench *bench, flo
 }
 
 /* Steps 3 and 4: three launches (or chains) with normal reals, timed and proved. */
-static int race(struct gt_bench *bench, struct gt_runner *runner, struct gt_trial *trial,
-                struct gt_err *err)
+static int race_bench(struct gt_bench *bench, struct gt_runner *runner, struct gt_trial *trial,
+                      struct gt_err *err)
 {
     float sample[GT_RESULTS] = {0};
     int rc = gt_chain_make(bench, runner, err);
@@ -369,7 +724,7 @@ static int attempt_once(struct gt_bench *bench, const struct gt_candidate *candi
     proved = 1e3 * gt_clock_s();
     trial->prove_ms = proved - start;
     if (!rc && trial->status == GT_STATUS_NONE) {
-        rc = race(bench, &runner, trial, err);
+        rc = race_bench(bench, &runner, trial, err);
         trial->time_ms = 1e3 * gt_clock_s() - proved;
     }
     gt_runner_release(&runner);

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "base/trace.h"
 #include "timing/chain.h"
 #include "timing/throttle.h"
 #include "timing/williams.h"

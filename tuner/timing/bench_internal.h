@@ -1,5 +1,5 @@
-/* bench_internal.h - what bench.c (proof and race), bench_time.c (samples, canary), bench_final.c
- * (finals), bench_move.c (moving the data alone) and baseline.c (cuBLASLt) share. */
+/* bench_internal.h - what bench.c (proof and race), bench.c (samples, canary), bench_final.c
+ * (finals), bench.c (moving the data alone) and baseline.c (cuBLASLt) share. */
 #ifndef GT_BENCH_INTERNAL_H
 #define GT_BENCH_INTERNAL_H
 

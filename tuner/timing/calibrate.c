@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/stats.h"
-#include "base/trace.h"
+#include "base/clock.h"
 #include "proof/proof.h"
 #include "cuda/sources.h"
 #include "templates/calibrate/args.h"

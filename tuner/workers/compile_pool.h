@@ -15,7 +15,7 @@
 #include "cuda/compile.h"
 #include "kernel/kernel.h"
 #include "problem/trial.h"
-#include "workers/tokens.h"
+#include "workers/processors.h"
 
 struct gt_compile_pool;
 

@@ -1,6 +1,6 @@
 /* compile_pool_internal.h - what the files of the compile pool share: compile_pool.c (the interface
- * and the pool's thread), compile_crew.c (the workers), compile_answers.c (what is known of a
- * cubin), compile_doubt.c (whom a failure is due to).  No other file includes this.
+ * and the pool's thread), compile_pool.c (the workers), compile_pool.c (what is known of a
+ * cubin), compile_reason.c (whom a failure is due to).  No other file includes this.
  *
  * Every function here is called with the lock held, but for those that open and close the pool. */
 #ifndef GT_COMPILE_POOL_INTERNAL_H
@@ -8,14 +8,13 @@
 
 #include "workers/compile_job.h"
 #include "workers/compile_pool.h"
-#include "workers/compile_slot.h"
 
 #include <poll.h>
 #include <pthread.h>
 
 #define GT_COMPILE_MAX_JOBS 256
 
-struct gt_compile_answer; /* compile_answers.c */
+struct gt_compile_answer; /* compile_pool.c */
 
 struct gt_compile_worker {
     struct gt_slot slot;
@@ -23,7 +22,7 @@ struct gt_compile_worker {
     int token;          /* that it works with */
 };
 
-/* A kind of failure, and whether a small source fails so, too (compile_doubt.c). */
+/* A kind of failure, and whether a small source fails so, too (compile_reason.c). */
 #define GT_DOUBTS 16
 struct gt_doubt {
     enum gt_status status;    /* NONE: this place is free */
@@ -58,23 +57,16 @@ struct gt_compile_pool {
     struct gt_compile_stats stats;
 };
 
-/* compile_answers.c */
+/* compile_pool.c */
 
-int gt_compile_push(struct gt_compile_pool *pool, const struct gt_compiled *compiled,
-                    struct gt_err *err);
-bool gt_compile_pop(struct gt_compile_pool *pool, struct gt_compiled *compiled);
 /* Answers from the cache or from a remembered failure; false: it has to be compiled. */
-bool gt_compile_known(struct gt_compile_pool *pool, const char *key, struct gt_compiled *compiled);
 /* Whether a cubin of this status was made; it is in the cache, also if it is not worth a trial. */
 bool gt_compile_made(enum gt_status status);
 /* Answers every candidate that waits for the job, and frees the job. */
 int gt_compile_finish(struct gt_compile_pool *pool, struct gt_job *job,
                       struct gt_compiled *compiled, struct gt_err *err);
-void gt_compile_forget(struct gt_compile_pool *pool); /* frees the remembered failures */
-/* Gives the caller a sentence with its next call. */
-void gt_compile_note(struct gt_compile_pool *pool, const char *sentence);
 
-/* compile_doubt.c */
+/* compile_reason.c */
 
 /* Answers the candidates of a job that has ended, as gt_compile_finish does.  A failure waits until
  * the compiler has shown that it does not fail with a small source as well; GT_ENOLIB: it does, so
@@ -87,14 +79,8 @@ struct gt_job *gt_doubt_find(const struct gt_compile_pool *pool, const char *key
 size_t gt_doubt_drop(struct gt_compile_pool *pool);
 void gt_doubt_init(struct gt_compile_pool *pool);
 
-/* compile_crew.c */
+/* compile_pool.c */
 
 /* Takes what the workers have sent, replaces lost ones and gives idle ones jobs. */
-int gt_crew_pump(struct gt_compile_pool *pool, struct gt_err *err);
-/* Waits until the first worker reports whether there is a compiler, and its version. */
-int gt_crew_wait_first(struct gt_compile_pool *pool, struct gt_err *err);
-/* The descriptors to poll, at most GT_COMPILE_MAX_JOBS, and the milliseconds after which pump is to
- * be called anyway (-1: no deadline). */
-size_t gt_crew_poll(const struct gt_compile_pool *pool, struct pollfd *fd, int *timeout_ms);
 
 #endif

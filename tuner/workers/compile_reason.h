@@ -9,4 +9,24 @@
  * itself says nothing. */
 void gt_compile_reason(char *text, size_t size, const char *log);
 
+/* A source of a few lines that every working compiler takes.  One that refuses it
+ * does not work, and what it says of other sources says nothing about them. */
+
+struct gt_err;
+struct gt_nvrtc;
+
+#define GT_KNOWN_NAME "a source of a few lines"
+extern const char gt_known_source[];
+
+/* GT_ENOLIB with that sentence: the compiler does not take the known source for sm_<cc>. */
+int gt_known_check(struct gt_nvrtc *nvrtc, int cc, struct gt_err *err);
+
+/* GT_ECUDA: a driver of this version (12020 for CUDA 12.2) runs nothing that this NVRTC compiles.
+ */
+int gt_known_pair(const struct gt_nvrtc *nvrtc, int driver, struct gt_err *err);
+
+/* Tells the workers that are started from now on which driver is here, so that they take the NVRTC
+ * that it goes with and do without it themselves. */
+void gt_known_tell_driver(void);
+
 #endif

@@ -8,13 +8,14 @@
 #ifndef GT_GPU_CLIENT_H
 #define GT_GPU_CLIENT_H
 
+#include <signal.h>
+#include <stddef.h>
+
 #include "base/digest.h"
 #include "problem/trial.h"
 #include "timing/bench.h"
 #include "workers/process.h"
 #include "workers/wire.h"
-
-#include <signal.h>
 
 struct gt_gpu_client_options {
     int ordinal;
@@ -95,5 +96,11 @@ int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_g
 /* Calls send, and poll until there is an answer.  GT_EINTERRUPTED: a second signal came. */
 int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
                        struct gt_err *err);
+
+/* What the CUDA driver means when it does not start. */
+
+/* Puts name and remedy behind "cuInit answers N" in a sentence of gt_gpu_open or gt_gpu_count, in
+ * place of the driver's own words.  Other sentences, and answers that are not known, stay. */
+void gt_driver_answer(char *text, size_t size);
 
 #endif

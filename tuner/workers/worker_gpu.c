@@ -9,8 +9,8 @@
 #include "timing/calibrate.h"
 #include "timing/energy.h"
 #include "timing/throttle.h"
-#include "workers/driver_answer.h"
-#include "workers/known_source.h"
+#include "workers/gpu_client.h"
+#include "workers/compile_reason.h"
 #include "workers/process.h"
 #include "workers/wire.h"
 

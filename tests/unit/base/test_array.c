@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "base/strbuf.h"
 #include "gemmtune.h"
 
 static void test_appending(void **state)

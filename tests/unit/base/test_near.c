@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "base/near.h"
+#include "base/err.h"
 
 static void test_distance(void **state)
 {

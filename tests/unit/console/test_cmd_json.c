@@ -8,7 +8,7 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
-#include "console/cmd_json.h"
+#include "console/cmd_write.h"
 #include "console/options.h"
 #include "failmalloc.h"
 

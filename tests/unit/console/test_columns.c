@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "console/columns.h"
+#include "console/terminal.h"
 
 static const struct gt_column figures[] = {
     {"stored us", 11, 3}, {"now us", 11, 0}, {"margin", 10, 1}, {"next us", 11, 2}};

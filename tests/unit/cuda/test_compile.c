@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cuda/assemble.h"
+#include "cuda/compile.h"
 #include "stub_fixture.h"
 
 static const char kernel_text[] = "#line 1 \"templates/x.cu\"\n"

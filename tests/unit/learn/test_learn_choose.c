@@ -4,7 +4,7 @@
  * one that is seen, also of a choice that spills. */
 #include "tests/unit/learn_fixture.h"
 
-#include "learn/learn_impl.h"
+#include "learn/learn.h"
 
 #include <string.h>
 

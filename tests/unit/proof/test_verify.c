@@ -178,7 +178,7 @@ static void test_neither_data_set_suffices(void **state)
 }
 
 /* Known errors of methods relative to |A||B|, in units of 2^-24 (measured on an H200, see
- * tuner/proof/verify_bound.c), and whether the problem's accuracy allows them. */
+ * tuner/proof/verify.c), and whether the problem's accuracy allows them. */
 static void test_tolerance(void **state)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /* test_strategy.c - every strategy on synthetic spaces: finds optima, repeats itself, survives. */
 #include "strategy_fixture.h"
 
-#include "search/multi_start.h"
+#include "search/hill_climb.h"
 
 /* 64 points. */
 static struct gt_kernel *small_kernel(struct search *s)

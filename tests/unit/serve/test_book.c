@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/book.h"
+#include "serve/report.h"
 #include "serve/handle.h"
-#include "serve/workspace.h"
 
 #define THREADS  8
 #define PROBLEMS 3000

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "serve/workspace.h"
+#include "serve/handle.h"
 
 #define MIB ((size_t)1 << 20)
 

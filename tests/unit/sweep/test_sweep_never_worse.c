@@ -6,7 +6,7 @@
 
 #include "db/store_internal.h"
 #include "lookup/predict.h"
-#include "lookup/snapshot.h"
+#include "lookup/table.h"
 
 #define PROBLEMS 200
 #define SHIPPED  6

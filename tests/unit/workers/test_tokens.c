@@ -1,7 +1,7 @@
 /* test_tokens.c - tests that a token is held once, within a process and between processes, and that
  * those of a process that is killed are free again. */
 #include "gemmtune.h"
-#include "workers/tokens.h"
+#include "workers/processors.h"
 
 #include <setjmp.h>
 #include <signal.h>

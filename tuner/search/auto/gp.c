@@ -9,34 +9,92 @@
  *     seen x pool   V = L^-1 K        cross[i][c], kept up to date row by row
  *     mean(c) = trend + V' z,   z = L^-1 (y - trend);    variance(c) = k(c,c) - |V(c)|^2
  *
- * gp_learn.c chooses the numbers of the covariance. */
-#include "search/auto/gp_impl.h"
-
-#include "base/err.h"
-
+ * gp.c chooses the numbers of the covariance. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEN  GT_GP_SEEN
-#define POOL  GT_GP_POOL
-#define SCALE 0.1 /* variance of logarithms of times before anything is known */
-#define TINY  1e-9
+#include "base/err.h"
+#include "search/auto/gp.h"
 
-/* ---- covariance ---- */
+/* What gp.c and gp.c share; nobody else includes it. */
 
-/* Matern 5/2. */
-void gt_gp_fill_table(struct gt_gp *gp, size_t a)
+/* Where learning of the covariance begins, and medians of its priors. */
+#define GT_GP_LENGTH 0.7  /* length scale, a parameter's range being 1 */
+#define GT_GP_NOISE  1e-3 /* variance, as a share of that of the times */
+
+#define GT_GP_SCALE_WEIGHT 2 /* observations that the first guess of the scale counts as */
+
+struct gt_gp {
+    const struct gt_space *space;
+    size_t active[GT_MAX_PARAMS], actives; /* parameters with a choice */
+    double length[GT_MAX_PARAMS];          /* of active ones */
+    double noise, additive;                /* variance; share of the sum in the covariance */
+    double prior_variance;                 /* variance of a prior's coefficient  */
+    double scale, trend;                   /* variance of the times; their mean */
+    float *table[GT_MAX_PARAMS];           /* of active ones: similarity of values, count x count */
+    size_t priors;
+    gt_gp_prior *prior;
+    void *context;
+    float offset[GT_GP_PRIORS];      /* of each prior, its mean over the points seen */
+    const uint8_t *seen[GT_GP_SEEN]; /* indices of the values */
+    size_t count, pools;
+    double y[GT_GP_SEEN];           /* less prior_sum */
+    float *seen_prior, *pool_prior; /* priors of each */
+    uint8_t *column[GT_MAX_PARAMS]; /* of active ones: the value of each point of the pool */
+    size_t pool[GT_GP_POOL];
+    double *triangular; /* GT_GP_SEEN x GT_GP_SEEN */
+    float *cross;       /* GT_GP_SEEN x GT_GP_POOL */
+    float mean[GT_GP_POOL], sd[GT_GP_POOL];
+    float rest[GT_GP_POOL];                /* variance left, as a share of scale */
+    double one[GT_GP_SEEN], z[GT_GP_SEEN]; /* L^-1 1, L^-1 y */
+    double weight[GT_GP_SEEN];             /* K^-1 (y - trend), for single points */
+    bool weighed;
+};
+
+/* Chooses the numbers of a Gaussian process's covariance: length scales, noise, share
+ * of the sum, variance of the priors, one after the other, by marginal likelihood times a prior. */
+
+#define LEARN         96  /* observations that are learned from, at most */
+#define LENGTH_SPREAD 0.7 /* standard deviation of a length scale's logarithm */
+#define LENGTH_LEAST  0.1
+#define LENGTH_MOST   8.0
+#define NOISE_SPREAD  1.5
+#define NOISE_LEAST   1e-5
+
+static double log_prior(double x, double middle, double spread)
 {
-    size_t values = gp->space->kernel->param[gp->active[a]].count;
+    double z = log(x / middle) / spread;
 
-    for (size_t i = 0; i < values; i++)
-        for (size_t j = 0; j < values; j++) {
-            double far = fabs((double)i - (double)j) / (double)(values - 1) / gp->length[a];
-            double r = sqrt(5) * far;
+    return -0.5 * z * z;
+}
 
-            gp->table[a][i * values + j] = (float)((1 + r + r * r / 3) * exp(-r));
-        }
+#define TINY 1e-9
+
+#define SEEN GT_GP_SEEN
+
+/* Row i of L, and the i-th elements of z and one.  The row holds the covariances of observation i
+ * with those before it and, last, with itself. */
+static void extend(struct gt_gp *gp, size_t i)
+{
+    double *row = gp->triangular + i * SEEN;
+    double own = row[i], one = 1, z = gp->y[i];
+
+    for (size_t j = 0; j < i; j++) {
+        const double *other = gp->triangular + j * SEEN;
+        double t = row[j];
+
+        for (size_t k = 0; k < j; k++)
+            t -= row[k] * other[k];
+        t /= other[j];
+        row[j] = t;
+        own -= t * t;
+        one -= t * gp->one[j];
+        z -= t * gp->z[j];
+    }
+    row[i] = sqrt(fmax(own, TINY));
+    gp->one[i] = one / row[i];
+    gp->z[i] = z / row[i];
 }
 
 static double similarity(const struct gt_gp *gp, const uint8_t *x, const uint8_t *y)
@@ -68,6 +126,119 @@ static double covariance(const struct gt_gp *gp, size_t i, size_t j)
            prior_covariance(gp, gp->seen_prior + i * gp->priors, gp->seen_prior + j * gp->priors);
 }
 
+/* Solves for the first n observations; returns half the logarithm of the determinant of K. */
+static double gt_gp_solve(struct gt_gp *gp, size_t n)
+{
+    double volume = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double *row = gp->triangular + i * SEEN;
+
+        for (size_t j = 0; j <= i; j++)
+            row[j] = covariance(gp, i, j);
+        row[i] += gp->noise;
+        extend(gp, i);
+        volume += log(row[i]);
+    }
+    return volume;
+}
+
+#define SCALE 0.1 /* variance of logarithms of times before anything is known */
+
+/* Trend and scale from what is solved; returns the scale. */
+static double gt_gp_fit_trend(struct gt_gp *gp, size_t n)
+{
+    double one = TINY, cross = 0, square = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        one += gp->one[i] * gp->one[i];
+        cross += gp->one[i] * gp->z[i];
+        square += gp->z[i] * gp->z[i];
+    }
+    gp->trend = cross / one;
+    gp->scale = (fmax(square - cross * cross / one, 0) + GT_GP_SCALE_WEIGHT * SCALE) /
+                (double)(n + GT_GP_SCALE_WEIGHT);
+    return gp->scale;
+}
+
+/* How well the present covariance explains the first n observations: the logarithm of its
+ * posterior, less a constant. */
+static double log_likelihood(struct gt_gp *gp, size_t n)
+{
+    double sum = -gt_gp_solve(gp, n);
+
+    sum -= 0.5 * (double)(n + GT_GP_SCALE_WEIGHT) * log(gt_gp_fit_trend(gp, n));
+    sum += log_prior(gp->noise, GT_GP_NOISE, NOISE_SPREAD);
+    for (size_t a = 0; a < gp->actives; a++)
+        sum += log_prior(gp->length[a], GT_GP_LENGTH * sqrt((double)gp->actives), LENGTH_SPREAD);
+    return sum;
+}
+
+/* Matern 5/2. */
+static void gt_gp_fill_table(struct gt_gp *gp, size_t a)
+{
+    size_t values = gp->space->kernel->param[gp->active[a]].count;
+
+    for (size_t i = 0; i < values; i++)
+        for (size_t j = 0; j < values; j++) {
+            double far = fabs((double)i - (double)j) / (double)(values - 1) / gp->length[a];
+            double r = sqrt(5) * far;
+
+            gp->table[a][i * values + j] = (float)((1 + r + r * r / 3) * exp(-r));
+        }
+}
+
+static void set(struct gt_gp *gp, double *number, double value)
+{
+    *number = value;
+    if (number >= gp->length && number < gp->length + gp->actives)
+        gt_gp_fill_table(gp, (size_t)(number - gp->length));
+}
+
+/* Tries other values for one number of the covariance and keeps the best. */
+static void refine(struct gt_gp *gp, size_t n, double *number, const double *trial, size_t trials,
+                   double *best)
+{
+    double kept = *number;
+
+    for (size_t t = 0; t < trials; t++) {
+        double sum;
+
+        set(gp, number, trial[t]);
+        sum = log_likelihood(gp, n);
+        if (sum > *best) {
+            *best = sum;
+            kept = trial[t];
+        }
+    }
+    set(gp, number, kept);
+}
+
+/* Chooses the numbers of the covariance by the observations. */
+static void gt_gp_learn(struct gt_gp *gp)
+{
+    static const double additive[] = {0.05, 0.25, 0.5, 0.75, 0.95};
+    static const double prior_variance[] = {0.1, 0.5, 2, 10};
+    size_t n = gp->count < LEARN ? gp->count : LEARN;
+    double best = log_likelihood(gp, n);
+
+    for (size_t a = 0; a < gp->actives; a++) {
+        const double trial[] = {fmax(LENGTH_LEAST, gp->length[a] * 0.6),
+                                fmin(LENGTH_MOST, gp->length[a] * 1.67)};
+
+        refine(gp, n, &gp->length[a], trial, 2, &best);
+    }
+    const double noise[] = {fmax(NOISE_LEAST, gp->noise / 3), gp->noise * 3};
+    refine(gp, n, &gp->noise, noise, 2, &best);
+    refine(gp, n, &gp->additive, additive, 5, &best);
+    if (gp->priors)
+        refine(gp, n, &gp->prior_variance, prior_variance, 4, &best);
+}
+
+#define POOL GT_GP_POOL
+
+/* ---- covariance ---- */
+
 /* Covariance of one point with every point of the pool. */
 static void cover_pool(const struct gt_gp *gp, const uint8_t *x, const float *prior,
                        float *restrict row)
@@ -96,61 +267,6 @@ static void cover_pool(const struct gt_gp *gp, const uint8_t *x, const float *pr
 }
 
 /* ---- regression ---- */
-
-/* Row i of L, and the i-th elements of z and one.  The row holds the covariances of observation i
- * with those before it and, last, with itself. */
-static void extend(struct gt_gp *gp, size_t i)
-{
-    double *row = gp->triangular + i * SEEN;
-    double own = row[i], one = 1, z = gp->y[i];
-
-    for (size_t j = 0; j < i; j++) {
-        const double *other = gp->triangular + j * SEEN;
-        double t = row[j];
-
-        for (size_t k = 0; k < j; k++)
-            t -= row[k] * other[k];
-        t /= other[j];
-        row[j] = t;
-        own -= t * t;
-        one -= t * gp->one[j];
-        z -= t * gp->z[j];
-    }
-    row[i] = sqrt(fmax(own, TINY));
-    gp->one[i] = one / row[i];
-    gp->z[i] = z / row[i];
-}
-
-double gt_gp_solve(struct gt_gp *gp, size_t n)
-{
-    double volume = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        double *row = gp->triangular + i * SEEN;
-
-        for (size_t j = 0; j <= i; j++)
-            row[j] = covariance(gp, i, j);
-        row[i] += gp->noise;
-        extend(gp, i);
-        volume += log(row[i]);
-    }
-    return volume;
-}
-
-double gt_gp_fit_trend(struct gt_gp *gp, size_t n)
-{
-    double one = TINY, cross = 0, square = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        one += gp->one[i] * gp->one[i];
-        cross += gp->one[i] * gp->z[i];
-        square += gp->z[i] * gp->z[i];
-    }
-    gp->trend = cross / one;
-    gp->scale = (fmax(square - cross * cross / one, 0) + GT_GP_SCALE_WEIGHT * SCALE) /
-                (double)(n + GT_GP_SCALE_WEIGHT);
-    return gp->scale;
-}
 
 /* Row i of cross, from row i of the triangle and the covariances with the pool. */
 static void extend_pool(struct gt_gp *gp, size_t i)

@@ -51,7 +51,7 @@ static int learn(struct gt_prior_mean *prior, const struct gt_space *space, stru
     if (rc)
         return rc;
     for (size_t i = 0; i < count; i++) {
-        size_t rank = i / 2; /* both kinds in turn: gp_learn.c learns from the first LEARN alone */
+        size_t rank = i / 2; /* both kinds in turn: gp.c learns from the first LEARN alone */
 
         if (i % 2 == 0)
             rank = fast + (prior->count - fast) * rank / slow;

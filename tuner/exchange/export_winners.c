@@ -1,0 +1,511 @@
+/* export_winners.c - the winners as JSON, as a shipped table and as C source. */
+#include <cjson/cJSON.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/err.h"
+#include "exchange/export_format.h"
+#include "lookup/table.h"
+#include "problem/problem.h"
+#include "problem/trial.h"
+
+/* Rows as one JSON document: {"format", "version", "digest", "rows": [...]}, one
+ * row a line.  The digest is over the text of the rows, as printed between the brackets. */
+
+/* The length of the valid UTF-8 character at text, at most 4 bytes; 0 if it is not valid. */
+static size_t utf8_length(const unsigned char *text)
+{
+    static const struct {
+        unsigned char mask, lead;
+        unsigned least;
+    } form[] = {{0x80, 0, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+    for (size_t n = 0; n < 4; n++) {
+        unsigned value = text[0] & (unsigned char)~form[n].mask;
+
+        if ((text[0] & form[n].mask) != form[n].lead)
+            continue;
+        for (size_t i = 1; i <= n; i++) {
+            if ((text[i] & 0xc0) != 0x80)
+                return 0;
+            value = value << 6 | (text[i] & 0x3f);
+        }
+        if (value < form[n].least || value > 0x10ffff || (value >= 0xd800 && value < 0xe000))
+            return 0;
+        return n + 1;
+    }
+    return 0;
+}
+
+void gt_export_utf8(struct gt_strbuf *to, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+
+    while (*at) {
+        size_t length = utf8_length(at);
+
+        gt_strbuf_add_bytes(to, length ? (const char *)at : "?", length ? length : 1);
+        at += length ? length : 1;
+    }
+}
+
+/* An object that is being built; failed: a member was lost because memory ran out. */
+struct object {
+    cJSON *json;
+    bool failed;
+};
+
+static void add_text(struct object *object, const char *key, const char *value)
+{
+    struct gt_strbuf clean = GT_STRBUF_INIT;
+
+    gt_export_utf8(&clean, value);
+    if (gt_strbuf_check(&clean, NULL) || !cJSON_AddStringToObject(object->json, key, clean.text))
+        object->failed = true;
+    gt_strbuf_release(&clean);
+}
+
+static void add_number(struct object *object, const char *key, double value)
+{
+    if (!cJSON_AddNumberToObject(object->json, key, value))
+        object->failed = true;
+}
+
+/* Adds an end of the time's interval: null where it is not known, because nothing was measured or a
+ * recording has no samples. */
+static void add_bound(struct object *object, const char *key, const struct gt_row *row, double us)
+{
+    if (gt_interval_known(row->provenance, row->lo_us, row->hi_us))
+        add_number(object, key, us);
+    else if (!cJSON_AddNullToObject(object->json, key))
+        object->failed = true;
+}
+
+/* Adds the measurements.  A value that was not measured gets no key, because 0 would look like a
+ * result. */
+static void add_measurements(struct object *object, const struct gt_row *row)
+{
+    add_text(object, "result", gt_provenance_name(row->provenance));
+    add_text(object, "status", gt_status_name(row->status));
+    add_number(object, "stage", row->stage);
+    if (row->us > 0) {
+        add_number(object, "us", row->us);
+        add_bound(object, "lo_us", row, row->lo_us);
+        add_bound(object, "hi_us", row, row->hi_us);
+    }
+    if (row->provenance == GT_MEASURED && (row->us > 0 || row->err_u > 0))
+        add_number(object, "err_u", row->err_u);
+    if (row->provenance == GT_MEASURED && row->clock_mhz > 0)
+        add_number(object, "clock_mhz", row->clock_mhz);
+    if (row->baseline_us > 0) {
+        add_text(object, "baseline", row->baseline);
+        add_number(object, "cublas_us", row->baseline_us);
+        add_number(object, "ratio", row->us > 0 ? row->baseline_us / row->us : 0);
+    }
+    add_text(object, "l2", gt_timing_name(row->timing));
+    add_number(object, "ties", row->ties);
+    if (!cJSON_AddBoolToObject(object->json, "deterministic", row->deterministic))
+        object->failed = true;
+    add_number(object, "registers", row->registers);
+    add_number(object, "shared_bytes", (double)row->shared_bytes);
+    add_number(object, "workspace_bytes", (double)row->workspace_bytes);
+    add_text(object, "detail", row->detail);
+}
+
+static void add_names(struct object *object, const struct gt_row *row)
+{
+    add_text(object, "device", row->device);
+    add_text(object, "uuid", row->uuid);
+    add_number(object, "cc", row->cc);
+    add_number(object, "driver", row->driver);
+    add_number(object, "nvrtc", row->nvrtc);
+    add_text(object, "problem", row->problem);
+    add_text(object, "dtype", row->dtype);
+    add_text(object, "accuracy", row->accuracy);
+    add_text(object, "layout", row->layout);
+    add_number(object, "m", (double)row->m);
+    add_number(object, "n", (double)row->n);
+    add_number(object, "k", (double)row->k);
+    add_number(object, "batch", (double)row->batch);
+    add_text(object, "kernel", row->kernel);
+    add_text(object, "signature", row->signature);
+    add_text(object, "point", row->point);
+}
+
+static int json_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+{
+    struct object object = {cJSON_CreateObject(), false};
+    char *line;
+
+    if (!object.json)
+        return gt_err_nomem(err);
+    add_names(&object, row);
+    if (gt_export_older(out->today, row->kernel, row->signature, row->provenance) &&
+        !cJSON_AddTrueToObject(object.json, "older_text"))
+        object.failed = true;
+    add_measurements(&object, row);
+    add_text(&object, "date", row->date);
+    line = object.failed ? NULL : cJSON_PrintUnformatted(object.json);
+    cJSON_Delete(object.json);
+    if (!line)
+        return gt_err_nomem(err);
+    gt_export_clean(line);
+    gt_strbuf_add(out->text, out->rows ? ",\n" : "");
+    gt_strbuf_add(out->text, line);
+    cJSON_free(line);
+    return GT_OK;
+}
+
+/* Puts the head in front, whose digest is known only now. */
+static int json_end(struct gt_export_out *out, struct gt_err *err)
+{
+    struct gt_strbuf all = GT_STRBUF_INIT;
+    char digest[GT_DIGEST_HEX];
+
+    gt_digest_bytes(out->text->text, out->text->length, digest);
+    gt_strbuf_addf(
+        &all, "{\"format\":\"gemmtune-rows\",\"version\":1,\"digest\":\"%s\",\"rows\":[\n", digest);
+    gt_strbuf_add_bytes(&all, out->text->text, out->text->length);
+    gt_strbuf_add(&all, "\n]}\n");
+    gt_strbuf_release(out->text);
+    *out->text = all;
+    return gt_strbuf_check(&all, err);
+}
+
+const struct gt_export_ops gt_export_json = {.row = json_row, .end = json_end};
+
+/* Writes winners as the text table that libgemmtune reads (src/lookup/table.c):
+ * a digest, the names of the columns, then one winner a line in byte order, so that a change shows
+ * as a diff.  Rows of an earlier table may be kept. */
+
+static void shipped_begin(struct gt_export_out *out)
+{
+    gt_strbuf_add(out->text, GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n");
+}
+
+static int shipped_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+{
+    const char *const names[] = {row->device, row->problem, row->kernel, row->signature,
+                                 row->point};
+    struct gt_strbuf *text = out->text;
+
+    (void)err;
+    gt_strbuf_addf(text, "%d,%s,", row->cc, gt_provenance_name(row->provenance));
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        gt_export_field(text, names[i], false);
+        gt_strbuf_add_char(text, ',');
+    }
+    gt_strbuf_addf(text, "%s,%.3f,%.3f,%.3f,%.3f,%.3g,%d,%d,%s,%d,%" PRId64 "\n",
+                   gt_timing_name(row->timing), row->us, row->lo_us, row->hi_us, row->baseline_us,
+                   row->err_u, row->driver, row->nvrtc, row->date, row->stage, row->trials);
+    return GT_OK;
+}
+
+int gt_export_seal(struct gt_strbuf *text, const char *magic, struct gt_err *err)
+{
+    struct gt_strbuf all = GT_STRBUF_INIT;
+    char digest[GT_DIGEST_HEX];
+    int rc = gt_strbuf_check(text, err);
+
+    if (rc)
+        return rc;
+    gt_digest_bytes(text->text, text->length, digest);
+    gt_strbuf_addf(&all, "%s%s\n", magic, digest);
+    gt_strbuf_add_bytes(&all, text->text, text->length);
+    gt_strbuf_release(text);
+    *text = all;
+    return gt_strbuf_check(&all, err);
+}
+
+/* ---- rows that are kept ---- */
+
+/* Whether the kernel's text is still the row's, and rows of its kind were asked for. */
+static bool still_holds(const struct gt_table_row *row, const struct gt_row_filter *filter)
+{
+    const struct gt_kernels *kernels = filter->kernels;
+
+    if (row->predicted && !(filter->provenance & 1u << GT_PREDICTED))
+        return false;
+    for (size_t i = 0; kernels && i < kernels->count; i++)
+        if (strcmp(kernels->kernel[i]->name, row->kernel) == 0)
+            return strcmp(kernels->kernel[i]->signature, row->signature) == 0;
+    return !kernels || filter->others;
+}
+
+/* Whether the table has a winner that replaces this row: one that never won a final does not
+ * replace one that did. */
+static bool has_winner(const struct gt_table *table, const struct gt_table_row *of)
+{
+    for (size_t i = 0; i < table->rows; i++) {
+        const struct gt_table_row *row = &table->row[i];
+
+        if (row->cc == of->cc && row->timing == of->timing && row->predicted <= of->predicted &&
+            row->contested >= of->contested && strcmp(row->device, of->device) == 0 &&
+            strcmp(row->text, of->text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the lines of the earlier table that are kept; its lines are its rows, in the same order. */
+static int add_kept(struct gt_export_out *out, const struct gt_table *ours, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_table earlier = {0};
+    const char *line;
+    bool more;
+    int rc = gt_strbuf_add_file(&text, out->keep, err);
+
+    GT_STEP(rc, gt_table_parse(&earlier, out->keep, text.text, text.length, err));
+    line = rc ? NULL : strchr(text.text, '\n') + 1;
+    more = line && gt_table_has_contest(line);
+    line = line ? strchr(line, '\n') + 1 : NULL;
+    for (size_t i = 0; i < earlier.rows && !rc; i++) {
+        const char *end = strchr(line, '\n');
+
+        if (still_holds(&earlier.row[i], out->filter) && !has_winner(ours, &earlier.row[i])) {
+            gt_strbuf_add_bytes(out->text, line, (size_t)(end - line));
+            gt_strbuf_add(out->text, more ? "\n" : ",,\n");
+            out->rows++;
+        }
+        line = end + 1;
+    }
+    gt_table_release(&earlier);
+    gt_strbuf_release(&text);
+    return rc ? rc : gt_strbuf_check(out->text, err);
+}
+
+/* Adds the rows that are kept.  To decide, the database's rows are read back just as the table's
+ * reader will read them. */
+static int keep_rows(struct gt_export_out *out, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_table ours = {0};
+    int rc;
+
+    gt_strbuf_add_bytes(&text, out->text->text, out->text->length);
+    rc = gt_export_seal(&text, GT_TABLE_MAGIC, err);
+    GT_STEP(rc, gt_table_parse(&ours, "the winners", text.text, text.length, err));
+    GT_STEP(rc, add_kept(out, &ours, err));
+    gt_table_release(&ours);
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+/* ---- order ---- */
+
+static int compare_lines(const void *x, const void *y)
+{
+    return strcmp(*(char *const *)x, *(char *const *)y);
+}
+
+/* Sorts the lines after the first one, which names the columns. */
+static int sort_lines(struct gt_strbuf *text, struct gt_err *err)
+{
+    struct gt_strbuf sorted = GT_STRBUF_INIT;
+    size_t lines = 0, count = 0;
+    char **line, *save, *at;
+
+    for (at = text->text; (at = strchr(at, '\n')); at++)
+        lines++;
+    line = calloc(lines + 1, sizeof(*line));
+    if (!line)
+        return gt_err_nomem(err);
+    strtok_r(text->text, "\n", &save);
+    while ((at = strtok_r(NULL, "\n", &save)))
+        line[count++] = at;
+    qsort(line, count, sizeof(*line), compare_lines);
+    gt_strbuf_add(&sorted, GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n");
+    for (size_t i = 0; i < count; i++)
+        gt_strbuf_addf(&sorted, "%s\n", line[i]);
+    free(line);
+    gt_strbuf_release(text);
+    *text = sorted;
+    return gt_strbuf_check(&sorted, err);
+}
+
+int gt_export_shipped_seal(struct gt_strbuf *text, struct gt_err *err)
+{
+    int rc = gt_strbuf_check(text, err);
+
+    GT_STEP(rc, sort_lines(text, err));
+    return rc ? rc : gt_export_seal(text, GT_TABLE_MAGIC, err);
+}
+
+static int shipped_end(struct gt_export_out *out, struct gt_err *err)
+{
+    int rc = out->keep ? keep_rows(out, err) : GT_OK;
+
+    return rc ? rc : gt_export_shipped_seal(out->text, err);
+}
+
+const struct gt_export_ops gt_export_shipped = {
+    .begin = shipped_begin,
+    .row = shipped_row,
+    .end = shipped_end,
+    .winners_only = true,
+    .deployed = true,
+};
+
+/* Writes winners as a C header: a static table and a function that finds a shape in
+ * it.  Only integers, and names whose every character was checked, go into the header, so that
+ * nothing in a database can become code. */
+
+static const char head[] =
+    "/* Winners of a gemmtune database: the fastest known kernel and point of each problem.\n"
+    " * Made by `tune export --format c`.  Compiles as C11 and as C++. */\n"
+    "#ifndef GEMMTUNE_WINNERS_H\n"
+    "#define GEMMTUNE_WINNERS_H\n"
+    "\n"
+    "#include <stddef.h>\n"
+    "#include <string.h>\n"
+    "\n"
+    "struct gemmtune_param {\n"
+    "    const char *name; /* NULL ends the list */\n"
+    "    long long value;\n"
+    "};\n"
+    "\n"
+    "struct gemmtune_winner {\n"
+    "    int arch;                 /* 90 for sm_90 */\n"
+    "    const char *type, *accuracy, *layout;\n"
+    "    long long m, n, k, batch;\n"
+    "    const char *problem;      /* all of it, as gemmtune writes it */\n"
+    "    int plain;                /* 1: packed, no epilogue, beta == 0: the sizes say it all */\n"
+    "    int measured;             /* 0: predicted by a model, never run */\n"
+    "    int timing;               /* 0: launches one by one, operands not in L2; 1: left there;\n"
+    "                                 2: chains of launches in a CUDA graph */\n"
+    "    int contested;            /* 1: won a final, timed in turns with the answer before it */\n"
+    "    long long ns;             /* median time in nanoseconds */\n"
+    "    const char *kernel;\n"
+    "    struct gemmtune_param param[41];\n"
+    "};\n"
+    "\n"
+    "static const struct gemmtune_winner gemmtune_winners[] = {\n";
+
+static const char tail[] =
+    "    {0, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0, NULL, {{NULL, 0}}},\n"
+    "};\n"
+    "\n"
+    "/* The winner of a plain problem on an arch, or NULL if it was not tuned:\n"
+    " *     gemmtune_find(90, \"f32\", \"strict\", \"nn\", 4096, 4096, 4096, 1); */\n"
+    "static inline const struct gemmtune_winner *gemmtune_find(int arch, const char *type,\n"
+    "                                                          const char *accuracy,\n"
+    "                                                          const char *layout, long long m,\n"
+    "                                                          long long n, long long k,\n"
+    "                                                          long long batch)\n"
+    "{\n"
+    "    const struct gemmtune_winner *w;\n"
+    "\n"
+    "    for (w = gemmtune_winners; w->kernel; w++)\n"
+    "        if (w->plain && w->arch == arch && w->m == m && w->n == n && w->k == k &&\n"
+    "            w->batch == batch && strcmp(w->type, type) == 0 &&\n"
+    "            strcmp(w->accuracy, accuracy) == 0 && strcmp(w->layout, layout) == 0)\n"
+    "            return w;\n"
+    "    return NULL;\n"
+    "}\n"
+    "\n"
+    "#endif\n";
+
+/* Whether text consists of letters, digits, '_' and the characters of `more`. */
+static bool is_clean(const char *text, const char *more)
+{
+    if (!*text)
+        return false;
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && *text != '_' && !strchr(more, *text))
+            return false;
+    return true;
+}
+
+static int refuse(const struct gt_row *row, const char *what, const char *value, struct gt_err *err)
+{
+    return gt_err_set(err, GT_ERANGE,
+                      "the row of %s has the %s \"%s\", which may not stand in a C header",
+                      row->problem, what, value);
+}
+
+/* "BM=128,BN=64" as {"BM", 128}, {"BN", 64}. */
+static int add_params(struct gt_strbuf *text, const struct gt_row *row, struct gt_err *err)
+{
+    const char *at = row->point;
+    char name[64];
+    long long value;
+    int used, count = 0;
+
+    while (*at) {
+        used = 0;
+        if (sscanf(at, "%63[A-Za-z0-9_]=%lld%n", name, &value, &used) != 2 ||
+            (at[used] != ',' && at[used] != '\0') || isdigit((unsigned char)*name) ||
+            ++count > GT_MAX_PARAMS)
+            return refuse(row, "point", row->point, err);
+        gt_strbuf_addf(text, "{\"%s\", %lld}, ", name, value);
+        at += used + (at[used] == ',');
+    }
+    gt_strbuf_add(text, "{NULL, 0}");
+    return GT_OK;
+}
+
+/* *plain: whether m, n, k, batch, type, layout and accuracy describe the problem completely. */
+static int check_plain(const struct gt_row *row, bool *plain, struct gt_err *err)
+{
+    char canonical[GT_PROBLEM_TEXT_MAX], shape[GT_PROBLEM_TEXT_MAX];
+    struct gt_problem problem;
+    int code;
+
+    snprintf(shape, sizeof(shape),
+             "%" PRId64 "x%" PRId64 "x%" PRId64 ":%s:%s:batch=%" PRId64 ":accuracy=%s", row->m,
+             row->n, row->k, row->dtype, row->layout, row->batch, row->accuracy);
+    code = gt_problem_parse(&problem, shape, err);
+    if (!code)
+        gt_problem_format(&problem, canonical);
+    *plain = !code && strcmp(canonical, row->problem) == 0;
+    return code;
+}
+
+static void c_begin(struct gt_export_out *out)
+{
+    gt_strbuf_add(out->text, head);
+}
+
+static int c_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+{
+    struct gt_strbuf *text = out->text;
+    bool plain;
+    int code = check_plain(row, &plain, err);
+
+    if (code)
+        return code;
+    if (!is_clean(row->kernel, "") || isdigit((unsigned char)*row->kernel))
+        return refuse(row, "kernel", row->kernel, err);
+    if (!is_clean(row->dtype, "") || !is_clean(row->layout, "") || !is_clean(row->accuracy, "") ||
+        !is_clean(row->problem, ":=+-."))
+        return refuse(row, "problem", row->problem, err);
+    gt_strbuf_addf(text,
+                   "    {%d, \"%s\", \"%s\", \"%s\", %" PRId64 ", %" PRId64 ", %" PRId64
+                   ", %" PRId64 ",\n     \"%s\", %d, %d, %d, %d, %.0f, \"%s\",\n     {",
+                   row->cc, row->dtype, row->accuracy, row->layout, row->m, row->n, row->k,
+                   row->batch, row->problem, plain, row->provenance == GT_MEASURED, row->timing,
+                   row->provenance == GT_MEASURED && row->stage == 3, row->us * 1000, row->kernel);
+    code = add_params(text, row, err);
+    gt_strbuf_addf(text, "}},%s\n",
+                   row->provenance == GT_PREDICTED ? " /* predicted, not measured */" : "");
+    return code;
+}
+
+static int c_end(struct gt_export_out *out, struct gt_err *err)
+{
+    (void)err;
+    gt_strbuf_add(out->text, tail);
+    return GT_OK;
+}
+
+const struct gt_export_ops gt_export_c = {
+    .begin = c_begin,
+    .row = c_row,
+    .end = c_end,
+    .winners_only = true,
+    .deployed = true,
+};
