@@ -450,12 +450,12 @@ $(BUILD)/%.o: %.c $(FLAGS) | $(SETUP)
 	$(if $(Q),@echo "  CC    $<")
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
-$(BUILD)/db/store_migrate.o: $(BUILD)/db/schema_sql.h
+$(BUILD)/db/store_open.o: $(BUILD)/db/schema_sql.h
 $(BUILD)/db/%_sql.h: db/%.sql tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_sql >$@.new && mv $@.new $@
 $(BUILD)/tuner/report/page.o: $(addprefix $(BUILD)/report/,charts_js_page.h page_js_page.h page_energy_js_page.h page_search_js_page.h page_css_page.h)
-$(BUILD)/tuner/report/compare_page.o: $(BUILD)/report/compare_js_page.h
+$(BUILD)/tuner/report/compare.o: $(BUILD)/report/compare_js_page.h
 $(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_js >$@.new && mv $@.new $@
@@ -465,12 +465,8 @@ $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 
 # Of the library, what only opens or parses something, what plans, and what a first look-up lists near winners and repairs candidates with (as fast as for
 # speed: 1.72 and 1.77 ms, `make bench-host BENCH=lookups`) is compiled for size: a fifth smaller, and no repeated look-up and no run of a plan goes through it.
-SMALL := $(addprefix $(BUILD)/src/,base/digest base/err base/json base/near base/quiet base/strbuf base/trust base/array problem/device problem/measured \
-             problem/problem problem/trial base/place base/stats kernel/render cuda/assemble cuda/gpu cuda/libraries cuda/module cuda/sources kernel/data_dir kernel/default_database kernel/expr_parse \
-             kernel/kernel lookup/lookup_open lookup/lookup_choose lookup/lookup_explain lookup/lookup_tiers lookup/lookup_repair lookup/plan lookup/plan_binary lookup/plan_measure lookup/plan_spills lookup/plan_time lookup/lookup_near \
-             lookup/ranking_read lookup/rankings lookup/snapshot lookup/lookup_fork lookup/table problem/problem_text lookup/predict) \
-         $(basename $(filter $(BUILD)/db/% $(BUILD)/src/lookup/deployed_% $(BUILD)/src/kernel/kernel_% $(BUILD)/src/cuda/c%, \
-             $(filter-out %/kernel_change.o %/kernel_point.o %/kernel_geometry.o %/kernel_serves.o %/kernel_maps.o,$(LIB_OBJ))))
+HOT   := $(addprefix src/,kernel/expr kernel/kernel_geometry kernel/kernel_point kernel/kernel_serves lookup/lookup lookup/plan_run lookup/ranking_ask)
+SMALL := $(filter-out $(HOT:%=$(BUILD)/%),$(basename $(LIB_OBJ)))
 $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
 
 # What stays in the build tree may look into it (src/base/place.h); what leaves it may not.

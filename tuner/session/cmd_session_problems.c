@@ -300,7 +300,7 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
                          struct gt_err *err)
 {
     const size_t all = shapes->count + set->count;
-    struct gt_shard shard;
+    struct gt_shard shard = {0, 1};
     int rc = gt_shard_read(&shard, options->shard, err);
 
     if (rc)
