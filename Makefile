@@ -1,4 +1,4 @@
-# gemmtune: every source is listed once, below.  `make help` says what can be made.
+# gemmtune: a source belongs to what its folder is, see below.  `make help` says what can be made.
 #
 # A clean clone needs nothing by hand: everything built depends on a stamp that tools/setup leaves.
 # SAN=address,undefined builds (and checks) in a folder of its own, with those sanitizers.
@@ -39,347 +39,18 @@ GT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
 LDFLAGS   += -fsanitize=$(SAN)
 endif
 
-# The runtime library: src/ and the reading side of db/.  One file a line.
-LIB_SRC := \
-	src/base/clock.c \
-	src/base/digest.c \
-	src/base/err.c \
-	src/base/json.c \
-	src/base/place.c \
-	src/base/quiet.c \
-	src/base/stats.c \
-	src/base/strbuf.c \
-	src/base/trust.c \
-	src/problem/device.c \
-	src/problem/measured.c \
-	src/problem/problem.c \
-	src/problem/trial.c \
-	src/kernel/data_dir.c \
-	src/kernel/expr.c \
-	src/kernel/kernel.c \
-	src/kernel/kernel_geometry.c \
-	src/kernel/kernel_point.c \
-	src/kernel/kernel_reader.c \
-	src/kernel/kernel_serves.c \
-	src/kernel/kernel_signature.c \
-	src/kernel/kernel_template.c \
-	src/kernel/render.c \
-	src/cuda/cache.c \
-	src/cuda/compile.c \
-	src/cuda/cublaslt.c \
-	src/cuda/cuda_api.c \
-	src/cuda/gpu.c \
-	src/cuda/libraries.c \
-	src/cuda/module.c \
-	src/cuda/sources.c \
-	db/store_open.c \
-	db/store_rows.c \
-	db/store_statement.c \
-	src/lookup/deployed.c \
-	src/lookup/lookup.c \
-	src/lookup/lookup_choose.c \
-	src/lookup/lookup_explain.c \
-	src/lookup/lookup_open.c \
-	src/lookup/lookup_repair.c \
-	src/lookup/lookup_tiers.c \
-	src/lookup/plan.c \
-	src/lookup/plan_run.c \
-	src/lookup/predict.c \
-	src/lookup/ranking_ask.c \
-	src/lookup/ranking_read.c \
-	src/lookup/table.c \
+# A file belongs to what its folder is: the runtime library; the hooks that are preloaded into programs, with the library
+# inside; the program.  The linker leaves out what nobody calls, such as the writing side of db/ in the library.
+LIB_SRC   := $(sort $(wildcard $(addsuffix /*.c,$(addprefix src/,base problem kernel cuda lookup) db)))
+SERVE_SRC := $(sort $(wildcard src/serve/*.c))
+TUNE_SRC  := $(sort $(wildcard tuner/*.c tuner/*/*.c tuner/*/*/*.c)) src/serve/policy.c
 
-
-# What is preloaded into programs: the hooks before cuBLAS, with the library inside.
-SERVE_SRC := \
-	src/serve/call.c \
-	src/serve/check.c \
-	src/serve/decide.c \
-	src/serve/handle.c \
-	src/serve/hooks.c \
-	src/serve/policy.c \
-	src/serve/real.c \
-	src/serve/report.c \
-	src/serve/serve.c \
-	src/serve/session.c \
-
-# The program: the writing side of db/ and tuner/.
-TUNE_SRC := \
-	tuner/main.c \
-	src/cuda/graph.c \
-	db/store.c \
-	db/store_calibration.c \
-	db/store_deploy.c \
-	db/store_energy.c \
-	db/store_forget.c \
-	db/store_lock.c \
-	db/store_merge.c \
-	db/store_write.c \
-	tuner/proof/proof.c \
-	tuner/proof/resident.c \
-	tuner/proof/verify.c \
-	tuner/timing/baseline.c \
-	tuner/timing/bench.c \
-	tuner/timing/bench_final.c \
-	tuner/timing/bench_workspace.c \
-	tuner/timing/calibrate.c \
-	tuner/timing/chain.c \
-	tuner/timing/energy.c \
-	tuner/timing/throttle.c \
-	tuner/timing/williams.c \
-	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
-	tuner/learn/boost.c \
-	tuner/learn/learn.c \
-	tuner/learn/learn_trials.c \
-	tuner/learn/learn_write.c \
-	tuner/workers/compile_job.c \
-	tuner/workers/compile_pool.c \
-	tuner/workers/compile_reason.c \
-	tuner/workers/gpu_client.c \
-	tuner/workers/lock.c \
-	tuner/workers/process.c \
-	tuner/workers/processors.c \
-	tuner/workers/wire.c \
-	tuner/workers/worker_compile.c \
-	tuner/workers/worker_gpu.c \
-	tuner/exchange/export.c \
-	tuner/exchange/export_winners.c \
-	tuner/exchange/export_space.c \
-	tuner/exchange/export_t4.c \
-	tuner/exchange/export_tables.c \
-	tuner/exchange/foreign.c \
-	tuner/exchange/python.c \
-	tuner/exchange/recording.c \
-	tuner/exchange/recording_read.c \
-	tuner/exchange/t1.c \
-	tuner/exchange/trials.c \
-	tuner/evaluate/evaluator.c \
-	tuner/evaluate/evaluator_cuda.c \
-	tuner/evaluate/evaluator_cuda_finals.c \
-	tuner/evaluate/evaluator_predict.c \
-	tuner/evaluate/evaluator_replay.c \
-	tuner/report/compare.c \
-	tuner/report/page.c \
-	tuner/sweep/drift.c \
-	tuner/sweep/finals.c \
-	tuner/sweep/incumbent.c \
-	tuner/sweep/next.c \
-	tuner/sweep/progress.c \
-	tuner/sweep/race.c \
-	tuner/sweep/ready.c \
-	tuner/sweep/record.c \
-	tuner/sweep/scout.c \
-	tuner/sweep/shares.c \
-	tuner/sweep/seeds.c \
-	tuner/sweep/time_slices.c \
-	tuner/sweep/sweep.c \
-	tuner/sweep/transfer.c \
-	$(sort $(wildcard tuner/cluster/*.c)) \
-	tuner/recheck/cmd_adopt.c \
-	tuner/measure/cmd_bench.c \
-	tuner/measure/cmd_bench_report.c \
-	tuner/commands/cmd_cache.c \
-	tuner/measure/cmd_calibrate.c \
-	tuner/recheck/cmd_carry.c \
-	tuner/commands/cmd_capture.c \
-	tuner/console/again.c \
-	tuner/console/cmd_compile.c \
-	tuner/commands/cmd_compare.c \
-	tuner/commands/cmd_doctor.c \
-	tuner/doctor/doctor_checks.c \
-	tuner/commands/cmd_export.c \
-	tuner/commands/cmd_forget.c \
-	tuner/commands/deploy.c \
-	tuner/commands/cmd_help.c \
-	tuner/measure/cmd_energy.c \
-	tuner/measure/cmd_ladder.c \
-	tuner/doctor/cmd_learn.c \
-	tuner/commands/cmd_list.c \
-	tuner/commands/cmd_lookup.c \
-	tuner/commands/cmd_merge.c \
-	tuner/commands/cmd_page.c \
-	tuner/doctor/cmd_predictor.c \
-	tuner/commands/cmd_queue.c \
-	tuner/recheck/cmd_recheck.c \
-	tuner/session/cmd_report.c \
-	tuner/commands/cmd_serve.c \
-	src/serve/policy.c \
-	tuner/session/cmd_session.c \
-	tuner/session/cmd_session_problems.c \
-	tuner/console/cmd_write.c \
-	tuner/console/passwords.c \
-	tuner/console/gpu_names.c \
-	tuner/commands/cmd_show.c \
-	tuner/commands/cmd_stored_energy.c \
-	tuner/commands/cmd_tune.c \
-	tuner/measure/cmd_try.c \
-	tuner/console/commands.c \
-	tuner/console/help.c \
-	tuner/console/options.c \
-	tuner/session/problemset.c \
-	tuner/session/random_problems.c \
-	tuner/doctor/quality.c \
-	tuner/session/session_options.c \
-	tuner/session/older.c \
-	tuner/session/model_error.c \
-	tuner/console/terminal.c \
-
-
-# Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`; the longest
-# first.
-TESTS := \
-	tests/unit/cuda/test_shared_loads.c \
-	$(if $(SAN),,tests/unit/cuda/test_compile_everywhere.c) \
-	tests/unit/sweep/test_sweep.c \
-	tests/unit/sweep/test_sweep_faults.c \
-	tests/unit/sweep/test_sweep_ahead.c \
-	tests/unit/sweep/test_sweep_finals.c \
-	tests/unit/sweep/test_sweep_machine.c \
-	tests/unit/sweep/test_sweep_incumbent.c \
-	tests/unit/sweep/test_sweep_ready.c \
-	tests/unit/sweep/test_sweep_ranking.c \
-	tests/unit/sweep/test_sweep_never_worse.c \
-	tests/unit/sweep/test_sweep_problems.c \
-	tests/unit/sweep/test_progress.c \
-	tests/unit/sweep/test_time_slices.c \
-	tests/unit/search/test_search_nomem.c \
-	tests/unit/search/test_space.c \
-	tests/unit/search/test_space_sample.c \
-	tests/unit/search/test_space_walk.c \
-	tests/unit/search/test_narrow.c \
-	tests/unit/search/test_strategy.c \
-	tests/unit/search/test_strategy_auto.c \
-	tests/unit/search/test_gp.c \
-	tests/unit/evaluate/test_evaluator_predict.c \
-	tests/unit/evaluate/test_evaluator_replay.c \
-	tests/unit/evaluate/test_evaluator_cuda.c \
-	tests/unit/evaluate/test_evaluator_cuda_faults.c \
-	tests/unit/workers/test_wire.c \
-	tests/unit/workers/test_process.c \
-	tests/unit/workers/test_lock.c \
-	tests/unit/workers/test_processors.c \
-	tests/unit/workers/test_tokens.c \
-	tests/unit/workers/test_compile_pool.c \
-	tests/unit/exchange/test_recording.c \
-	tests/unit/exchange/test_foreign.c \
-	tests/unit/exchange/test_t1.c \
-	tests/unit/exchange/test_trials.c \
-	tests/unit/exchange/test_export.c \
-	tests/unit/exchange/test_export_space.c \
-	tests/unit/exchange/test_export_tables.c \
-	tests/unit/console/test_options.c \
-	tests/unit/measure/test_cmd_bench_summary.c \
-	tests/unit/cluster/test_devices_plan.c \
-	tests/unit/cluster/test_queue_device.c \
-	tests/unit/cluster/test_queue_outbox.c \
-	tests/unit/console/test_cmd_csv.c \
-	tests/unit/console/test_cmd_json.c \
-	tests/unit/measure/test_cmd_try.c \
-	tests/unit/doctor/test_quality.c \
-	tests/unit/console/test_columns.c \
-	tests/unit/console/test_passwords.c \
-	tests/unit/console/test_terminal.c \
-	tests/unit/session/test_problemset.c \
-	tests/unit/session/test_random_problems.c \
-	tests/unit/proof/test_verify.c \
-	tests/unit/timing/test_calibrate.c \
-	tests/unit/timing/test_williams.c \
-	tests/unit/timing/test_bench.c \
-	tests/unit/timing/test_bench_final.c \
-	tests/unit/timing/test_bench_chains.c \
-	tests/unit/timing/test_bench_faults.c \
-	tests/unit/timing/test_energy.c \
-	tests/unit/timing/test_bench_move.c \
-	tests/unit/db/test_store.c \
-	tests/unit/db/test_store_open.c \
-	tests/unit/db/test_store_large.c \
-	tests/unit/db/test_store_migrate.c \
-	tests/unit/db/test_store_lost.c \
-	tests/unit/db/test_store_flips.c \
-	tests/unit/db/test_store_carry.c \
-	tests/unit/db/test_store_merge.c \
-	tests/unit/db/test_store_energy.c \
-	tests/unit/db/test_store_shared.c \
-	tests/unit/db/test_calibration.c \
-	tests/unit/db/test_store_faults.c \
-	tests/unit/db/test_store_memory.c \
-	tests/unit/db/test_store_nomem.c \
-	tests/unit/lookup/test_predict.c \
-	tests/unit/lookup/test_ranking.c \
-	tests/unit/lookup/test_ranking_shipped.c \
-	tests/unit/lookup/test_rankings.c \
-	tests/unit/learn/test_boost.c \
-	tests/unit/learn/test_learn.c \
-	tests/unit/learn/test_learn_choose.c \
-	tests/unit/learn/test_learn_trials.c \
-	tests/unit/learn/test_learn_write.c \
-	tests/unit/lookup/test_predict_h200.c \
-	tests/unit/lookup/test_table.c \
-	tests/unit/lookup/test_lookup.c \
-	tests/unit/lookup/test_lookup_contest.c \
-	tests/unit/lookup/test_lookup_f32.c \
-	tests/unit/lookup/test_lookup_answers.c \
-	tests/unit/lookup/test_lookup_trust.c \
-	tests/unit/lookup/test_lookup_contract.c \
-	tests/unit/lookup/test_lookup_locale.c \
-	tests/unit/lookup/test_lookup_breaks.c \
-	tests/unit/lookup/test_lookup_few_rows.c \
-	tests/unit/lookup/test_lookup_h200.c \
-	tests/unit/lookup/test_plan.c \
-	tests/unit/lookup/test_deployed.c \
-	tests/unit/lookup/test_plan_cublaslt.c \
-	tests/unit/lookup/test_plan_measure.c \
-	tests/unit/lookup/test_plan_spills.c \
-	tests/unit/lookup/test_plan_signals.c \
-	tests/unit/lookup/test_plan_versions.c \
-	tests/unit/cuda/test_compile.c \
-	tests/unit/cuda/test_cache.c \
-	tests/unit/cuda/test_gpu.c \
-	tests/unit/cuda/test_libraries.c \
-	tests/unit/cuda/test_module.c \
-	tests/unit/kernel/test_expr.c \
-	tests/unit/kernel/test_expr_random.c \
-	tests/unit/kernel/test_kernel.c \
-	tests/unit/kernel/test_kernel_geometry.c \
-	tests/unit/kernel/test_kernel_json.c \
-	tests/unit/kernel/test_kernel_maps.c \
-	tests/unit/kernel/test_render.c \
-	tests/unit/kernel/test_signature.c \
-	tests/unit/kernel/test_bets.c \
-	tests/unit/kernel/test_configs.c \
-	tests/unit/kernel/test_default_database.c \
-	tests/unit/problem/test_problem.c \
-	tests/unit/problem/test_device.c \
-	tests/unit/problem/test_trial.c \
-	tests/unit/serve/test_policy.c \
-	tests/unit/serve/test_call.c \
-	tests/unit/serve/test_book.c \
-	tests/unit/serve/test_workspace.c \
-	tests/unit/base/test_nomem.c \
-	tests/unit/base/test_near.c \
-	tests/unit/base/test_array.c \
-	tests/unit/base/test_digest.c \
-	tests/unit/base/test_stats.c \
-	tests/unit/base/test_trust.c \
-
+# Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`; the longest first.
+LONGEST := $(addprefix tests/unit/,cuda/test_shared_loads.c $(if $(SAN),,cuda/test_compile_everywhere.c) sweep/test_sweep.c)
+TESTS   := $(LONGEST) $(filter-out $(LONGEST) $(if $(SAN),%/test_compile_everywhere.c),$(sort $(wildcard tests/unit/*/test_*.c)))
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
-FUZZ := \
-	tests/fuzz/fuzz_expr.c \
-	tests/fuzz/fuzz_problem.c \
-	tests/fuzz/fuzz_ranges.c \
-	tests/fuzz/fuzz_algo.c \
-	tests/fuzz/fuzz_point.c \
-	tests/fuzz/fuzz_kernel.c \
-	tests/fuzz/fuzz_wire.c \
-	tests/fuzz/fuzz_table.c \
-	tests/fuzz/fuzz_ranking.c \
-	tests/fuzz/fuzz_trials.c \
-	tests/fuzz/fuzz_recording.c \
-	tests/fuzz/fuzz_foreign.c \
-	tests/fuzz/fuzz_t1.c \
-	tests/fuzz/fuzz_policy.c \
-	tests/fuzz/fuzz_deployed.c \
+FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
@@ -402,14 +73,7 @@ RELEASED := $(addprefix tests/cli/,documents.sh measure-steps.sh tables.sh seeds
 	wheel.sh cmake.sh)
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
-GPU_TESTS := \
-	tests/gpu/test_gpu_proof.c \
-	tests/gpu/test_gpu_faults.c \
-	tests/gpu/test_gpu_bench.c \
-	tests/gpu/test_gpu_plan.c \
-	tests/gpu/test_gpu_deployed.c \
-	tests/gpu/test_gpu_types.c \
-	tests/gpu/test_gpu_maps.c \
+GPU_TESTS := $(sort $(wildcard tests/gpu/test_*.c))
 
 LIB_OBJ  := $(LIB_SRC:%.c=$(BUILD)/%.o)
 SERVE_OBJ := $(SERVE_SRC:%.c=$(BUILD)/%.o)
@@ -428,9 +92,19 @@ $(error no test is named '$(T)'; there are: $(sort $(TEST_NAMES)))
 endif
 endif
 
+# The line that says what is made, in the folder that is there then; and a program of one call of the compiler.
+define SAY
+@mkdir -p $(@D)
+$(if $(Q),@echo "  CC    $(if $(filter %.c,$<),$<,$@)")
+endef
+MAKES   = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS)
+PROGRAM = $(MAKES) $(filter %.c,$^) $(filter %.a,$^) -o $@ $(LDFLAGS) $(LDLIBS)
+
+# Every target that `make help` lists is a name and no file, and so are these.
+.PHONY: $(shell sed -n 's/^## \([a-z_-]*\): .*/\1/p' Makefile) FORCE emulator crossed
+
 ## all: build the program and the library
-.PHONY: all
-all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgemmtune_cublas.so $(if $(filter tuner/main.c,$(TUNE_SRC)),$(BUILD)/tune) emulator
+all: $(BUILD)/libgemmtune.a $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgemmtune_cublas.so $(BUILD)/tune emulator
 
 $(SETUP): tools/setup
 	@mkdir -p $(@D)
@@ -446,8 +120,7 @@ $(FLAGS): Makefile
 		printf '%s\n' "$$said" | cmp -s - $@ || printf '%s\n' "$$said" > $@
 
 $(BUILD)/%.o: %.c $(FLAGS) | $(SETUP)
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
+	$(SAY)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) -c $< -o $@
 
 $(BUILD)/db/store_open.o: $(BUILD)/db/schema_sql.h
@@ -526,7 +199,7 @@ $(OUTSIDE:%=%/datadir): FORCE
 	@printf '%s' '$(DATADIR)' | cmp -s - $@ || printf '%s' '$(DATADIR)' > $@
 
 $(OUTSIDE:%=%/place.o): %/place.o: src/base/place.c src/base/place.h src/base/trust.h %/datadir | $(SETUP)
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) -DGT_DATADIR="\"$$(cat $(@D)/datadir)\"" -c $< -o $@
+	$(Q)$(MAKES) -DGT_DATADIR="\"$$(cat $(@D)/datadir)\"" -c $< -o $@
 
 $(OUTSIDE:%=%/libgemmtune.a): %/libgemmtune.a: %/place.o $(OUTSIDE_LIB)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -543,7 +216,6 @@ $(OUTSIDE:%=%/tune): %/tune: %/libgemmtune.a $(TUNE_OBJ)
 
 BUNDLED := $(addprefix $(BUILD)/bundle/,tune libgemmtune.a libgemmtune.so.$(SOVERSION) libgemmtune_cublas.so)
 
-.PHONY: FORCE
 FORCE:
 
 # Everything but tuner/main.c, for the unit tests to link.
@@ -552,111 +224,27 @@ $(BUILD)/libtuner.a: $(filter-out $(BUILD)/tuner/main.o,$(TUNE_OBJ)) \
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
+	$(SAY)
 	$(Q)$(CC) $(GT_CFLAGS) -Itests/unit $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
 
 $(BUILD)/tests/gpu/%: tests/gpu/%.c tests/gpu/gpu_fixture.h $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
+	$(SAY)
 	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) -lcmocka $(LDLIBS)
 
-# A CUDA driver, compiler, cuBLASLt and NVML for tests without a GPU (tests/faults/stub_*.c).
-STUBS := $(addprefix $(BUILD)/stub/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnvidia-ml.so.1)
-STUB_CFLAGS = $(filter-out -MMD -MP,$(GT_CFLAGS)) -O3 -shared
-$(BUILD)/stub/libcuda.so.1: $(addprefix tests/faults/stub_,cuda.c memory.c graph.c launch.c gemm.c reference.c power.c) \
-		$(BUILD)/stub/stub_proof.o
-$(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
-$(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
-$(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
-$(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda/cuda_api.h | $(SETUP)
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $@")
-	$(Q)$(CC) $(STUB_CFLAGS) $(filter %.c %.o,$^) -o $@ $(LDFLAGS) -ldl -lm
-$(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proof/*) | $(SETUP)
-	@mkdir -p $(@D)
-	$(Q)$(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -O2 -Itemplates -Itests/emu -c $< -o $@
-
-# ThreadSanitizer asks dlsym for functions before it has begun.
-ifeq ($(SAN),thread)
-$(addprefix $(BUILD)/src/serve/,hooks.o names.o real.o): GT_CFLAGS := $(filter-out -fsanitize=%,$(GT_CFLAGS)) -fno-builtin
-endif
-
-# Stubs of cuBLAS for programs under the preloaded library, and the program of the tests: `calls` is
-# linked to version 13, `calls-12` to version 12.
-STUB_BLAS := $(BUILD)/stub/blas
-SERVE_TEST := $(BUILD)/tests/serve/calls
-EXTENSIONS := $(patsubst %,$(BUILD)/tests/serve/extension-%.so,12 13 renamed static)
-STUBS_BLAS := $(foreach v,12 13,$(STUB_BLAS)/libcublas.so.$(v) $(STUB_BLAS)/libcublasLt.so.$(v))
-define BLAS_VERSION
-$(STUB_BLAS)/libcublasLt.so.$(1): tests/serve/stub_blas_lt.c $(BUILD)/stub/stub_proof.o
-$(STUB_BLAS)/libcublas.so.$(1): tests/serve/stub_blas.c | $(STUB_BLAS)/libcublasLt.so.$(1)
-$(STUB_BLAS)/libcublas.so.$(1): LDFLAGS += -L$(STUB_BLAS) -l:libcublasLt.so.$(1)
-endef
-$(foreach v,12 13,$(eval $(call BLAS_VERSION,$(v))))
-$(STUBS_BLAS): tests/serve/stub_blas.h src/serve/blas.h $(wildcard tests/serve/*.map) | $(SETUP)
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $@")
-	$(Q)sed 's/so\.13/so$(suffix $@)/' $(patsubst %.c,%.map,$(filter %.c,$^)) > $@.map
-	$(Q)$(CC) $(STUB_CFLAGS) -DSTUB_MAJOR=$(patsubst .%,%,$(suffix $@)) -Itests/serve -Wl,-soname,$(@F) \
-		$(filter %.c %.o,$^) -o $@ -Wl,--version-script=$@.map $(LDFLAGS) -lm
-# A copy of cuBLAS with names of its own, as wheels have it, and one inside of an extension, whose
-# functions end by calling it; the other ones' do not.
-RENAMED := 1f3a
-$(STUB_BLAS)/libcublas-$(RENAMED).so.13: tests/serve/stub_blas.c tests/serve/stub_blas_lt.c $(BUILD)/stub/stub_proof.o $(STUBS_BLAS)
-	$(Q)for part in cublasLt cublas; do \
-		$(CC) $(STUB_CFLAGS) -DSTUB_MAJOR=13 -Itests/serve -Wl,-soname,lib$$part-$(RENAMED).so.13 \
-			tests/serve/stub_blas$$([ $$part = cublas ] || echo _lt).c $(filter %.o,$^) -o $(@D)/lib$$part-$(RENAMED).so.13 \
-			-Wl,--version-script=$(@D)/lib$$part.so.13.map $(LDFLAGS) \
-			$$([ $$part = cublasLt ] || echo -L$(@D) -l:libcublasLt-$(RENAMED).so.13) -lm || exit; done
-$(BUILD)/tests/serve/extension-static.so: $(addprefix tests/serve/,extension.c stub_blas.c stub_blas_lt.c) $(BUILD)/stub/stub_proof.o
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(STUB_CFLAGS) -DSTUB_MAJOR=13 -Itests/serve $^ -o $@ $(LDFLAGS) -lm
-$(BUILD)/tests/serve/extension-renamed.so: $(STUB_BLAS)/libcublas-$(RENAMED).so.13
-$(BUILD)/tests/serve/extension-%.so: tests/serve/extension.c tests/serve/extension.h $(STUBS_BLAS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(STUB_CFLAGS) -fno-optimize-sibling-calls -Itests/serve $< -o $@ -L$(STUB_BLAS) \
-		-l:libcublas$(if $(filter renamed,$*),-$(RENAMED).so.13,.so.$*) -Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
-$(BUILD)/tests/serve/copies: tests/serve/copies.c $(BUILD)/stub/libcuda.so.1 $(EXTENSIONS)
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $< -o $@ -L$(BUILD)/stub -l:libcuda.so.1 -Wl,-rpath-link,$(BUILD)/stub \
-		$(LDFLAGS) -ldl
-PRELOADS := $(patsubst %,$(BUILD)/tests/serve/%.so,fail_malloc wrapper auditor)
-$(PRELOADS): $(BUILD)/tests/serve/%.so: tests/serve/%.c | $(SETUP)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(STUB_CFLAGS) $< -o $@ $(LDFLAGS) -ldl
-$(BUILD)/tests/serve/wrapper-products.so: tests/serve/wrapper.c | $(SETUP)
-	$(Q)$(CC) $(STUB_CFLAGS) -DPRODUCTS_ONLY $< -o $@ $(LDFLAGS) -ldl
-$(BUILD)/tests/serve/early.so: tests/serve/early.c $(STUBS_BLAS) $(BUILD)/stub/libcuda.so.1
-	$(Q)$(CC) $(STUB_CFLAGS) -DSTUB_MAJOR=13 -Itests/serve $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub -l:libcublas.so.13 -l:libcuda.so.1 \
-		-Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
-$(SERVE_TEST) $(SERVE_TEST)-12: $(EXTENSIONS) $(BUILD)/tests/serve/copies $(PRELOADS) $(addprefix $(BUILD)/tests/serve/,wrapper-products.so early.so)
-$(SERVE_TEST): MAJOR = 13
-$(SERVE_TEST)-12: MAJOR = 12
-$(SERVE_TEST): | $(SERVE_TEST)-12
-$(SERVE_TEST) $(SERVE_TEST)-12: $(addprefix tests/serve/,calls.c calls_served.c calls_left.c calls_program.c calls_around.c calls_check.c calls_devices.c product.c) \
-		tests/serve/calls.h tests/faults/stub_launched.h $(STUBS_BLAS) $(BUILD)/stub/libcuda.so.1 $(BUILD)/stub/libnvrtc.so.13 \
-		$(BUILD)/libgemmtune_cublas.so
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $@")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) -DSTUB_MAJOR=$(MAJOR) -Itests/serve $(filter %.c,$^) -o $@ \
-		-L$(STUB_BLAS) -L$(BUILD)/stub -l:libcublas.so.$(MAJOR) -l:libcublasLt.so.$(MAJOR) -l:libcuda.so.1 \
-		-Wl,-rpath-link,$(BUILD)/stub $(LDFLAGS) -lm -lpthread
+include tests/stubs.mk
 
 SOAK := $(BUILD)/tests/faults/soak
 $(SOAK): $(addprefix tests/faults/,soak.c soak_checks.c run.c results.c) \
 		$(wildcard tests/faults/[rs]*.h) | $(SETUP)
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $@")
+	$(SAY)
 	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(filter %.c,$^) -o $@ $(LDFLAGS) -lsqlite3
 
 ## soak: sweeps over planted faults, with kills: make soak SECONDS=480 [DEVICE=cuda]; without: a stub
-.PHONY: soak
 soak: all $(SOAK) $(STUBS)
 	$(Q)$(SOAK) --seconds $(or $(SECONDS),480) $(if $(DEVICE),--device $(DEVICE),--stub \
 		$(BUILD)/stub --shape 96x80x64) $(BUILD)/tune tests/faults/kernels
 
 ## storm: the same until so many kills were made: make storm KILLS=600
-.PHONY: storm
 storm: all $(SOAK) $(STUBS)
 	$(Q)$(SOAK) --kills $(or $(KILLS),600) --stub $(BUILD)/stub --shape 96x80x64 $(BUILD)/tune \
 		tests/faults/kernels
@@ -665,29 +253,24 @@ storm: all $(SOAK) $(STUBS)
 POWERCUT := $(BUILD)/tests/faults/powercut
 $(POWERCUT): $(addprefix tests/faults/,powercut.c cutdisk.c run.c cutdisk.h cutlog.h run.h) $(BUILD)/libtuner.a \
 		$(BUILD)/tests/faults/cutlog.so $(BUILD)/tests/faults/interrupted.so
-	$(if $(Q),@echo "  CC    $@")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libtuner.a \
-		-o $@ $(LDFLAGS) $(LDLIBS)
+	$(SAY)
+	$(Q)$(PROGRAM)
 $(BUILD)/tests/faults/cutlog.so: tests/faults/cutlog.h
 $(BUILD)/tests/faults/cutlog.so $(BUILD)/tests/faults/interrupted.so: $(BUILD)/%.so: %.c | $(SETUP)
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $@")
+	$(SAY)
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) -fPIC -O2 -shared $< -o $@ -ldl
 
 ## powercut: the power cut at random writes of sweeps: make powercut CUTS=12000
-.PHONY: powercut
 powercut: all $(POWERCUT) $(STUBS)
 	$(Q)$(POWERCUT) --cuts $(or $(CUTS),12000) --stub $(CURDIR)/$(BUILD)/stub \
 		$(BUILD)/tune $(CURDIR)/$(BUILD)/tests/faults/cutlog.so
 
 FLIPS_TEST := $(BUILD)/tests/faults/flips
 $(FLIPS_TEST): tests/faults/flips.c $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $@")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $^ -o $@ $(LDFLAGS) $(LDLIBS)
+	$(SAY)
+	$(Q)$(PROGRAM)
 
 ## flips: flipped bits in tables, databases and cubins: make flips FLIPS=60000
-.PHONY: flips
 flips: all $(FLIPS_TEST)
 	$(Q)BUILD=$(BUILD) tests/faults/flip_all $(or $(FLIPS),60000)
 
@@ -700,13 +283,11 @@ $(NOMEM_TEST): LDFLAGS += $(FAILMALLOC_LDFLAGS) $(BUILD)/tests/unit/failmalloc.o
 $(NOMEM_TEST): $(BUILD)/tests/unit/failmalloc.o
 
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c tests/fuzz/fuzz_text.h $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $< tests/fuzz/driver.c \
+	$(SAY)
+	$(Q)$(MAKES) $< tests/fuzz/driver.c \
 		$(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
 
 ## tune: set up, build, tune: make tune ARCH=sm_86 SHAPE=4096x4096x4096 [ARGS="--budget 10m"]
-.PHONY: tune
 tune: all
 	$(BUILD)/tune $(if $(ARCH),--arch $(ARCH)) $(SHAPE:%=--shape %) $(ARGS)
 
@@ -724,53 +305,44 @@ LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdy
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate exactness proof_kernels proof_types proof_served conversions)
 $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c tests/remembered.c tests/remembered.h $(EMU_OBJ) $(wildcard tests/emu/*.h) \
 		$(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
+	$(SAY)
 	$(Q)$(LINK_EMU)
 
 $(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) \
 		tests/remembered.c tests/remembered.h $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(if $(Q),@echo "  CC    $<")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(filter %.c %.a,$^) -o $@ \
-		$(LDFLAGS) $(LDLIBS)
+	$(SAY)
+	$(Q)$(PROGRAM)
 
 # What `tune try --on cpu` starts; it stands beside the program, or is installed in libexec.  A
 # compiler without the sanitizers' libraries builds everything else.
 EMULATOR := $(if $(SAN),,$(BUILD)/gemmtune-emulate)
-.PHONY: emulator
 emulator: $(EMULATOR)
 $(BUILD)/gemmtune-emulate: tests/emu/gemmtune_emulate.c $(EMU_OBJ) $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
-	$(if $(Q),@echo "  CC    $<")
+	$(SAY)
 	$(Q)if echo 'int main(void) { return 0; }' | $(CC) $(EMU_SAN) -x c - -o $@.probe; then $(LINK_EMU); \
 		else echo "gemmtune-emulate is not built: $(CC) lacks AddressSanitizer"; fi; rm -f $@.probe
 
 ## bench-host: figures of the host side: enumeration, predictions, commits, look-ups, compiling
-.PHONY: bench-host
 bench-host: $(BUILD)/tools/bench-host
 	$(Q)$< $(BENCH)
 
 ## predicted-arms: what the model expects of each kernel, for every third shipped winner; 6 minutes
-.PHONY: predicted-arms
 predicted-arms: $(BUILD)/tools/predicted-arms
 	$(Q)$< db/shipped/h200.csv
 
 ## residues: errors of FP32 products made of INT8 residues, of FP16 pairs, and of multiply-adds; seconds, no GPU
-.PHONY: residues
 residues: $(BUILD)/tools/residues
 	$(Q)$<
 
 ## bench-serve: nanoseconds that the preloaded library adds to a call of cuBLAS, on the stubs
-.PHONY: bench-serve
 bench-serve: $(BUILD)/tools/bench-serve $(BUILD)/libgemmtune_cublas.so
 	$(Q)tools/bench-serve $(BUILD)
 $(BUILD)/tools/bench-serve: tools/bench_serve.c $(STUBS) $(STUB_BLAS)/libcublas.so.13
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
+	$(Q)$(MAKES) $< -o $@ -L$(STUB_BLAS) -L$(BUILD)/stub \
 		-l:libcublas.so.13 -l:libcuda.so.1 -Wl,-rpath-link,$(STUB_BLAS) $(LDFLAGS)
 
 ## compile-cost: CPU seconds of NVRTC's phases, a candidate of each production kernel: RUNS=5
-.PHONY: compile-cost
 compile-cost: $(BUILD)/tools/compile-cost
 	$(Q)$< $(or $(RUNS),5)
 
@@ -778,73 +350,45 @@ compile-cost: $(BUILD)/tools/compile-cost
 SCORE_SRC := tools/score_search.c tools/score_space.c
 $(BUILD)/score-search: $(SCORE_SRC) tools/score.h $(BUILD)/libtuner.a
 	$(if $(Q),@echo "  LINK  $@")
-	$(Q)$(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(CPPFLAGS) $(SCORE_SRC) $(BUILD)/libtuner.a \
-		-o $@ $(LDFLAGS) $(LDLIBS)
+	$(Q)$(PROGRAM)
 
 # The inner loops of the regression are for vector units.
 $(BUILD)/tuner/search/auto/gp.o: GT_CFLAGS += -O3
 
-$(BUILD)/tools/compile-cost: tools/compile_cost.c $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
-
-$(BUILD)/tools/predicted-arms: tools/predicted_arms.c $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
-
-$(BUILD)/tools/page-trials: tools/page_trials.c $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
-
-$(BUILD)/tools/left-out-answers: tools/left_out_answers.c $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
-
-$(BUILD)/tools/race-replay: tools/race_replay.c tools/race_arms.c tools/race_arms.h $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) tools/race_replay.c tools/race_arms.c $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
-
-$(BUILD)/tools/residues: tools/residues.c
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< -o $@ $(LDFLAGS) -lm
-
-$(BUILD)/tools/bench-host: tools/bench_host.c tools/bench_library.c tools/bench_host.h $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+# The other tools: tools/compile_cost.c is compile-cost, and so on.
+TOOLS := $(addprefix $(BUILD)/tools/,bench-host compile-cost left-out-answers page-trials predicted-arms race-replay residues)
+$(BUILD)/tools/race-replay: tools/race_arms.c tools/race_arms.h
+$(BUILD)/tools/bench-host: tools/bench_library.c tools/bench_host.h
+.SECONDEXPANSION:
+$(TOOLS): $(BUILD)/tools/%: tools/$$(subst -,_,$$*).c $(BUILD)/libtuner.a
+	$(SAY)
+	$(Q)$(PROGRAM)
 
 ## check-browser: the page of tune report in Chromium, which is installed if it may be
-.PHONY: check-browser
 check-browser: all $(STUBS)
 	$(Q)tools/setup $(if $(NO_INSTALL),--check) --browser
 	$(Q)BUILD=$(BUILD) tests/browser/page
 
 ## check-emu: run every kernel on the CPU, under the sanitizers, all there is of it; K=simt_naive only that one
-.PHONY: check-emu
 check-emu: $(EMU_TEST)
 	$(Q)BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $< $(or $(K),--all)
 	$(Q)$(if $(K),true,for test in $(filter-out $<,$^); do \
 		BUILD=$(BUILD) GEMMTUNE_DATA="$(CURDIR)" $$test || exit 1; done)
 
 ## build-tests: build every test and every tool, and run none
-.PHONY: build-tests
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
-	$(BUILD)/tools/bench-host $(BUILD)/tools/bench-serve $(BUILD)/tools/compile-cost $(BUILD)/tools/predicted-arms \
-	$(BUILD)/tools/residues $(BUILD)/tools/page-trials $(BUILD)/tools/left-out-answers $(BUILD)/tools/race-replay \
-	$(BUILD)/tests/cluster/growth
+	$(TOOLS) $(BUILD)/tools/bench-serve $(BUILD)/tests/cluster/growth
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
-.PHONY: check
 check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(BUILD)/tools/page-trials $(BUILD)/tools/race-replay $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(firstword $(CHECKS)) $(WAITING) $(filter-out $(firstword $(CHECKS)),$(CHECKS)) \
 		$(TEST_BIN) $(filter-out $(WAITING) $(if $(T),,$(RELEASED)),$(CLI_TESTS))
 
 ## check-release: documents, tables, seeds, and the ways in which the program is shipped and installed
-.PHONY: check-release
 check-release: all $(BUNDLED) $(STUBS) $(SERVE_TEST)
 	$(Q)BUILD=$(BUILD) tests/run $(RELEASED)
 
 ## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts
-.PHONY: check-queue
 check-queue: all $(STUBS)
 	$(Q)tools/setup --servers postgresql
 	$(Q)tests/cluster/reads
@@ -853,37 +397,31 @@ check-queue: all $(STUBS)
 	$(Q)tests/cluster/queue $(if $(CSV),--csv $(CSV))
 
 $(BUILD)/tests/cluster/growth: tests/cluster/growth.c $(BUILD)/libtuner.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(GT_CFLAGS) $(CPPFLAGS) $< $(BUILD)/libtuner.a -o $@ $(LDFLAGS) $(LDLIBS)
+	$(SAY)
+	$(Q)$(PROGRAM)
 
 ## growth: the queue at 100,000 problems and 256 workers, on a PostgreSQL that the script starts
-.PHONY: growth
 growth: $(BUILD)/tests/cluster/growth
 	$(Q)tests/cluster/growth
 
 ## check-slurm: the job scripts of tools/slurm under a Slurm of one node, which the test starts
-.PHONY: check-slurm
 check-slurm: all
 	$(Q)tools/setup --servers slurm
 	$(Q)tests/cluster/slurm
 
 ## check-gpu: run the tests that need a GPU; T=plan runs only that one
-.PHONY: check-gpu
 check-gpu: all $(GPU_TESTS:%.c=$(BUILD)/%)
 	$(Q)BUILD=$(BUILD) T=$(T) JOBS=1 tests/run $(GPU_TESTS:%.c=$(BUILD)/%)
 
 ## fuzz: mutate the inputs of every parser: make fuzz FUZZ_SECONDS=600 SAN=address,undefined
-.PHONY: fuzz
 fuzz: $(FUZZ:%.c=$(BUILD)/%)
 	$(Q)BUILD=$(BUILD) T=$(T) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) TIMEOUT=86400 SHOW=1 tests/run $^
 
 ## check-style: headers, include directions, banned functions, lengths, formatting
-.PHONY: check-style
 check-style:
 	$(Q)tools/check-style
 
 ## format: run clang-format over every C file
-.PHONY: format
 format:
 	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 
@@ -895,27 +433,22 @@ compile_commands.json: Makefile
 	done | sed '1s/^/[/; $$s/,$$/]/' > $@
 
 ## install: into $(DESTDIR)$(PREFIX), libraries into $(DESTDIR)$(LIBDIR); NVRTC=1 copies NVRTC, too; TUNE=0 leaves the name tune out
-.PHONY: install
 install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION) libgemmtune_cublas.so) emulator
 	$(Q)NVRTC="$(NVRTC)" TUNE="$(TUNE)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
 ## uninstall: remove what install put there
-.PHONY: uninstall
 uninstall:
 	$(Q)tools/install --remove "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(SOVERSION)
 
 ## bundle: a relocatable tarball for machines on which nothing can be installed; NVRTC=1 packs NVRTC, too
-.PHONY: bundle
 bundle: $(BUNDLED)
 	$(Q)NVRTC="$(NVRTC)" tools/bundle $(BUILD) $(VERSION)
 
 ## wheel: the Python package with the library, templates and tables inside (build/gemmtune-*.whl); HOMEPAGE=URL: its address
-.PHONY: wheel
 wheel: $(BUILD)/bundle/libgemmtune.so.$(SOVERSION)
 	$(Q)tools/wheel $(BUILD) $(VERSION) $(HOMEPAGE)
 
 ## cross: build program and libraries for another processor: make cross CROSS=aarch64-linux-gnu
-.PHONY: cross crossed
 cross: CROSS ?= aarch64-linux-gnu
 cross: CROSS_CPU = $(firstword $(subst -, ,$(CROSS)))
 cross: CROSS_LIB = .deps/$(CROSS)/usr/lib/$(CROSS)
@@ -932,13 +465,11 @@ crossed: $(BUILD)/tune $(BUILD)/libgemmtune.so.$(SOVERSION) $(BUILD)/libgemmtune
 	@for file in $^; do echo "  $$file: $$($(CC:gcc=readelf) -h $$file | sed -n 's/^ *Machine: *//p')"; done
 
 ## help: this list
-.PHONY: help
 help:
 	@sed -n 's/^## \([a-z_.-]*\): */\1\t/p' $(MAKEFILE_LIST) | sort | \
 		awk -F'\t' '{ printf "  %-22s %s\n", $$1, $$2 }'
 
 ## clean: remove everything built
-.PHONY: clean
 clean:
 	$(Q)rm -rf $(BUILD) compile_commands.json
 
