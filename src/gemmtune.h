@@ -98,7 +98,8 @@ enum gt_dtype {
 enum gt_accuracy { GT_ACCURACY_STRICT, GT_ACCURACY_F32, GT_ACCURACY_TF32, GT_ACCURACY_LOW };
 
 /* What happens to the accumulator after alpha and beta; bias has n elements, one per column, and is
- * added first; then at most one activation. */
+ * added first; then at most one activation, which is a number in the bits above GT_EPILOGUE_BIAS
+ * and no set of flags. */
 enum gt_epilogue {
     GT_EPILOGUE_NONE = 0,
     GT_EPILOGUE_BIAS = 1,
@@ -118,7 +119,7 @@ struct gt_problem {
     enum gt_dtype acc;      /* of the accumulator */
     unsigned char trans_a;  /* 0: A is stored m x k; 1: A is stored k x m */
     unsigned char trans_b;  /* 0: B is stored k x n; 1: B is stored n x k */
-    unsigned char epilogue; /* GT_EPILOGUE_ flags */
+    unsigned char epilogue; /* an activation of GT_EPILOGUE_, with or without GT_EPILOGUE_BIAS */
     unsigned char align;    /* bytes that every base pointer is a multiple of: 1..16 */
     enum gt_accuracy accuracy;
     double alpha, beta;  /* as timed; a look-up distinguishes only beta == 0.  Kernels get them as

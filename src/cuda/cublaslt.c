@@ -118,8 +118,8 @@ static int make_desc(struct gt_cublaslt *lt, const struct gt_problem *p, const v
                      struct gt_err *err)
 {
     int32_t trans_first = p->trans_b, trans_second = p->trans_a;
-    int32_t epilogue =
-        (p->epilogue & GT_EPILOGUE_RELU ? 2 : 0) | (p->epilogue & GT_EPILOGUE_BIAS ? 4 : 0);
+    int32_t epilogue = (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_RELU ? 2 : 0) |
+                       (p->epilogue & GT_EPILOGUE_BIAS ? 4 : 0);
     int compute, result;
 
     compute_of(p, &compute, &lt->scale);

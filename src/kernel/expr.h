@@ -18,7 +18,7 @@ struct gt_err;
 struct gt_expr;
 
 /* The names an expression may use; name[i] is the value in slot i. */
-#define GT_MAX_SLOTS 128
+#define GT_MAX_SLOTS 256
 
 struct gt_names {
     const char *name[GT_MAX_SLOTS];

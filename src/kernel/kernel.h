@@ -13,8 +13,8 @@
 #include "base/strbuf.h"
 #include "templates/common/maps.h"
 
-#define GT_MAX_PARAMS   40
-#define GT_MAX_DERIVED  40
+#define GT_MAX_PARAMS   64
+#define GT_MAX_DERIVED  64
 #define GT_MAX_LAUNCHES 6
 #define GT_MAX_SERVES   8
 

@@ -201,7 +201,7 @@ static bool is_of_kind(const struct gt_prototype *prototype, const struct gt_pro
 
     for (int accuracy = 0; accuracy <= (int)problem->accuracy; accuracy++) {
         kind.accuracy = (enum gt_accuracy)accuracy;
-        if (prototype->kinds >> gt_ranking_kind(&kind) & 1)
+        if (gt_kinds_have(&prototype->kinds, gt_ranking_kind(&kind)))
             return true;
     }
     return false;

@@ -71,10 +71,25 @@ bool gt_ranking_columns(const struct gt_candidate *candidate, const struct gt_ge
 size_t gt_ranking_kind(const struct gt_problem *problem);
 void gt_ranking_kind_name(size_t kind, char name[32]); /* "bf16/low" */
 
+/* A set of kinds, as wide as there are kinds. */
+struct gt_kinds {
+    uint64_t word[(GT_RANKING_KINDS + 63) / 64];
+};
+
+static inline bool gt_kinds_have(const struct gt_kinds *kinds, size_t kind)
+{
+    return kinds->word[kind / 64] >> kind % 64 & 1;
+}
+
+static inline void gt_kinds_add(struct gt_kinds *kinds, size_t kind)
+{
+    kinds->word[kind / 64] |= (uint64_t)1 << kind % 64;
+}
+
 struct gt_prototype {
     const struct gt_kernel *kernel;
     struct gt_point point;
-    unsigned kinds; /* bit i: kind i */
+    struct gt_kinds kinds;
 };
 
 /* How much slower answers of a kind were than the best known, over problems left out. */

@@ -178,7 +178,7 @@ static int read_point(struct reading *reading, char *rest, struct gt_err *err)
             *comma++ = '\0';
         if (!parse_kind(kinds, &kind))
             return fail(reading, "a kind is TYPE/ACCURACY, such as bf16/low", err);
-        prototype.kinds |= 1u << kind;
+        gt_kinds_add(&prototype.kinds, kind);
     }
     if (!reading->kernel || gt_point_parse(&prototype.point, reading->kernel, point, NULL))
         return GT_OK; /* it is gone */

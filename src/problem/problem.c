@@ -27,7 +27,7 @@ static const char *const accuracies[] = {
     [GT_ACCURACY_LOW] = "low",
 };
 
-/* Indexed by flags; NULL where two activations would follow each other. */
+/* By GT_EPILOGUE_; NULL: there is no such activation. */
 static const char *const epilogues[8] = {
     [GT_EPILOGUE_NONE] = "none",
     [GT_EPILOGUE_BIAS] = "bias",
@@ -422,7 +422,8 @@ int gt_problem_check(const struct gt_problem *p, struct gt_err *err)
     if (p->trans_a > 1 || p->trans_b > 1)
         return gt_err_set(err, GT_ERANGE, "problem: trans_a and trans_b must be 0 or 1");
     if (!gt_epilogue_name(p->epilogue))
-        return gt_err_set(err, GT_ERANGE, "problem: epilogue %d has more than one activation",
+        return gt_err_set(err, GT_ERANGE,
+                          "problem: epilogue %d has an activation that there is not",
                           (int)p->epilogue);
     if (p->align < 1 || p->align > 16 || (p->align & (p->align - 1)))
         return gt_err_set(err, GT_ERANGE, "problem: align is %d; it must be 1, 2, 4, 8 or 16",

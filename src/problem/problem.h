@@ -11,6 +11,9 @@
 
 #define GT_PROBLEM_VERSION 1 /* of the fields of struct gt_problem */
 
+/* The activation of an epilogue, a number: GT_EPILOGUE_NONE, GT_EPILOGUE_RELU ... */
+#define GT_ACTIVATION(epilogue) ((epilogue) & ~GT_EPILOGUE_BIAS)
+
 /* Largest size, leading dimension and batch. */
 #define GT_MAX_EXTENT ((int64_t)0x7fffffff)
 

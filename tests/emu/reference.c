@@ -110,9 +110,9 @@ static struct wanted reference(const struct gt_emu_operands *operands,
         most += fabs(term);
     }
     struct wanted wanted = {value, rounding(p, sizes, most), isfinite(most) && most > FLT_MAX};
-    if (p->epilogue & GT_EPILOGUE_RELU)
+    if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_RELU)
         wanted.value = value < 0 ? 0 : value;
-    if (p->epilogue & GT_EPILOGUE_GELU) {
+    if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_GELU) {
         wanted.value = value / 2 * (1 + erf(value / sqrt(2.0)));
         wanted.slack *= 1.2; /* GELU rises by at most 1.13 */
     }
@@ -132,7 +132,7 @@ static bool right(const struct gt_problem *p, double got, struct wanted wanted)
     }
     if (wanted.overflows && !isfinite(got))
         return true;
-    if (p->epilogue & GT_EPILOGUE_GELU)
+    if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_GELU)
         slack += 4e-6 * fmax(1, fabs(value));
     if (p->type == GT_TF32)
         slack += fabs((float)p->alpha) * (double)p->k * 0x1p-18;

@@ -95,9 +95,9 @@ static double product(const struct gt_problem *p, const float *a, const float *b
         sum += p->beta * (double)c[z * p->stride_c + i * p->ldc + j];
     if (bias)
         sum += (double)bias[j];
-    if (p->epilogue & GT_EPILOGUE_RELU && sum < 0)
+    if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_RELU && sum < 0)
         sum = 0;
-    if (p->epilogue & GT_EPILOGUE_GELU)
+    if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_GELU)
         sum = 0.5 * sum * (1 + erf(sum * 0.70710678118654752440));
     return sum;
 }

@@ -163,7 +163,9 @@ int gt_learn_onto(struct gt_learning *learning, const struct gt_ranking *base, s
         rc = find_point(learning, index_of(learning, prototype->kernel), &prototype->point, &point,
                         err);
         if (!rc)
-            learning->point[point].kinds |= prototype->kinds;
+            for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
+                if (gt_kinds_have(&prototype->kinds, kind))
+                    gt_kinds_add(&learning->point[point].kinds, kind);
     }
     return rc;
 }

@@ -36,7 +36,7 @@ struct gt_learn_problem {
 struct gt_learn_point {
     size_t kernel;
     struct gt_point point;
-    unsigned kinds; /* bit i: it is a prototype of kind i of the base */
+    struct gt_kinds kinds; /* of which it is a prototype of the base */
 };
 
 /* What was chosen for a problem.  row: the first choice; NULL: the problem has too few trials.

@@ -77,8 +77,8 @@ static int write_losses(const struct gt_learning *learning, struct gt_strbuf *te
     return rc;
 }
 
-/* kinds[i]: bit k is set where point i is a prototype of kind k. */
-static int choose_kinds(const struct gt_learning *learning, int fold, unsigned *kinds,
+/* kinds[i]: of which point i is a prototype. */
+static int choose_kinds(const struct gt_learning *learning, int fold, struct gt_kinds *kinds,
                         struct gt_err *err)
 {
     bool *taken = malloc((learning->points + 1) * sizeof(*taken));
@@ -90,32 +90,32 @@ static int choose_kinds(const struct gt_learning *learning, int fold, unsigned *
         if (any)
             rc = gt_learn_prototypes(learning, kind, fold, taken, err);
         for (size_t i = 0; i < learning->points && any && !rc; i++)
-            kinds[i] |= taken[i] ? 1u << kind : 0;
+            if (taken[i])
+                gt_kinds_add(&kinds[i], kind);
     }
-    for (size_t i = 0; i < learning->points; i++)
-        kinds[i] |= learning->point[i].kinds;
     free(taken);
     return rc;
 }
 
-static void write_points(const struct gt_learning *learning, size_t kernel, const unsigned *kinds,
-                         struct gt_strbuf *text)
+static void write_points(const struct gt_learning *learning, size_t kernel,
+                         const struct gt_kinds *kinds, struct gt_strbuf *text)
 {
     for (size_t i = 0; i < learning->points; i++) {
-        const char *between = " ";
+        const char *between = "point ";
 
-        if (learning->point[i].kernel != kernel || !kinds[i])
+        if (learning->point[i].kernel != kernel)
             continue;
-        gt_strbuf_add(text, "point");
         for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++) {
             char name[32];
 
-            if (!(kinds[i] >> kind & 1))
+            if (!gt_kinds_have(&kinds[i], kind))
                 continue;
             gt_ranking_kind_name(kind, name);
             gt_strbuf_addf(text, "%s%s", between, name);
             between = ",";
         }
+        if (*between == 'p')
+            continue; /* it is none */
         gt_strbuf_add(text, " ");
         gt_point_format(text, learning->kernels->kernel[kernel], &learning->point[i].point);
         gt_strbuf_add(text, "\n");
@@ -212,8 +212,14 @@ static int write_body(const struct gt_learning *learning, int fold, struct gt_st
                       struct gt_err *err)
 {
     const struct gt_device *device = &learning->device;
-    unsigned *kinds = calloc(learning->points + 1, sizeof(*kinds));
-    int rc = kinds ? choose_kinds(learning, fold, kinds, err) : gt_err_nomem(err);
+    struct gt_kinds *kinds = calloc(learning->points + 1, sizeof(*kinds));
+    int rc = GT_OK;
+
+    if (!kinds)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < learning->points; i++)
+        kinds[i] = learning->point[i].kinds;
+    rc = choose_kinds(learning, fold, kinds, err);
 
     gt_strbuf_addf(text, "arch %d\n", device->cc);
     if (!device->profile)

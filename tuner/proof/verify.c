@@ -185,7 +185,8 @@ void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *b
     }
     *bound = input_error(problem);
     bound->tolerance += sum_error(problem) * UNIT;
-    if (problem->epilogue & GT_EPILOGUE_GELU) { /* 1.13 is its largest slope, 8 u its own error */
+    if (GT_ACTIVATION(problem->epilogue) ==
+        GT_EPILOGUE_GELU) { /* 1.13 is its largest slope, 8 u its own error */
         bound->tolerance = 1.13 * bound->tolerance + 8 * UNIT;
         bound->relative *= 1.13;
     }
@@ -221,7 +222,7 @@ static int check_exact(const struct gt_resident *resident, const struct gt_case 
 
     /* GELU is the only epilogue that is not exact on integers: the two sides may round differently.
      */
-    if (item->problem.epilogue & GT_EPILOGUE_GELU)
+    if (GT_ACTIVATION(item->problem.epilogue) == GT_EPILOGUE_GELU)
         args.slack = 8 * UNIT_VERIFY + 2 * rounding.relative + rounding.absolute / 4;
     /* Operands of TF32 lie beside integers. FP32 arithmetic, which also serves TF32, does not round
      * them; its sums, of at most 2^21, are then off by less than a quarter. */

@@ -208,7 +208,7 @@ int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, stru
     int first_right, rc;
 
     memset(baseline, 0, sizeof(*baseline));
-    if (bench->resident.problem.epilogue & GT_EPILOGUE_GELU)
+    if (GT_ACTIVATION(bench->resident.problem.epilogue) == GT_EPILOGUE_GELU)
         return gt_err_set(err, GT_ENOTFOUND,
                           "cuBLASLt's GELU is the tanh approximation, another function than ours");
     gt_baseline_close(bench->lt);

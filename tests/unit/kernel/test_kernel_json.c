@@ -358,9 +358,9 @@ static void test_limits(void **state)
     (void)state;
     too_many("\"params\": [",
              "{\"name\": \"P%d\", \"values\": [%d], \"default\": 1, \"doc\": \"x\"}", GT_MAX_PARAMS,
-             "\"params\" has 45 entries; at most 40 are allowed");
+             "\"params\" has 69 entries; at most 64 are allowed");
     too_many("\"derive\": [", "{\"name\": \"D%d\", \"value\": %d}", GT_MAX_DERIVED,
-             "\"derive\" has 43 entries; at most 40");
+             "\"derive\" has 67 entries; at most 64");
     too_many("\"launches\": [", "{\"entry\": \"e%d\", \"grid\": [1], \"block\": [%d]}",
              GT_MAX_LAUNCHES, "\"launches\" has 8 entries; at most 6");
     too_many("\"params\": [",

@@ -214,7 +214,7 @@ static void test_check(void **state)
     REFUSED(bad.k = GT_MAX_EXTENT + 1, "k is 2147483648");
     REFUSED(bad.trans_a = 2, "must be 0 or 1");
     REFUSED(bad.trans_b = 1, "ldb is 20, less than a row of 30");
-    REFUSED(bad.epilogue = GT_EPILOGUE_RELU | GT_EPILOGUE_GELU, "more than one activation");
+    REFUSED(bad.epilogue = GT_EPILOGUE_RELU | GT_EPILOGUE_GELU, "an activation that there is not");
     REFUSED(bad.epilogue = 8, "epilogue 8");
     REFUSED(bad.align = 12, "align is 12");
     REFUSED(bad.alpha = 1e300 * 1e300, "finite");
