@@ -249,13 +249,26 @@ struct gt_row_filter {
     unsigned provenance;          /* bits 1u << enum gt_provenance; 0: all */
     const char *problem, *kernel; /* NULL: all */
     int cc;                       /* 0: all */
-    int limit;                    /* rows of each problem and device, best first; 0: all */
-    bool older;                   /* with `kernels`: only rows that are ok of other texts */
-    bool others; /* with `kernels`: of recordings and kernels that are not among them, too */
+    const char *device; /* words of a GPU's name, NULL: all; for gt_row_asked, queries leave it */
+    bool whole;         /* `device` is one GPU's whole name: "RTX 2080" is no RTX 2080 Ti */
+    int limit;          /* rows of each problem and device, best first; 0: all */
+    bool older;         /* with `kernels`: only rows that are ok of other texts */
+    bool others;        /* with `kernels`: of recordings and kernels that are not among them, too */
     /* Only rows of kernels with these texts; NULL: winners of the text of a kernel that was used
      * last. */
     const struct gt_kernels *kernels;
 };
+
+/* Whether the device of a row is the one that the filter names. */
+static inline bool gt_row_asked(const struct gt_row_filter *filter, const char *device)
+{
+    char name[96] = ""; /* without the operands of --dist, " [zeros]" */
+
+    strncat(name, device, strcspn(device, "[") < 95 ? strcspn(device, "[") : 95);
+    return !filter->device || gt_device_same(name, filter->device) ||
+           (!filter->whole && gt_device_called(name, filter->device));
+}
+
 typedef int gt_row_visit(void *context, const struct gt_row *row, struct gt_err *err);
 int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt_row_visit *visit,
                   void *context, struct gt_err *err);

@@ -1,15 +1,14 @@
 /* device.c - vocabulary: names of archs, device profiles, occupancy. */
-#include "problem/device.h"
-
-#include "base/err.h"
-#include "base/json.h"
-#include "base/strbuf.h"
-
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "problem/device.h"
 
 /* The archs NVRTC 13 compiles for. */
 static const int archs[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
@@ -136,31 +135,37 @@ bool gt_device_same(const char *x, const char *y)
     return strcmp(x, y) == 0 || (gt_device_called(x, y) && gt_device_called(y, x));
 }
 
-static bool is_called(const cJSON *profile, const char *name)
+/* How well the name is the profile's: 2 both have the same words, 1 it has some of them, 0 it has
+ * others. */
+static int likeness(const cJSON *profile, const char *name)
 {
     const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile, "device"));
 
-    return own && gt_device_called(own, name);
+    return !own || !gt_device_called(own, name) ? 0 : 1 + gt_device_called(name, own);
 }
 
-/* Replaces members of the profile by those of the first listed device that is named, unless the
- * profile is of that device itself.  What the profile does not have is added, for read_profile to
- * refuse. */
+/* Replaces members of the profile by those of the listed device that is named best ("RTX 2080" is
+ * no RTX 2080 Ti), unless the profile is of that device itself.  What the profile does not have is
+ * added, for read_profile to refuse. */
 static void take_listed(cJSON *root, const char *name)
 {
-    cJSON *listed, *item, *was;
+    cJSON *listed, *item, *was, *found = NULL;
+    int best = likeness(root, name);
 
     cJSON_ArrayForEach(listed, cJSON_GetObjectItemCaseSensitive(root, "devices"))
     {
-        if (is_called(root, name))
-            return;
-        if (is_called(listed, name))
-            while ((item = cJSON_DetachItemFromArray(listed, 0)))
-                if (!((was = cJSON_GetObjectItemCaseSensitive(root, item->string))
-                          ? cJSON_ReplaceItemViaPointer(root, was, item)
-                          : cJSON_AddItemToArray(root, item)))
-                    cJSON_Delete(item);
+        const int like = likeness(listed, name);
+
+        if (like > best) {
+            best = like;
+            found = listed;
+        }
     }
+    while (found && (item = cJSON_DetachItemFromArray(found, 0)))
+        if (!((was = cJSON_GetObjectItemCaseSensitive(root, item->string))
+                  ? cJSON_ReplaceItemViaPointer(root, was, item)
+                  : cJSON_AddItemToArray(root, item)))
+            cJSON_Delete(item);
 }
 
 static int read_profile(struct gt_device *device, const cJSON *root, const char *path, int cc,
@@ -202,12 +207,9 @@ static int no_profile(const char *data_dir, int cc, struct gt_err *err)
         if (!access(path, R_OK))
             gt_strbuf_addf(&text, " sm_%d", archs[i]);
     }
-    rc = gt_err_set(err, GT_ENOTFOUND, "no device profile of sm_%d in %s/configs/devices; there %s",
-                    cc, data_dir, text.length ? "are" : "is none");
-    if (text.length && err)
-        gt_err_set(err, GT_ENOTFOUND,
-                   "no device profile of sm_%d in %s/configs/devices; there are%s", cc, data_dir,
-                   text.text);
+    rc = gt_err_set(err, GT_ENOTFOUND,
+                    "no device profile of sm_%d in %s/configs/devices; there %s%s", cc, data_dir,
+                    text.length ? "are" : "is none", text.length ? text.text : "");
     gt_strbuf_release(&text);
     return rc;
 }

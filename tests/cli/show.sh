@@ -8,7 +8,7 @@ cp -r "$ROOT/tests/unit/data/mapped" mapped
 t show mapped L2=64 --kernels-dir mapped --problem 100x96x200:bf16:nn:lda=208:accuracy=strict --arch sm_90 --no-compile | sed -n '/^launches/,$p'
 t show hopper_transposed SPLIT=2,SPLITS=4,CONSUMERS=1,BLOCKS=1,WIDTH=64,STAGES=8,VEC_C=4,SPREAD=0 --problem 4096x4096x4096:tf32:nn --arch sm_90 --no-compile | grep -E "NOT|not valid|exit"
 # Two points are compared without a GPU by the time that a sweep would rank them by.
-"$TUNE" --arch sm_86 --shape 64x64x64 --kernels simt_naive --values BM=8,BN='4|8' --budget 2 -q --json | awk '$1 == "\"us\":" { printf "%.2f\n", $2 }' > swept
+"$TUNE" --arch sm_86 --shape 64x64x64 --kernels simt_naive --values BM=8,BN='4|8' --budget 2 -q | awk '$2 == "simt_naive" { print $3 }' > swept
 for point in BM=8,BN=4 BM=8,BN=8; do
     "$TUNE" show simt_naive $point --problem 64x64x64 | sed -n 's/^model: \([0-9.]*\) us .*/\1/p'
 done > shown

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "db/store.h"
 #include "base/err.h"
 #include "cluster/queue.h"
 #include "commands/deploy.h"
-#include "session/cmd_session.h"
-#include "session/older.h"
 #include "console/cmd_write.h"
-#include "console/gpu_names.h"
 #include "console/commands.h"
+#include "console/options.h"
+#include "db/store.h"
 #include "exchange/export.h"
 #include "lookup/table.h"
-#include "console/options.h"
+#include "session/cmd_session.h"
+#include "session/older.h"
+#include "session/stand_in.h"
 
 struct options {
     const char *db, *format, *output, *kernel, *arch, *keep, *kernels_dir, *include_dirs,
@@ -79,7 +79,7 @@ static const struct gt_option option_table[] = {
     GT_CHOICE(options, problem.accuracy, "accuracy", 0, "CLASS", "strict|f32|tf32|low",
               "accuracy of the problems of --shapes: strict, f32, tf32, low"),
     GT_TEXT(options, kernel, "kernel", 'k', "KERNEL", "only this kernel"),
-    GT_ARCH(options, arch, "only this arch"),
+    GT_ARCH(options, arch, "only this arch, or only the GPUs of a name, such as h100"),
     GT_OPTIONS_END,
 };
 
@@ -136,7 +136,7 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
     request->json = cli->json;
     request->objective = options->objective ? (int)gt_objective_parse(options->objective) : -1;
     if (!rc && options->arch)
-        rc = gt_gpu_parse(options->arch, &request->filter.cc, &(const char *){NULL}, err);
+        rc = gt_filter_arch(&request->filter, cli->data_dir, options->arch, err);
     if (!rc && some)
         rc = gt_session_problems(cli, NULL, problem, NULL, &request->problems, &options->problem,
                                  err);
@@ -242,7 +242,7 @@ static int run_deploy(struct gt_cli *cli, const char *path, const struct options
     int rc = GT_OK;
 
     if (options->arch)
-        rc = gt_gpu_parse(options->arch, &request.cc, &(const char *){NULL}, err);
+        rc = gt_filter_arch(&request.rows, cli->data_dir, options->arch, err);
     if (!rc && some)
         rc = gt_session_problems(cli, NULL, &problem, NULL, &request.problems, &options->problem,
                                  err);
@@ -252,9 +252,10 @@ static int run_deploy(struct gt_cli *cli, const char *path, const struct options
         fprintf(cli->log, "%zu answer%s, %zu cubin%s, %zu KB\n", counts.answers,
                 counts.answers == 1 ? "" : "s", counts.images, counts.images == 1 ? "" : "s",
                 (counts.bytes + 999) / 1000);
-    gt_copy_clean(counts.why, sizeof(counts.why), counts.why);
     if (!rc && counts.left_out)
-        fprintf(cli->log, "%zu left out, the first one: %s\n", counts.left_out, counts.why);
+        rc = gt_err_set(err, GT_EXIT_NOTHING,
+                        "%zu of %zu problems were left out of %s, which has the others",
+                        counts.left_out, counts.left_out + counts.answers, options->output);
     free(problem);
     return rc;
 }
@@ -370,7 +371,8 @@ const struct gt_command gt_command_export = {
     .about = "Writes the winner of each problem and device (--all: every trial). Predicted and\n"
              "replayed rows are marked as such in every format; --measured leaves them out. The "
              "same database gives\n"
-             "the same bytes. An option that a format does not honour is refused.\n"
+             "the same bytes. An option that a format does not honour is refused. Where a deploy\n"
+             "export leaves problems out, it names them, and the exit code is 4.\n"
              "\n"
              "  tune export --format md\n"
              "  tune export --format db --output winners.db\n"

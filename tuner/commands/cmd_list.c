@@ -1,17 +1,18 @@
 /* cmd_list.c - tune list kernels|devices|strategies: the names that other commands take. */
+#include <cjson/cJSON.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/err.h"
-#include "kernel/kernel.h"
-#include "problem/problem.h"
+#include "base/json.h"
 #include "console/cmd_write.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "console/terminal.h"
+#include "kernel/kernel.h"
+#include "problem/device.h"
+#include "problem/problem.h"
 #include "search/strategy.h"
 
 struct options {
@@ -162,17 +163,62 @@ static int known_archs(const char *data_dir, int *cc, size_t max, size_t *count,
     return GT_OK;
 }
 
-static cJSON *device_json(const struct gt_device *device)
+/* TFLOP/s of a rate in operations per clock and SM. */
+static double peak(const struct gt_device *device, double rate)
 {
-    cJSON *json = cJSON_CreateObject();
+    return rate * device->sms * device->clock_mhz * 1e-6;
+}
 
+/* standard: it is what the arch alone means. */
+static void list_device(const struct gt_cli *cli, cJSON *list, const struct gt_device *device,
+                        bool standard)
+{
+    const double fp32 = peak(device, 2.0 * device->fma_lanes);
+    const double f16 = peak(device, gt_device_tensor_rate(device, GT_F16));
+    cJSON *json;
+
+    if (!list) {
+        fprintf(cli->out, "sm_%-5d %-58s %5d %10.0f %12.0f %6.1f %6.1f\n", device->cc, device->name,
+                device->sms, device->clock_mhz, device->memory_gbps, fp32, f16);
+        return;
+    }
+    json = cJSON_CreateObject();
     cJSON_AddNumberToObject(json, "cc", device->cc);
     cJSON_AddStringToObject(json, "name", device->name);
+    cJSON_AddBoolToObject(json, "standard", standard);
     cJSON_AddNumberToObject(json, "sms", device->sms);
     cJSON_AddNumberToObject(json, "clock_mhz", device->clock_mhz);
     cJSON_AddNumberToObject(json, "memory_gbps", device->memory_gbps);
     cJSON_AddNumberToObject(json, "l2_bytes", (double)device->l2_bytes);
-    return json;
+    cJSON_AddNumberToObject(json, "fp32_tflops", fp32);
+    cJSON_AddNumberToObject(json, "f16_tflops", f16);
+    cJSON_AddItemToArray(list, json);
+}
+
+/* Lists the profile of an arch, and the cards that its file also describes. */
+static int list_arch(const struct gt_cli *cli, cJSON *list, int cc, struct gt_err *err)
+{
+    cJSON *root = NULL, *card;
+    struct gt_device device;
+    char path[4096];
+    int rc = gt_device_profile(&device, cli->data_dir, cc, err);
+
+    snprintf(path, sizeof(path), "%s/configs/devices/sm_%d.json", cli->data_dir, cc);
+    if (!rc)
+        list_device(cli, list, &device, true);
+    GT_STEP(rc, gt_json_load(&root, path, err));
+    cJSON_ArrayForEach(card, cJSON_GetObjectItemCaseSensitive(root, "devices"))
+    {
+        const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(card, "device"));
+
+        if (rc || !name)
+            break;
+        rc = gt_device_profile_of(&device, cli->data_dir, cc, name, err);
+        if (!rc)
+            list_device(cli, list, &device, false);
+    }
+    cJSON_Delete(root);
+    return rc;
 }
 
 static int list_devices(struct gt_cli *cli, struct gt_err *err)
@@ -183,20 +229,13 @@ static int list_devices(struct gt_cli *cli, struct gt_err *err)
 
     rc = known_archs(cli->data_dir, cc, sizeof(cc) / sizeof(cc[0]), &count, err);
     if (!rc && !json)
-        fprintf(cli->out, "%-8s %-30s %5s %10s %12s\n", "arch", "profile", "SMs", "clock MHz",
-                "memory GB/s");
-    for (size_t i = 0; i < count && !rc; i++) {
-        struct gt_device device;
-
-        rc = gt_device_profile(&device, cli->data_dir, cc[i], err);
-        if (rc)
-            break;
-        if (json)
-            cJSON_AddItemToArray(json, device_json(&device));
-        else
-            fprintf(cli->out, "sm_%-5d %-30s %5d %10.0f %12.0f\n", cc[i], device.name, device.sms,
-                    device.clock_mhz, device.memory_gbps);
-    }
+        fprintf(cli->out, "%-8s %-58s %5s %10s %12s %6s %6s\n", "arch",
+                "profile; the first one is what the arch alone means", "SMs", "clock MHz",
+                "memory GB/s", "FP32", "FP16");
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = list_arch(cli, json, cc[i], err);
+    if (!rc && !json)
+        fputs("FP32, FP16: peak in TFLOP/s\n", cli->out);
     if (json && !rc)
         return gt_cmd_print_json(cli, json, err);
     cJSON_Delete(json);

@@ -1,25 +1,26 @@
 /* cmd_lookup.c - tune lookup PROBLEM...: prints the answers that a program with the library would
  * get. */
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cjson/cJSON.h>
-
-#include "problem/device.h"
 #include "base/err.h"
 #include "base/stats.h"
 #include "cluster/queue.h"
 #include "commands/cmd_stored_energy.h"
 #include "console/cmd_write.h"
-#include "console/gpu_names.h"
-#include "session/cmd_session.h"
-#include "session/older.h"
 #include "console/commands.h"
+#include "console/gpu_names.h"
 #include "console/options.h"
 #include "lookup/lookup.h"
+#include "problem/device.h"
+#include "session/cmd_session.h"
+#include "session/model_error.h"
+#include "session/older.h"
+#include "session/stand_in.h"
 
 struct options {
     const char *arch, *device, *db, *system_db, *kernels_dir, *include_dirs, *objective;
@@ -67,17 +68,17 @@ static bool is_untimed(const struct gt_answer *answer)
 }
 
 /* Prints the times.  A time is shown as this problem's only if it was measured or predicted for
- * this very problem. */
-static void print_times(FILE *out, const struct gt_answer *answer, bool untimed)
+ * this very problem.  error: what is known of the model's for that kind of kernel. */
+static void print_times(FILE *out, const struct gt_answer *answer, bool untimed, const char *error)
 {
-    const char *how =
-        answer->predicted ? "PREDICTED, never measured: may be half of it off" : "measured";
-    char device[256], us[GT_ROUGH_MAX];
+    char device[256], us[GT_ROUGH_MAX], how[200] = "measured";
     const double known = answer->us > 0 ? answer->us : answer->tuned_us;
 
     snprintf(us, sizeof(us), "%.2f", known);
-    if (answer->predicted)
+    if (answer->predicted) {
         gt_rough(us, known);
+        snprintf(how, sizeof(how), "PREDICTED, never measured: %s, on an H200", error);
+    }
 
     gt_copy_clean(device, sizeof(device), answer->device ? answer->device : "an unnamed device");
     if (answer->tuned_for)
@@ -122,7 +123,7 @@ static void print_contest(FILE *out, const struct gt_answer *answer)
 /* deployed: the answer is that of a deployed file, which may lack problems that kernels serve.
  * why: in tier NONE, why no kernel serves it. */
 static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer,
-                         bool deployed, const char *why)
+                         bool deployed, const char *why, const char *error)
 {
     const bool absent = deployed && answer->tier == GT_TIER_NONE;
     const bool untimed = is_untimed(answer);
@@ -141,7 +142,7 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
                          "allows\n");
         if (answer->ranking)
             print_ranking(out, answer->ranking);
-        print_times(out, answer, untimed);
+        print_times(out, answer, untimed, error);
         print_contest(out, answer);
         if (!untimed)
             fprintf(out, "  slowdown   %.1f %% expected against a tuned kernel\n",
@@ -209,7 +210,7 @@ static void add_answer(cJSON *json, const struct gt_answer *answer)
 }
 
 static void list_answer(cJSON *list, const char *problem, const struct gt_answer *answer,
-                        const char *why)
+                        const char *why, double peak)
 {
     cJSON *json = cJSON_CreateObject();
 
@@ -218,6 +219,10 @@ static void list_answer(cJSON *list, const char *problem, const struct gt_answer
     cJSON_AddStringToObject(json, "tier", tiers[answer->tier].name);
     if (answer->tier != GT_TIER_NONE)
         add_answer(json, answer);
+    if (peak > 0 && answer->us > 0)
+        cJSON_AddNumberToObject(json, "peak_percent", 100 * peak / answer->us);
+    else if (peak > 0 && answer->expected_us > 0)
+        cJSON_AddNumberToObject(json, "peak_percent", 100 * peak / answer->expected_us);
     if (*why)
         cJSON_AddStringToObject(json, "why", why);
     if (answer->cublaslt)
@@ -242,6 +247,8 @@ struct questions {
     const char *path;   /* of the database; NULL: the default one, if there is one */
     const char *device; /* asked about by name; NULL: any of the arch */
     int cc, answered;
+    struct gt_device named;    /* what `device` means, for a deployed file, which has no profiles */
+    struct gt_kernels kernels; /* loaded where a prediction's kernel is asked about */
     bool deployed;             /* the answers come from a deployed file */
     char why[GT_UNSERVED_MAX]; /* the first problem's that no kernel serves */
     cJSON *list;
@@ -262,14 +269,42 @@ static void explain(struct questions *self, const struct gt *gt, char why[GT_UNS
 /* Says whose numbers stand for a device that has no profile. */
 static void print_stand_in(const struct questions *self)
 {
+    char text[GT_STAND_IN_MAX];
     struct gt_device device;
 
     if (self->device && !self->deployed &&
         !gt_device_profile_of(&device, self->cli->data_dir, self->cc, self->device, NULL) &&
-        !gt_device_called(device.name, self->device))
-        fprintf(self->cli->out,
-                "  computed   as %s, %d SMs, %.0f GB/s: there is no profile of %.60s\n",
-                device.name, device.sms, device.memory_gbps, self->device);
+        gt_stand_in(text, &device, self->device))
+        fprintf(self->cli->out, "  computed   %s\n", text);
+}
+
+/* The kernel of an answer whose time is the model's; NULL: it is not, or the kernel is not known.
+ */
+static const struct gt_kernel *predicted_kernel(struct questions *self,
+                                                const struct gt_answer *answer)
+{
+    const struct options *options = self->options;
+
+    if (answer->tier == GT_TIER_NONE || !answer->kernel ||
+        (!answer->predicted && (answer->us > 0 || !(answer->expected_us > 0))))
+        return NULL;
+    if (!self->kernels.count && gt_kernels_load(&self->kernels, self->cli->data_dir,
+                                                options->kernels_dir, options->include_dirs, NULL))
+        return NULL;
+    return gt_kernels_find(&self->kernels, answer->kernel, NULL);
+}
+
+/* Microseconds that the problem takes at the peak of the device's units; 0: not known. */
+static double peak_of(const struct questions *self, const struct gt_problem *problem,
+                      const struct gt_kernel *kernel)
+{
+    struct gt_device device;
+    double peak;
+
+    if (!kernel || gt_device_profile_of(&device, self->cli->data_dir, self->cc, self->device, NULL))
+        return 0;
+    peak = gt_model_peak(&device, problem, kernel);
+    return peak > 0 ? gt_problem_flops(problem) * 1e-6 / peak : 0;
 }
 
 /* Looks up one problem. */
@@ -277,6 +312,7 @@ static int look_up(struct questions *self, struct gt *gt, const char *text, stru
 {
     char canonical[GT_PROBLEM_TEXT_MAX], why[GT_UNSERVED_MAX] = "";
     const struct gt_answer *answer;
+    const struct gt_kernel *kernel;
     struct gt_problem problem;
     int rc = gt_session_complete(&problem, text, &self->options->parts, err);
 
@@ -287,10 +323,12 @@ static int look_up(struct questions *self, struct gt *gt, const char *text, stru
     self->answered += answer->tier != GT_TIER_NONE;
     if (answer->tier == GT_TIER_NONE && !self->deployed)
         explain(self, gt, why, &problem);
+    kernel = predicted_kernel(self, answer);
     if (self->cli->json)
-        list_answer(self->list, canonical, answer, why);
+        list_answer(self->list, canonical, answer, why, peak_of(self, &problem, kernel));
     else
-        print_answer(self->cli->out, canonical, answer, self->deployed, why);
+        print_answer(self->cli->out, canonical, answer, self->deployed, why,
+                     kernel ? gt_model_error(gt_model_kind_of(kernel)) : "may be half of it off");
     if (!self->cli->json && answer->tier != GT_TIER_EXACT && answer->tier != GT_TIER_NONE)
         print_stand_in(self);
     return GT_OK;
@@ -344,6 +382,10 @@ static int look_up_all(struct questions *self, struct gt_err *err)
     int rc = gt_open(&gt, &open, err);
 
     self->deployed = !rc && gt_lookup_deployed(gt);
+    if (self->deployed && self->device &&
+        !gt_device_profile_of(&self->named, self->cli->data_dir, self->cc, self->device, NULL) &&
+        gt_device_called(self->named.name, self->device))
+        self->device = self->named.name;
     for (size_t i = 0; i < self->count && !rc; i++)
         rc = look_up(self, gt, problem_at(self->cli, options, i), err);
     gt_close(gt);
@@ -441,6 +483,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     else
         cJSON_Delete(self.list);
     gt_queue_copy_close(&from, err);
+    gt_kernels_release(&self.kernels);
     return rc || self.answered ? rc : nothing(&self, objective, err);
 }
 

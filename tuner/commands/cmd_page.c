@@ -4,15 +4,15 @@
 
 #include "base/err.h"
 #include "cluster/queue.h"
-#include "session/cmd_session.h"
 #include "console/cmd_write.h"
-#include "console/gpu_names.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "db/store.h"
 #include "kernel/kernel.h"
 #include "problem/device.h"
 #include "report/page.h"
+#include "session/cmd_session.h"
+#include "session/stand_in.h"
 
 /* Seconds between two versions of the file, and between two reloads of the page. */
 #define WATCH_S 5
@@ -34,7 +34,7 @@ static const struct gt_option option_table[] = {
     GT_TEXT(options, problem.shapes, "shapes", 0, "FILE",
             "only the problems of a file, with its weights: JSON as in configs/problems, or one a "
             "line"),
-    GT_ARCH(options, arch, "only this arch"),
+    GT_ARCH(options, arch, "only this arch, or only the GPUs of a name, such as h100"),
     GT_TEXTS(options, recheck, "recheck", 0, "FILE",
              "what tune recheck --json printed: its margins are drawn over dates; may be repeated"),
     GT_FLAG(options, watch, "watch", 0,
@@ -120,10 +120,10 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         return gt_err_set(err, GT_ESYNTAX,
                           "--watch writes the page again and again: --html names its file, not "
                           "\"-\"");
-    if (options->problem.shapes && !cli->data_dir)
+    if ((options->problem.shapes || options->arch) && !cli->data_dir)
         gt_data_dir(&cli->data_dir, NULL); /* sets of problems have names there, if it is there */
     if (options->arch)
-        rc = gt_gpu_parse(options->arch, &filter.cc, &(const char *){NULL}, err);
+        rc = gt_filter_arch(&filter, cli->data_dir, options->arch, err);
     if (!rc && some)
         rc = gt_session_problems(cli, NULL, &problem, &weight, &request.problems, &options->problem,
                                  err);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/stats.h"
 #include "base/strbuf.h"
 #include "commands/cmd_stored_energy.h"
 #include "console/cmd_compile.h"
@@ -19,6 +20,8 @@
 #include "lookup/predict.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
+#include "session/model_error.h"
+#include "session/stand_in.h"
 
 /* The parts of what tune show prints of a candidate, as text. */
 
@@ -77,7 +80,8 @@ static void show_estimate(FILE *out, const struct gt_candidate *candidate,
 {
     struct gt_geometry whole = *geometry;
     struct gt_prediction prediction;
-    char statics[GT_STATIC_SHARED_MAX];
+    char statics[GT_STATIC_SHARED_MAX], us[GT_ROUGH_MAX], text[GT_ROUGH_MAX];
+    double peak, rate;
 
     gt_log_static_shared(binary->log, statics);
     for (size_t i = 0; i < whole.launches; i++)
@@ -86,9 +90,14 @@ static void show_estimate(FILE *out, const struct gt_candidate *candidate,
     if (gt_predict_explain(candidate, &whole, binary->registers, binary->spill_bytes, &prediction,
                            NULL))
         return; /* no block fits an SM, as the line before says */
-    fprintf(out, "\nmodel: %.2f us (%.2f TFLOP/s) PREDICTED, bound by %s, %.2f waves of blocks\n",
-            prediction.us, gt_problem_flops(candidate->problem) / prediction.us * 1e-6,
-            prediction.bound, prediction.waves);
+    peak = gt_model_peak(candidate->device, candidate->problem, candidate->kernel);
+    rate = gt_problem_flops(candidate->problem) / prediction.us * 1e-6;
+    fprintf(out,
+            "\nmodel: %s us (on an H200 %s; %.0f %% of peak, %s TFLOP/s) PREDICTED, bound by %s, "
+            "%.2f waves of blocks\n",
+            gt_rough(us, prediction.us), gt_model_error(gt_model_kind_of(candidate->kernel)),
+            peak > 0 ? 100 * rate / peak : 0, gt_rough(text, rate), prediction.bound,
+            prediction.waves);
 }
 
 /* Prints the compiler's figures, and the time that a model expects; the occupancy is that of the
@@ -540,11 +549,12 @@ out:
 /* Reads what products cost and, where no point was named, takes the best one. */
 static int weigh(struct gt_cli *cli, const struct options *options,
                  const struct gt_kernels *kernels, struct gt_candidate *candidate,
-                 struct gt_stored_energies *energies, struct gt_err *err)
+                 const char *device, struct gt_stored_energies *energies, struct gt_err *err)
 {
     const struct gt_stored_energy *best;
     struct gt_energy_question asked = {.kernels = kernels,
                                        .cc = candidate->device->cc,
+                                       .device = device,
                                        .kernel = candidate->kernel,
                                        .problem = candidate->problem};
     char problem[GT_PROBLEM_TEXT_MAX];
@@ -575,6 +585,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_device device;
     char why[GT_UNSERVED_MAX];
     const char *name = NULL;
+    char text[GT_STAND_IN_MAX];
     int cc, rc;
 
     cli->raw |= options->source || options->params_header;
@@ -584,6 +595,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
                              &options->parts, err);
     GT_STEP(rc, gt_gpu_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, &name, err));
     GT_STEP(rc, gt_device_profile_of(&device, cli->data_dir, cc, name, err));
+    if (!rc && !cli->quiet && gt_stand_in(text, &device, name))
+        fprintf(cli->log, "%s\n", text);
     GT_STEP(rc, gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir,
                                 options->include_dirs, err));
     if (rc)
@@ -598,7 +611,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
                         cli->argument[0], cc, why);
     if (!rc && options->objective)
-        rc = weigh(cli, options, &kernels, &candidate, &energies, err);
+        rc = weigh(cli, options, &kernels, &candidate, name, &energies, err);
     GT_STEP(rc,
             show_candidate(cli, options, &candidate, options->objective ? &energies : NULL, err));
 out:

@@ -17,7 +17,8 @@
 #include "lookup/table.h"
 #include "problem/device.h"
 
-#define SAY_SECONDS 10 /* between two progress lines */
+#define SAY_SECONDS  10 /* between two progress lines */
+#define SAY_LEFT_OUT 10 /* lines of problems that are left out; with --verbose all */
 
 /* A problem on a device, whose answer goes into the file. */
 struct target {
@@ -36,6 +37,7 @@ struct deploying {
     struct target *target;
     size_t targets, capacity;
     struct gt_deploy_file file;
+    struct gt_strbuf left_out; /* a line for each problem */
 };
 
 /* ---- targets ---- */
@@ -76,7 +78,10 @@ static int list_targets(struct deploying *deploying, struct gt_err *err)
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++) {
         struct target target = {row->device, row->cc, row->sms, row->l2_bytes, &row->problem};
 
-        if (request->cc && row->cc != request->cc)
+        if ((request->rows.cc && row->cc != request->rows.cc) ||
+            !gt_row_asked(&request->rows, row->device))
+            continue;
+        if (request->kernel && !request->problems && strcmp(row->kernel, request->kernel) != 0)
             continue;
         if (!request->problems)
             rc = add_target(deploying, &target, err);
@@ -95,13 +100,18 @@ static int list_targets(struct deploying *deploying, struct gt_err *err)
 __attribute__((format(printf, 2, 3))) static void leave_out(struct deploying *deploying,
                                                             const char *format, ...)
 {
+    struct gt_deploy_counts *counts = deploying->counts;
+    char why[sizeof(counts->why)];
     va_list args;
 
-    if (deploying->counts->left_out++)
-        return;
     va_start(args, format);
-    vsnprintf(deploying->counts->why, sizeof(deploying->counts->why), format, args);
+    vsnprintf(why, sizeof(why), format, args);
     va_end(args);
+    gt_copy_clean(why, sizeof(why), why);
+    if (!counts->left_out++ && !deploying->request->kernel)
+        memcpy(counts->why, why, sizeof(why));
+    if (counts->left_out <= SAY_LEFT_OUT || deploying->cli->verbose)
+        gt_strbuf_addf(&deploying->left_out, "left out: %s\n", why);
 }
 
 static int device_of(const struct deploying *deploying, const struct target *target,
@@ -128,9 +138,10 @@ static bool is_wanted(struct deploying *deploying, const struct gt_problem *aske
     const struct gt_answer *answer = &resolved->answer;
     char problem[GT_PROBLEM_TEXT_MAX], why[GT_UNSERVED_MAX];
 
-    if (request->kernel && answer->kernel && strcmp(answer->kernel, request->kernel) != 0)
-        return false;
-    if (request->measured && answer->predicted)
+    const bool other =
+        request->kernel && answer->kernel && strcmp(answer->kernel, request->kernel) != 0;
+
+    if (request->measured && answer->predicted && !request->problems)
         return false;
     gt_problem_format(asked, problem);
     if (answer->tier == GT_TIER_NONE)
@@ -138,7 +149,13 @@ static bool is_wanted(struct deploying *deploying, const struct gt_problem *aske
     if (answer->tier == GT_TIER_NONE)
         leave_out(deploying, "%s: no kernel serves it on %s: %s", problem, resolved->device.name,
                   why);
-    else if (answer->tier != GT_TIER_EXACT && !request->problems)
+    else if (request->measured && answer->predicted)
+        leave_out(deploying, "%s on %s: it was predicted and not measured", problem,
+                  resolved->device.name);
+    else if (other && request->problems)
+        leave_out(deploying, "%s on %s: kernel %s is the answer", problem, resolved->device.name,
+                  answer->kernel);
+    else if (other || (answer->tier != GT_TIER_EXACT && !request->problems))
         leave_out(deploying, "%s on %s: %s; tune it again, or name it with --problem", problem,
                   resolved->device.name,
                   answer->passed_over ? answer->passed_over : "its winner cannot run any more");
@@ -231,7 +248,7 @@ static int fill(struct deploying *deploying, struct gt_err *err)
                     i + 1, deploying->targets);
         }
     }
-    if (!rc && !deploying->file.item_count && deploying->counts->left_out)
+    if (!rc && !deploying->file.item_count && *deploying->counts->why)
         rc = gt_err_set(err, GT_ENOTFOUND, "%s has nothing to deploy: %s", deploying->request->db,
                         deploying->counts->why);
     else if (!rc && !deploying->file.item_count)
@@ -243,7 +260,8 @@ static int fill(struct deploying *deploying, struct gt_err *err)
 int gt_deploy(struct gt_cli *cli, const struct gt_deploy_request *request,
               struct gt_deploy_counts *counts, struct gt_err *err)
 {
-    struct deploying deploying = {.cli = cli, .request = request, .counts = counts};
+    struct deploying deploying = {
+        .cli = cli, .request = request, .counts = counts, .left_out = GT_STRBUF_INIT};
     /* The mode does not depend on the umask: nobody else may write a file that holds code (see
      * gt_deployed_open). */
     const struct gt_cmd_writing file = {write_file, check_file, &deploying, 0644};
@@ -255,6 +273,9 @@ int gt_deploy(struct gt_cli *cli, const struct gt_deploy_request *request,
     counts->answers = deploying.file.item_count;
     counts->images = deploying.file.image_count;
     GT_STEP(rc, gt_cmd_write_file(request->path, &file, err));
+    if (deploying.left_out.text && (!rc || counts->left_out > 1)) /* one is in the sentence */
+        fputs(deploying.left_out.text, cli->log);
+    gt_strbuf_release(&deploying.left_out);
     gt_deploy_file_release(&deploying.file);
     gt_table_release(&deploying.table);
     gt_close(deploying.gt);

@@ -8,6 +8,7 @@
 
 #include "base/strbuf.h"
 #include "cuda/compile.h"
+#include "db/store.h"
 #include "gemmtune.h"
 #include "lookup/deployed.h"
 
@@ -20,15 +21,16 @@ struct gt_deploy_request {
     const struct gt_problem *problem;       /* what the file is to answer, on each device of the
                                                winners; NULL: every problem of theirs */
     size_t problems;
-    const char *kernel; /* only answers of this kernel; NULL: all */
-    int cc;             /* only of this arch; 0: all */
-    bool measured;      /* leave out answers that were only predicted */
+    const char *kernel; /* only what this kernel won, or NULL: all; a named problem's answer has to
+                           be of it */
+    struct gt_row_filter rows; /* whose arch and device count */
+    bool measured;             /* leave out answers that were only predicted */
 };
 
 struct gt_deploy_counts {
     size_t answers, images, left_out;
     size_t bytes;  /* of the file */
-    char why[400]; /* of the first one that was left out; "": none was */
+    char why[400]; /* of the first one that was left out, but for its kernel; "": none was */
 };
 
 /* Looks up each problem on each device, as programs would, and takes what is exact (or, where

@@ -1,9 +1,8 @@
 /* commands.c - the list of sub-commands and the table of exit codes; see commands.h. */
-#include "console/commands.h"
-
 #include <string.h>
 
 #include "base/err.h"
+#include "console/commands.h"
 #include "console/options.h"
 
 #define GT_COMMAND_ADDRESS(name) &gt_command_##name,
@@ -19,7 +18,9 @@ const struct gt_exit gt_exits[] = {
      "usage: unknown arch, kernel, parameter or value, malformed shape...",
      {GT_ESYNTAX, GT_ERANGE, GT_ENOTFOUND}},
     {3, "malformed configuration, or a template that does not compile", {GT_ECONFIG, GT_ENVRTC}},
-    {GT_EXIT_NOTHING, "finished, but no candidate was valid", {GT_OK}},
+    {GT_EXIT_NOTHING,
+     "finished, but no candidate was valid, or problems were left out (export --format deploy)",
+     {GT_OK}},
     {5, "database", {GT_EDB, GT_ESTALE}},
     {6,
      "GPU, driver or a library of the CUDA toolkit missing or wrong",

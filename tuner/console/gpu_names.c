@@ -1,7 +1,5 @@
 /* gpu_names.c - the arch of a GPU whose name somebody types; see gpu_names.h.  The compute
  * capabilities are those of NVIDIA's list, developer.nvidia.com/cuda-gpus. */
-#include "console/gpu_names.h"
-
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,6 +8,7 @@
 #include <strings.h>
 
 #include "base/err.h"
+#include "console/gpu_names.h"
 #include "problem/device.h"
 
 #define OLD "is older than sm_75, the first that NVRTC 13 compiles for"
@@ -22,6 +21,12 @@ static const struct {
     {"t4", "sm_75", NULL},
     {"titanrtx", "sm_75", NULL},
     {"quadrortx", "sm_75", NULL},
+    {"quadrortx3000", "sm_75", NULL},
+    {"quadrortx4000", "sm_75", NULL},
+    {"quadrortx5000", "sm_75", NULL},
+    {"quadrortx6000", "sm_75", NULL},
+    {"quadrortx8000", "sm_75", NULL},
+    {"2050", "sm_86", NULL},
     {"ampere", NULL,
      "names several: type sm_80 for A100 or A30, sm_86 for A10, A40 or RTX 30, sm_87 for Orin"},
     {"a100", "sm_80", NULL},
@@ -97,6 +102,37 @@ static const struct {
     const char *digits, *arch;
 } series[] = {{"10", NULL},    {"16", "sm_75"}, {"20", "sm_75"},
               {"30", "sm_86"}, {"40", "sm_89"}, {"50", "sm_120"}};
+
+/* Of GPUs that have no profile (configs/devices). */
+static const struct gt_gpu_sheet sheets[] = {
+    {"GTX 1630", 8, 1785, 96},
+    {"GTX 1650 SUPER", 20, 1725, 192},
+    {"GTX 1650 Ti", 16, 1485, 192},
+    {"Quadro RTX 4000", 36, 1545, 416},
+    {"Quadro RTX 5000", 48, 1815, 448},
+    {"Quadro RTX 8000", 72, 1770, 672},
+    {"RTX 2050", 16, 1477, 112},
+    {"A16", 10, 1755, 200}, /* each of its four */
+    {"RTX 2000 Ada Generation", 22, 2130, 224},
+    {"RTX 4000 Ada Generation", 48, 2175, 360},
+    {"RTX 4000 SFF Ada Generation", 48, 1560, 280},
+    {"RTX 4500 Ada Generation", 60, 2580, 432},
+    {"RTX 5000 Ada Generation", 100, 2550, 576},
+    {"RTX 5880 Ada Generation", 110, 2460, 960},
+    {"L20", 92, 2520, 864},
+    {"H800", 132, 1980, 3350},
+    {"RTX PRO 4000 Blackwell", 70, 2617, 672},
+    {"RTX PRO 4500 Blackwell", 82, 2617, 896},
+    {"RTX PRO 5000 Blackwell", 110, 2617, 1344},
+};
+
+const struct gt_gpu_sheet *gt_gpu_sheet(const char *name)
+{
+    for (size_t i = 0; i < sizeof(sheets) / sizeof(*sheets); i++)
+        if (gt_device_called(sheets[i].name, name))
+            return &sheets[i];
+    return NULL;
+}
 
 /* The text in small letters, without what stands in front of models and between words; between two
  * digits a blank stays: "h100 80gbhbm3". */

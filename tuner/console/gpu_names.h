@@ -13,4 +13,14 @@ int gt_gpu_arch(const char **text, struct gt_err *err);
  * and not "hopper" or "sm_90"), else NULL. */
 int gt_gpu_parse(const char *text, int *cc, const char **name, struct gt_err *err);
 
+/* What data sheets say of a GPU. */
+struct gt_gpu_sheet {
+    const char *name;
+    int sms;
+    double clock_mhz, memory_gbps; /* boost clock; nominal bandwidth */
+};
+
+/* That of a GPU that has no profile; NULL: it is not known. */
+const struct gt_gpu_sheet *gt_gpu_sheet(const char *name);
+
 #endif

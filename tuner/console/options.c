@@ -203,6 +203,51 @@ static int refuse_habits(const struct parser *parser, int argc, char **argv, str
     return GT_OK;
 }
 
+/* Whether the word is an option whose value is the next word. */
+static bool takes_next(const struct parser *parser, const char *word)
+{
+    const char *end = word + strlen(word) - 1, *letter = strchr(parser->letters, *end);
+    const size_t i = strncmp(word, "--", 2) == 0 ? find_option(parser, word + 2) : parser->count;
+
+    if (strncmp(word, "--", 2) == 0)
+        return i < parser->count && parser->option[i]->value;
+    return word[1] && !word[2] && letter && letter[1] == ':';
+}
+
+static bool has_word(int argc, char **argv, const char *word)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* Refuses an option that stands behind the first word of a program without "--": it may be the
+ * program's. */
+static int refuse_programs(const struct gt_cli *cli, const struct parser *parser, int argc,
+                           char **argv, struct gt_err *err)
+{
+    const char *usage = cli->usage ? cli->usage : "", *program = NULL;
+
+    if (!strstr(usage, "-- COMMAND") || has_word(argc, argv, "--merge") ||
+        (strstr(usage, "--program") && !has_word(argc, argv, "--program")))
+        return GT_OK;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const bool option = argv[i][0] == '-' && argv[i][1];
+
+        if (!option && !program)
+            program = argv[i];
+        else if (option && program)
+            return gt_err_set(err, GT_ESYNTAX,
+                              "\"%s\" stands behind \"%s\": put -- in front of the command, "
+                              "-- %s %s, so that its options are its own",
+                              argv[i], program, program, argv[i]);
+        else if (option && takes_next(parser, argv[i]))
+            i++;
+    }
+    return GT_OK;
+}
+
 /* Sets the sentence for an option that getopt does not know or found incomplete. */
 static int explain(const struct parser *parser, int answer, const char *word, struct gt_err *err)
 {
@@ -380,7 +425,8 @@ int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, vo
         add_table(&parser, group->table, (char *)fields + group->offset);
     add_table(&parser, gt_common_options, cli);
     add_synonyms(&parser);
-    rc = refuse_habits(&parser, *argc, argv, err);
+    rc = refuse_programs(cli, &parser, *argc, argv, err);
+    GT_STEP(rc, refuse_habits(&parser, *argc, argv, err));
     if (rc)
         return rc;
     optind = 0; /* makes glibc's getopt start afresh */

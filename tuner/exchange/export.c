@@ -223,7 +223,8 @@ static int add_row(void *context, const struct gt_row *row, struct gt_err *err)
     struct pass *pass = context;
     int code;
 
-    if (pass->ops->deployed && !gt_row_serves(row))
+    if ((pass->ops->deployed && !gt_row_serves(row)) ||
+        !gt_row_asked(pass->out.filter, row->device))
         return GT_OK;
     code = pass->ops->row(&pass->out, row, err);
     pass->out.rows++;

@@ -1,14 +1,13 @@
 /* export_space.c - gathers one space from the database for the exports that hold one. */
-#include "exchange/export_space.h"
-
-#include "base/strbuf.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "problem/problem.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "exchange/export_space.h"
+#include "problem/problem.h"
 
 /* Our statuses as Kernel Tuner and T4 name them; "gemmtune_status" beside those says which of
  * several it was. */
@@ -239,6 +238,8 @@ static int gather(void *context, const struct gt_named_trial *named, struct gt_e
     const char *values[GT_MAX_PARAMS];
     int code = GT_OK;
 
+    if (!gt_row_asked(space->filter, named->device))
+        return GT_OK;
     add_identity(&identity, named);
     if (first) {
         gt_strbuf_add(&space->identity, identity.text);
@@ -269,8 +270,11 @@ static int write_entry(void *context, const struct gt_named_trial *named, struct
 {
     struct writing *writing = context;
     const char *values[GT_MAX_PARAMS];
-    int code = take_point(writing->space, named->point, values, false, err);
+    int code;
 
+    if (!gt_row_asked(writing->space->filter, named->device))
+        return GT_OK;
+    code = take_point(writing->space, named->point, values, false, err);
     if (code)
         return code;
     gt_strbuf_add(writing->out->text, writing->out->rows++ ? ",\n" : "");
@@ -282,7 +286,7 @@ int gt_export_space(struct gt_export_out *out, struct gt_store *store,
                     gt_export_entry *entry, const char *end, struct gt_err *err)
 {
     struct gt_export_space space = {
-        .store = store, .head = GT_STRBUF_INIT, .identity = GT_STRBUF_INIT};
+        .filter = out->filter, .store = store, .head = GT_STRBUF_INIT, .identity = GT_STRBUF_INIT};
     struct writing writing = {out, &space, entry};
     int code = gt_store_trials(store, out->filter, gather, &space, err);
 

@@ -13,6 +13,7 @@ struct gt_export_param {
 };
 
 struct gt_export_space {
+    const struct gt_row_filter *filter;
     struct gt_store *store;
     struct gt_export_param param[GT_MAX_PARAMS];
     size_t params;

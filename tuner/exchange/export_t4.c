@@ -89,7 +89,7 @@ static int add_device(void *context, const struct gt_named_trial *named, struct 
 
     (void)err;
     snprintf(name, sizeof(name), "%s %s", named->device, named->uuid);
-    if (strcmp(name, devices->last) == 0)
+    if (strcmp(name, devices->last) == 0 || !gt_row_asked(devices->out->filter, named->device))
         return GT_OK;
     memcpy(devices->last, name, sizeof(name));
     gt_strbuf_add(text, devices->out->rows++ ? ",\n{\"device_name\":" : "{\"device_name\":");

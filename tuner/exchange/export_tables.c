@@ -67,8 +67,9 @@ static int add_trial(void *context, const struct gt_named_trial *named, struct g
     struct gt_strbuf *line = &writing->line;
     int rc = GT_OK;
 
-    if (!gt_trials_hold(named) || !split_point(writing, named->point) ||
-        !fits(named->device, true) || !fits(named->kernel, false) || !fits(named->problem, false))
+    if (!gt_trials_hold(named) || !gt_row_asked(writing->out->filter, named->device) ||
+        !split_point(writing, named->point) || !fits(named->device, true) ||
+        !fits(named->kernel, false) || !fits(named->problem, false))
         return GT_OK;
     gt_strbuf_addf(line, "device %d %s\n", named->cc, named->device);
     GT_STEP(rc, put_head(writing, &writing->device, err));
@@ -237,6 +238,8 @@ static int add_turn(void *context, const struct gt_turn *turn, struct gt_err *er
     const double raced = race_us(turn);
 
     (void)err;
+    if (!gt_row_asked(out->filter, turn->device))
+        return GT_OK;
     for (size_t i = 0; i < WITHINS; i++)
         first[i] = reached(turn, within[i]);
     gt_export_field(text, turn->device, true);
@@ -339,6 +342,7 @@ static int take(void *context, const struct gt_energy_row *row, struct gt_err *e
     int rc;
 
     if ((out->filter->cc && row->cc != out->filter->cc) ||
+        !gt_row_asked(out->filter, row->device) ||
         (out->filter->kernel && strcmp(row->kernel, out->filter->kernel) != 0) ||
         gt_export_older(out->today, row->kernel, row->signature, GT_MEASURED) ||
         (out->objective >= 0 && !row->best[out->objective]))

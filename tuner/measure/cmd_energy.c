@@ -14,7 +14,6 @@
 #include "base/strbuf.h"
 #include "console/cmd_write.h"
 #include "console/commands.h"
-#include "console/gpu_names.h"
 #include "console/options.h"
 #include "console/terminal.h"
 #include "db/store.h"
@@ -22,6 +21,7 @@
 #include "measure/cmd_energy.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
+#include "session/stand_in.h"
 #include "sweep/progress.h"
 
 /* Which candidates of a problem are measured by tune energy. */
@@ -93,7 +93,7 @@ struct gt_energy_rows {
  * of a device "NAME [zeros]". */
 struct gt_energy_asked {
     const char *device; /* the name of a GPU, with or without what is in brackets; NULL: any */
-    int cc;             /* 0: any */
+    struct gt_row_filter rows; /* whose arch and device count, too */
     const char *dist; /* "zeros"; NULL: the usual operands, unless the device's name says others */
 };
 
@@ -519,7 +519,7 @@ static bool is_asked(const struct gt_energy_asked *asked, const char *name, int 
 
     if (bracket)
         snprintf(dist, sizeof(dist), "%.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
-    if (asked->cc && asked->cc != cc)
+    if ((asked->rows.cc && asked->rows.cc != cc) || !gt_row_asked(&asked->rows, name))
         return false;
     if (asked->device && !asked->dist && strcmp(asked->device, name) == 0)
         return true;
@@ -553,10 +553,12 @@ static int take_latest(void *context, const struct gt_energy_row *row, struct gt
 static int none_stored(const struct latest *latest, struct gt_err *err)
 {
     const struct gt_energy_asked *asked = latest->asked;
-    char arch[32] = "";
+    char arch[64] = "";
 
-    if (asked->cc)
-        snprintf(arch, sizeof(arch), " --arch sm_%d", asked->cc);
+    if (asked->rows.device)
+        snprintf(arch, sizeof(arch), " --arch %.40s", asked->rows.device);
+    else if (asked->rows.cc)
+        snprintf(arch, sizeof(arch), " --arch sm_%d", asked->rows.cc);
     return gt_err_set(err, GT_EXIT_NOTHING,
                       "no energy is stored of%s%s%s --dist %s; there are energies of %s (sm_%d)",
                       arch, asked->device ? " --device " : "", asked->device ? asked->device : "",
@@ -881,8 +883,8 @@ static int measure_energies(struct gt_energies *self, struct gt_cli *cli,
 }
 
 /* What --arch, --device and --dist say of the energies to show. */
-static int read_asked(struct gt_energy_asked *asked, const struct gt_session_options *options,
-                      struct gt_err *err)
+static int read_asked(struct gt_energy_asked *asked, const char *data_dir,
+                      const struct gt_session_options *options, struct gt_err *err)
 {
     const char *device = options->device, *dist = options->dist;
 
@@ -893,18 +895,17 @@ static int read_asked(struct gt_energy_asked *asked, const struct gt_session_opt
                           "--device %s: with --stored it is the name of a GPU whose energies are "
                           "stored, such as \"NVIDIA H200\"",
                           device);
-    return options->arch ? gt_gpu_parse(options->arch, &asked->cc, &(const char *){NULL}, err)
-                         : GT_OK;
+    return options->arch ? gt_filter_arch(&asked->rows, data_dir, options->arch, err) : GT_OK;
 }
 
 static int show_stored(struct gt_energies *self, struct gt_cli *cli,
                        const struct gt_energy_options *options, struct gt_device *device,
                        const struct gt_problem *problem, size_t problems, struct gt_err *err)
 {
-    struct gt_energy_asked asked = {.cc = 0};
+    struct gt_energy_asked asked = {.device = NULL};
     struct gt_store *store = NULL;
     const char *path;
-    int rc = read_asked(&asked, &options->session, err);
+    int rc = read_asked(&asked, cli->data_dir, &options->session, err);
 
     GT_STEP(rc, gt_session_database(&path, cli, options->session.db, false, err));
     GT_STEP(rc, gt_session_store(&store, path, GT_STORE_READ, err));

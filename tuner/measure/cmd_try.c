@@ -27,6 +27,7 @@
 #include "measure/cmd_try.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
+#include "session/stand_in.h"
 #include "workers/process.h"
 
 /* Writes what --keep asks for: source, PTX, cubin, SASS and the log. */
@@ -364,34 +365,9 @@ static void find_template(const struct gt_try *attempt, struct report *report)
     }
 }
 
-/* Checks the point's constraints on that device: a point that is impossible there is refused; one
- * that a sweep would leave out as slow is allowed, with a remark on cli->log. */
-static int gt_try_check_point(const struct gt_try *attempt, struct gt_device device,
-                              struct gt_err *err)
-{
-    struct gt_candidate candidate = attempt->candidate;
-    const struct gt_kernel *kernel = candidate.kernel;
-    const struct gt_constraint *constraint = kernel->constraint;
-    int failed = -1, rc;
-
-    candidate.device = &device;
-    device.chained = attempt->on_cpu; /* there, points for chains alone are tried, too */
-    rc = gt_candidate_possible(&candidate, &failed, err);
-    if (!rc && failed >= 0)
-        return gt_err_set(err, GT_ERANGE,
-                          "the point is not valid on sm_%d: \"%s\" does not hold: %s", device.cc,
-                          gt_expr_text(constraint[failed].expr), constraint[failed].why);
-    GT_STEP(rc, gt_candidate_valid(&candidate, &failed, err));
-    if (!rc && failed >= 0 && !attempt->cli->quiet)
-        fprintf(attempt->cli->log,
-                "a sweep on sm_%d leaves this point out: \"%s\" does not hold: %s\n", device.cc,
-                gt_expr_text(constraint[failed].expr), constraint[failed].why);
-    return rc;
-}
-
 /* The emulator has a few SMs and runs smaller problems; constraints are those of the problem as it
  * was asked for.  What the kernel does not serve is for the emulator to say. */
-static int check_emulated(const struct gt_try *attempt, struct gt_err *err)
+static int check_emulated(struct gt_try *attempt, struct gt_err *err)
 {
     if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device))
         return GT_OK;
@@ -407,7 +383,8 @@ static int find_device(struct gt_try *attempt, struct gt_err *err)
     const struct gt_kernel *kernel = attempt->candidate.kernel;
     const struct gt_serves *entry = &kernel->entry[0]; /* or that of the problem's type */
     const char *name = NULL;
-    int cc = DEFAULT_ARCH;
+    char text[GT_STAND_IN_MAX];
+    int rc, cc = DEFAULT_ARCH;
 
     for (size_t i = kernel->entries; i-- > 0;)
         if (kernel->entry[i].types >> attempt->problem.type & 1)
@@ -419,7 +396,10 @@ static int find_device(struct gt_try *attempt, struct gt_err *err)
         cc = entry->min_cc;
     if (!attempt->options->arch && cc > entry->max_cc)
         cc = entry->max_cc;
-    return gt_device_profile_of(&attempt->device, attempt->cli->data_dir, cc, name, err);
+    rc = gt_device_profile_of(&attempt->device, attempt->cli->data_dir, cc, name, err);
+    if (!rc && !attempt->cli->quiet && gt_stand_in(text, &attempt->device, name))
+        fprintf(attempt->cli->log, "%s\n", text);
+    return rc;
 }
 
 static int open_candidate(struct gt_try *attempt, struct gt_err *err)
@@ -427,6 +407,7 @@ static int open_candidate(struct gt_try *attempt, struct gt_err *err)
     const struct gt_try_options *options = attempt->options;
     const struct gt_cli *cli = attempt->cli;
     struct gt_candidate *candidate = &attempt->candidate;
+    struct gt_pattern point = {.named = 0};
     int rc;
 
     if (!options->problem)
@@ -442,8 +423,10 @@ static int open_candidate(struct gt_try *attempt, struct gt_err *err)
     candidate->device = &attempt->device;
     candidate->kernel = gt_kernels_find(&attempt->kernels, cli->argument[0], err);
     rc = candidate->kernel ? GT_OK : GT_ENOTFOUND;
-    GT_STEP(rc, gt_point_parse(&candidate->point, candidate->kernel,
-                               cli->arguments > 1 ? cli->argument[1] : "", err));
+    GT_STEP(rc, gt_pattern_parse(&point, candidate->kernel,
+                                 cli->arguments > 1 ? cli->argument[1] : "", err));
+    candidate->point = point.point;
+    attempt->named = point.named;
     if (!rc && (attempt->on_cpu || options->arch))
         rc = find_device(attempt, err);
     if (!rc && attempt->on_cpu)
@@ -489,6 +472,7 @@ static int print_json(const struct gt_try *attempt, const char *point, struct gt
     bool ok = json && cJSON_AddStringToObject(json, "format", "gemmtune try 1") &&
               cJSON_AddStringToObject(json, "kernel", attempt->candidate.kernel->name) &&
               cJSON_AddStringToObject(json, "point", point) &&
+              (!*attempt->changed || cJSON_AddStringToObject(json, "changed", attempt->changed)) &&
               cJSON_AddStringToObject(json, "problem", attempt->problem_text) &&
               cJSON_AddStringToObject(json, "on", attempt->on_cpu ? "cpu" : "cuda") &&
               cJSON_AddStringToObject(json, "status", gt_status_name(trial->status)) &&
@@ -836,7 +820,10 @@ const struct gt_command gt_command_try = {
     .about =
         "Proves one candidate (default: the kernel's default point) and times it beside "
         "cuBLASLt's\n"
-        "best answer. Nothing is stored. With --on cpu it runs in an emulator instead, which "
+        "best answer. Where the point is not valid for the problem the nearest valid one is "
+        "tried,\n"
+        "and what was changed is said: first of the parameters that were not named. Nothing is "
+        "stored. With --on cpu it runs in an emulator instead, which "
         "needs\n"
         "a C++ compiler (g++, or the one that CXX names) but no GPU: the threads of a block run "
         "in\n"

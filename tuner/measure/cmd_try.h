@@ -8,6 +8,8 @@
 #include "problem/trial.h"
 #include "session/cmd_session.h"
 
+#define GT_TRY_CHANGED_MAX 1024
+
 struct gt_try_options {
     const char *problem, *on, *arch, *device, *kernels_dir, *include_dirs, *keep;
     int64_t deadline, seed;
@@ -22,7 +24,9 @@ struct gt_try {
     struct gt_problem problem;
     struct gt_device device;
     struct gt_candidate candidate;
+    uint64_t named; /* the parameters that the point names, as bits */
     char problem_text[GT_PROBLEM_TEXT_MAX];
+    char changed[GT_TRY_CHANGED_MAX]; /* "COPY_A=1,COPY_B=2": of the point, which was not valid */
     bool on_cpu;
     char *keep; /* the folder of --keep; NULL: nothing is kept */
 
@@ -33,6 +37,11 @@ struct gt_try {
     char run_as[GT_PROBLEM_TEXT_MAX];
     int runs, wrong, problems;
 };
+
+/* Checks the point's constraints on that device.  A point that is impossible there becomes the
+ * nearest valid one, with a remark on cli->log; it is refused if none is found.  One that a sweep
+ * would leave out as slow is allowed, with a remark. */
+int gt_try_check_point(struct gt_try *attempt, struct gt_device device, struct gt_err *err);
 
 /* Reads the emulator's log into the verdict.  wait_status: how its process ended. */
 int gt_try_read_log(struct gt_try *attempt, const char *log, int wait_status, struct gt_err *err);

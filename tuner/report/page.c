@@ -112,7 +112,7 @@ static int take_compared(void *context, const struct gt_row *row, const struct g
     size_t place = place_of(request, row->problem);
     cJSON *item;
 
-    if (place == SIZE_MAX || !(row->us > 0))
+    if (place == SIZE_MAX || !(row->us > 0) || !gt_row_asked(request->filter, row->device))
         return GT_OK;
     g->rows++;
     if (is_full(g))
@@ -163,7 +163,8 @@ static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *e
     struct gathering *g = context;
     cJSON *item, *steps;
 
-    if (place_of(g->request, turn->problem) == SIZE_MAX || is_full(g))
+    if (place_of(g->request, turn->problem) == SIZE_MAX ||
+        !gt_row_asked(g->request->filter, turn->device) || is_full(g))
         return GT_OK;
     item = new_item(g);
     add_text(g, item, "problem", turn->problem);
@@ -232,7 +233,8 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
     struct gathering *g = context;
     cJSON *names = NULL, *values, *trials;
 
-    if (place_of(g->request, named->problem) == SIZE_MAX)
+    if (place_of(g->request, named->problem) == SIZE_MAX ||
+        !gt_row_asked(g->request->filter, named->device))
         return GT_OK;
     g->guesses += named->trial.provenance != GT_MEASURED;
     if (!g->space || !same_text(g->space, "problem", named->problem) ||
@@ -275,6 +277,7 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
     cJSON *item;
 
     if (place_of(g->request, row->problem) == SIZE_MAX ||
+        !gt_row_asked(g->request->filter, row->device) ||
         (g->request->filter->cc && row->cc != g->request->filter->cc) ||
         (g->request->filter->problem && strcmp(row->problem, g->request->filter->problem) != 0))
         return GT_OK;
@@ -301,8 +304,11 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
 static int take_device(void *context, const struct gt_calibrated *calibrated, struct gt_err *err)
 {
     struct gathering *g = context;
-    cJSON *item = new_item(g);
+    cJSON *item;
 
+    if (!gt_row_asked(g->request->filter, calibrated->device))
+        return GT_OK;
+    item = new_item(g);
     add_text(g, item, "name", calibrated->device);
     add_text(g, item, "date", calibrated->date);
     for (int i = 0; i < GT_CALIBRATION_COUNT; i++)

@@ -23,7 +23,19 @@ static void add_bound(cJSON *json, const char *key, const struct gt_trial *trial
                               : cJSON_CreateNull());
 }
 
-static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_result *result)
+/* What of the peak of the device's units a prediction expects. */
+static void add_peak(cJSON *json, const struct gt_device *device, const struct gt_sweep_row *row,
+                     const struct gt_problem *problem)
+{
+    const double peak = gt_model_peak(device, problem, row->kernel);
+
+    if (peak > 0)
+        cJSON_AddNumberToObject(json, "peak_percent",
+                                gt_problem_flops(problem) / row->trial.us * 1e-4 / peak);
+}
+
+static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_result *result,
+                       const struct gt_device *device)
 {
     const struct gt_trial *trial = &row->trial;
     struct gt_strbuf point = GT_STRBUF_INIT;
@@ -46,6 +58,8 @@ static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_res
             cJSON_AddNumberToObject(json, "ratio", result->baseline.us / trial->us);
     }
     cJSON_AddNumberToObject(json, "tflops", gt_problem_flops(result->problem) / trial->us * 1e-6);
+    if (trial->provenance == GT_PREDICTED)
+        add_peak(json, device, row, result->problem);
     cJSON_AddNumberToObject(json, "registers", trial->registers);
     cJSON_AddNumberToObject(json, "shared_bytes", (double)trial->shared_bytes);
     cJSON_AddNumberToObject(json, "workspace_bytes", (double)trial->workspace_bytes);
@@ -53,7 +67,7 @@ static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_res
     return json;
 }
 
-static cJSON *result_json(const struct gt_sweep_result *result)
+static cJSON *result_json(const struct gt_sweep_result *result, const struct gt_device *device)
 {
     cJSON *json = cJSON_CreateObject();
     cJSON *statuses = cJSON_AddObjectToObject(json, "trials");
@@ -80,13 +94,13 @@ static cJSON *result_json(const struct gt_sweep_result *result)
         cJSON_AddStringToObject(json, "why", result->nothing.msg);
     }
     if (result->incumbent.kernel) {
-        cJSON *incumbent = row_json(&result->incumbent, result);
+        cJSON *incumbent = row_json(&result->incumbent, result, device);
 
         cJSON_AddBoolToObject(incumbent, "stays", result->stays);
         cJSON_AddItemToObject(json, "incumbent", incumbent);
     }
     for (size_t i = 0; i < result->rows; i++)
-        cJSON_AddItemToArray(rows, row_json(&result->row[i], result));
+        cJSON_AddItemToArray(rows, row_json(&result->row[i], result, device));
     return json;
 }
 
@@ -103,7 +117,7 @@ cJSON *gt_report_document(const struct gt_session *session, const struct gt_swee
     cJSON_AddBoolToObject(root, "predicted", !session->measures);
     list = cJSON_AddArrayToObject(root, "problems");
     for (size_t i = 0; i < count; i++)
-        cJSON_AddItemToArray(list, result_json(&result[i]));
+        cJSON_AddItemToArray(list, result_json(&result[i], device));
     return root;
 }
 

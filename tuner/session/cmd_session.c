@@ -16,6 +16,7 @@
 #include "search/narrow.h"
 #include "search/strategy.h"
 #include "session/cmd_session.h"
+#include "session/stand_in.h"
 #include "sweep/progress.h"
 
 /* The parts of opening a session (cmd_session.h): its device and its kernels.
@@ -594,6 +595,7 @@ static void announce(const struct gt_session *session, const struct gt_session_o
     const struct gt_cli *cli = session->cli;
     const struct gt_device *device = &session->evaluator->device;
     const int cc = device->cc;
+    char text[GT_STAND_IN_MAX];
 
     if (cli->verbose)
         fprintf(cli->log, "data folder %s, cache %s, database %s\n", cli->data_dir,
@@ -605,11 +607,10 @@ static void announce(const struct gt_session *session, const struct gt_session_o
     if (!session->measures)
         fprintf(cli->log, "all times are PREDICTED for sm_%d by a model; nothing is measured\n",
                 cc);
-    if (device->profile && session->asked && !gt_device_called(device->name, session->asked))
+    if (gt_stand_in(text, device, session->asked))
         fprintf(cli->log,
-                "there is no profile of %.60s: it is computed as %s, with %d SMs and %.0f GB/s; "
-                "--device predict:FILE.json takes one of your own (configs/README.md)\n",
-                session->asked, device->name, device->sms, device->memory_gbps);
+                "%s; --device predict:FILE.json takes a profile of your own (configs/README.md)\n",
+                text);
     if (session->replays)
         announce_recording(cli, session->evaluator->recording, options->device + strlen(REPLAY));
 }

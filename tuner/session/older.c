@@ -1,12 +1,11 @@
 /* older.c - counts winners of older texts, and says what to do; see older.h. */
-#include "session/older.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/strbuf.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "problem/problem.h"
+#include "session/older.h"
 
 /* Sorted texts; of today's winners "device\nproblem\ntiming". */
 struct places {
@@ -18,6 +17,7 @@ struct places {
 struct counting {
     struct gt_older *older;
     const struct gt_kernels *kernels;
+    const struct gt_row_filter *narrow;
     struct places places, asked; /* asked: the problems, sorted; none: all */
 };
 
@@ -72,8 +72,11 @@ static void release(struct places *places)
 static int take_today(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct counting *counting = context;
-    int rc = add(&counting->places, place_of(row, true), err);
+    int rc;
 
+    if (!gt_row_asked(counting->narrow, row->device))
+        return GT_OK;
+    rc = add(&counting->places, place_of(row, true), err);
     if (!rc && row->provenance == GT_MEASURED)
         rc = add(&counting->places, place_of(row, false), err);
     return rc;
@@ -99,7 +102,7 @@ static int take_older(void *context, const struct gt_row *row, struct gt_err *er
     struct gt_err ignored;
     char *place;
 
-    if (row->provenance == GT_REPLAYED ||
+    if (row->provenance == GT_REPLAYED || !gt_row_asked(counting->narrow, row->device) ||
         (counting->asked.count && !has(&counting->asked, row->problem)) ||
         !gt_kernels_find(counting->kernels, row->kernel, &ignored))
         return GT_OK;
@@ -119,7 +122,7 @@ int gt_older_count(struct gt_older *older, struct gt_store *store, const struct 
                    const struct gt_row_filter *narrow, const struct gt_problem *problem,
                    size_t problems, struct gt_err *err)
 {
-    struct counting counting = {older, kernels, {0}, {0}};
+    struct counting counting = {older, kernels, narrow, {0}, {0}};
     char text[GT_PROBLEM_TEXT_MAX];
     struct gt_row_filter filter = {.winners_only = true,
                                    .provenance = narrow->provenance,
