@@ -201,11 +201,12 @@ static const char *directive(const char *line, const char *name)
     size_t length = strlen(name);
 
     line += strspn(line, " \t");
-    if (*line++ != '#')
+    if (*line != '#' && (*line != '%' || *++line != ':'))
         return NULL;
+    line++;
     line += strspn(line, " \t");
-    if (strncmp(line, name, length) || word_character(line[length]))
-        return NULL;
+    if (strncmp(line, name, length) || (word_character(line[length]) && line[length] != '_'))
+        return NULL; /* include_next is an include, whose name add_include refuses */
     line += length;
     return line + strspn(line, " \t");
 }
@@ -314,40 +315,39 @@ static int find_include(struct scan *scan, struct gt_strbuf *path, const char *f
     return rc;
 }
 
-/* Takes the name of `#include "name"` or `#include <name>`; *quoted tells which one it is. */
+/* Takes the name of `#include "name"` or `#include <name>`; *quoted tells which one it is.  false:
+ * what follows makes a name, and is taken. */
 static bool include_name(const char *line, char name[256], bool *quoted)
 {
-    char end;
-    size_t length;
+    const char *at = line + (*line != '\0');
+    size_t length = strcspn(at, "\">");
+    bool named;
 
-    line = directive(line, "include");
-    if (!line || (*line != '"' && *line != '<'))
-        return false;
-    *quoted = *line++ == '"';
-    end = *quoted ? '"' : '>';
-    length = strcspn(line, "\">");
-    if (line[length] != end || !length || length > 255)
-        return false;
-    memcpy(name, line, length);
+    *quoted = at[length] == '"';
+    named = length - 1 < 254 && *line == (*quoted ? '"' : '<');
+    if (length > 254)
+        length = 254;
+    length += !named;
+    memcpy(name, line + named, length);
     name[length] = '\0';
-    return true;
+    return named;
 }
 
-/* Appends an include, or the line itself if only the compiler can find the file. */
+/* Appends an include (rest: what follows the word), or the line itself if only the compiler can
+ * find the file.  A name that a macro makes could lead anywhere. */
 static int add_include(struct scan *scan, struct gt_strbuf *to, const char *from, int number,
-                       const char *line)
+                       const char *line, const char *rest)
 {
     struct gt_strbuf path = GT_STRBUF_INIT;
     char name[256];
     bool quoted, found = false;
-    const bool named = include_name(line, name, &quoted);
     const int depth = scan->depth;
-    const bool inside = !named || depth_of(name, depth) >= 0;
-    int rc = named && inside ? find_include(scan, &path, from, name, quoted, &found) : GT_OK;
+    const bool inside = include_name(rest, name, &quoted) && depth_of(name, depth) >= 0;
+    int rc = inside ? find_include(scan, &path, from, name, quoted, &found) : GT_OK;
 
     if (!rc && found)
         rc = add_file(scan, to, path.text);
-    else if (!rc && inside && (!named || !quoted || strchr(scan->include_dirs, '\n')))
+    else if (!rc && inside && (!quoted || strchr(scan->include_dirs, '\n')))
         add_line(to, line);
     else if (!rc)
         rc = gt_err_set(scan->err, GT_ECONFIG,
@@ -434,7 +434,7 @@ static int add_lines(struct scan *scan, struct gt_strbuf *to, const char *path, 
     int rc = GT_OK;
 
     for (int number = 1, lines; !rc && *text; number += lines) {
-        const char *seen;
+        const char *seen, *rest;
 
         lines = take_line(&line, &text);
         rc = gt_strbuf_check(&line, scan->err);
@@ -445,8 +445,9 @@ static int add_lines(struct scan *scan, struct gt_strbuf *to, const char *path, 
         if (!rc && conditions.depth == MAX_CONDITIONS - 1)
             rc = gt_err_set(scan->err, GT_ECONFIG, "%s: line %d: more than %d nested #if", path,
                             number, MAX_CONDITIONS - 2);
-        if (!rc && directive(seen, "include"))
-            rc = add_include(scan, to, path, number, seen);
+        rest = directive(seen, "include");
+        if (!rc && rest)
+            rc = add_include(scan, to, path, number, seen, rest);
         else if (!rc)
             add_line(to, seen);
     }

@@ -25,6 +25,16 @@ for name in '"../secret"' '"deep/../../secret"' '"/etc/passwd"' '</etc/passwd>' 
     rm -r out
 done
 
+# What names no file could lead to any: a macro, and the compilers' own spellings of an include.
+for line in '#include SECRET' '#  include SECRET' '#include_next <secret>' '%:include "../secret"' '%: include SECRET' \
+    '#inc\
+lude SECRET' '#include /* " */ SECRET' '#include'; do
+    mkdir out; cp mykernels/rows.* out; echo 1 > secret
+    printf '#define SECRET "../secret"\n%s\n' "$line" >> out/rows.cu
+    "$TUNE" list kernels --kernels-dir out -I more:"my headers" 2>&1 | grep -oE 'rows.cu: line [0-9]*: include .* is not in this folder'
+    rm -r out
+done
+
 echo "# with them"
 t list kernels "${own[@]}" | grep -E '^(rows|\[)'
 t show rows --problem 96x96x96 "${own[@]}" | grep -E 'registers|exit'

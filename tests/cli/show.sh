@@ -17,3 +17,14 @@ cmp swept shown && wc -l < shown
 cp -r mapped divides && sed -i 's|"derive"|"constraints": [{"if": "1 / (K - 512) >= 0", "why": "never 512"}], "derive"|' divides/mapped.json
 for kind in '' --json; do t show mapped --kernels-dir divides --problem 64x64x512:bf16:accuracy=strict --arch sm_90 --no-compile $kind | tail -n 2; done
 t --kernels mapped --kernels-dir divides --shape 64x64x512:bf16:accuracy=strict --arch sm_90 --budget 1 -q
+# PTX and the others need no GPU.
+t show simt_naive --problem 64x64x64 --ptx --arch rtx4090 | grep -E '^\.target|exit'
+t show simt_naive --problem 64x64x64 --arch rtx4090 --keep kept --no-compile 2>&1 | grep -oE 'kept in .*|exit.*' | sed "s,$PWD,HERE,"
+(cd kept && ls simt_naive.{cu,ptx,cubin}) && grep -c '^\.target sm_89' kept/simt_naive.ptx
+t show simt_warptile VEC=4 --problem 1000x1001x1002 --keep none --no-compile | grep -E 'not valid|exit'
+[[ -e none ]] || echo "nothing is kept of what is not valid"
+t show simt_naive --keep kept/simt_naive.cu
+for word in run sweep compile "lookup 64x64x64 --ptx" "--shape 64x64x64 --keep x"; do
+    # shellcheck disable=SC2086 # several words
+    t $word 2>&1 | grep -oE 'unknown.*'
+done

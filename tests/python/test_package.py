@@ -5,6 +5,7 @@ import ctypes
 import gc
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import types
 import unittest
 
 import gemmtune
-from gemmtune import _arrays, _library, _matmul, _memory
+from gemmtune import _arrays, _library, _matmul, _memory, _names
 from stub import Matrix, WithDLPack, WithInterface, WithNewDLPack, part, product
 
 M, N, K = 33, 20, 48
@@ -60,8 +61,43 @@ class Interface(unittest.TestCase):
         self.assertEqual(caught.exception.code, -3)
         with self.assertRaisesRegex(gemmtune.Error, "/nonexistent"):
             gemmtune.Tables("/nonexistent")
-        with self.assertRaisesRegex(ValueError, "sm_90"):
-            gemmtune.lookup("64x64x64", "hopper")
+        for arch, said in (("sm_ninety", "sm_90"), ("ampere", "sm_86"), ("sm_70", "older"), ("Tesla V100", "older"),
+                           ("gtx 1080", "older"), ("", "sm_90"), ("h1000", "sm_90")):
+            with self.assertRaisesRegex(ValueError, said):
+                gemmtune.lookup("64x64x64", arch)
+
+    def test_names_of_gpus(self):
+        """A name is the device asked about, as with `tune lookup --arch`."""
+        problem = "4096x4096x4096:bf16:nt"
+        for name in ("h100", "NVIDIA H100 80GB HBM3", "H200"):
+            self.assertEqual(gemmtune.lookup(problem, name), gemmtune.lookup(problem, 90, name))
+        self.assertIn("H100", gemmtune.lookup(problem, "h100").device)
+        self.assertEqual(gemmtune.lookup(problem, "h20").tier, gemmtune.Tier.NEAR)
+        self.assertEqual(gemmtune.lookup(problem, "h100", "NVIDIA H200"), gemmtune.lookup(problem, 90, "NVIDIA H200"))
+        self.assertEqual(gemmtune.lookup(problem, "hopper"), gemmtune.lookup(problem, 90))
+        self.assertEqual(gemmtune.Tables("").lookup(problem, "H200"), gemmtune.Tables("").lookup(problem, 90, "H200"))
+
+    def test_names_are_those_of_the_command_line(self):
+        for name, cc, one in (("sm_90a", 90, False), ("8.6", 86, False), ("compute_89", 89, False), ("sm90", 90, False),
+                              ("rtx4090", 89, True), ("GTX 1660 Ti", 75, True), ("4070ti", 89, True),
+                              ("RTX 3080 Laptop GPU", 86, True), ("NVIDIA A100-SXM4-80GB", 80, True),
+                              ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", 120, True), ("L40S", 89, True),
+                              ("NVIDIA RTX 6000 Ada Generation", 89, True), ("RTX A6000", 86, True)):
+            self.assertEqual(_names.parse(name), (cc, name if one else None))
+        header = os.environ.get("GEMMTUNE_HEADER")
+        if not header:
+            self.skipTest("GEMMTUNE_HEADER does not name the folder of gemmtune.h")
+        with open(os.path.join(header, "../tuner/console/gpu_names.c")) as file:
+            source = file.read()
+        families = re.search(r'families\[\] = "(.*?)"', source).group(1).split()
+        rows = re.findall(r'{"([a-z0-9]+)", (?:"sm_([0-9]+)"|NULL)', source)
+        self.assertGreater(len(rows), 70)
+        for word, cc in rows:
+            name = word + "70" if word in ("16", "20", "30", "40", "50", "10") else word
+            if cc:
+                self.assertEqual(_names.parse(name), (int(cc), None if name in families else name))
+            else:
+                self.assertRaisesRegex(ValueError, "older|several", _names.parse, name)
 
     def test_what_c_would_cut_off(self):
         for words, device in (("64x64x64\0:bf16", None), ("64x64x64", "NVIDIA H200\0x")):

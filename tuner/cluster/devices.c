@@ -100,7 +100,7 @@ static int open_all(struct gt_devices *devices, struct gt_err *err)
     }
     if (gt_devices_interrupted(devices))
         return gt_err_set(err, GT_EINTERRUPTED, "interrupted before a GPU was open");
-    return ready ? GT_OK : gt_err_set(err, devices->gpu[0].why.code, "%s", devices->gpu[0].why.msg);
+    return ready ? GT_OK : explain_none(devices, err);
 }
 
 static void read_clock(struct gt_devices *devices)
@@ -142,8 +142,8 @@ static void close_all(struct gt_devices *devices)
             gt_device_process_end(&devices->gpu[i], GT_DEVICES_GRACE_MS, how, sizeof(how));
 }
 
-/* How many GPUs the driver sees, GT_DEVICES_MAX + 1 at most.  A process of its own asks, because
- * this one never uses a GPU. Where it finds none, GPU 0 is tried, so that its process says why. */
+/* How many GPUs the driver sees, GT_DEVICES_MAX + 1 at most; 0: none, or it does not work.  A
+ * process of its own asks, because this one never uses a GPU. */
 static size_t count_gpus(void)
 {
     int status = 0, count = 0;
@@ -154,9 +154,22 @@ static size_t count_gpus(void)
 
         _exit(rc ? 0 : count < GT_DEVICES_MAX + 1 ? count : GT_DEVICES_MAX + 1); /* fits a status */
     }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || !WEXITSTATUS(status))
-        return 1;
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+        return 0;
     return (size_t)WEXITSTATUS(status);
+}
+
+/* Why no GPU is open. */
+static int explain_none(const struct gt_devices *devices, struct gt_err *err)
+{
+    const struct gt_err *why = &devices->gpu[0].why;
+
+    gt_err_set(err, why->code, "%s", why->msg);
+    if ((why->code == GT_ENOGPU || why->code == GT_ENOLIB) && !count_gpus())
+        gt_err_prefix(err, why->code,
+                      "--devices measures on GPUs; without one, --arch in its place says what to "
+                      "predict for, e.g. sm_86");
+    return why->code;
 }
 
 /* One part: "3" or "0-3".  *text moves behind it; false: it is none. */
@@ -214,6 +227,7 @@ static int start_gpus(struct gt_devices *devices, struct gt_err *err)
         return rc;
     if (!count) {
         count = count_gpus();
+        count += !count; /* the process of GPU 0 says why there is none */
         if (count > GT_DEVICES_MAX)
             return gt_err_set(err, GT_ERANGE,
                               "there are more than %d GPUs: name those to use, e.g. --devices 0-%d",
@@ -314,6 +328,8 @@ static int run_all(struct gt_devices *devices, struct gt_err *err)
     GT_STEP(rc, gt_devices_plan(devices, err));
     if (!rc) {
         devices->began = gt_clock_ms();
+        if (!devices->cli->quiet)
+            gt_older_tell(devices->cli->log, &devices->older, GT_OLDER_OF_SWEEP);
         gt_devices_warn_of_budget(devices);
         run_tasks(devices);
         gt_devices_close_report(devices);
@@ -375,10 +391,13 @@ static int gt_devices_find_homes(struct gt_devices *devices, struct gt_store *st
     struct gt_kernels kernels = {0};
     const struct gt_row_filter filter = {
         .winners_only = true, .provenance = 1u << GT_MEASURED, .kernels = &kernels};
+    const struct gt_devices_options *options = &devices->options;
     int rc = gt_kernels_load(&kernels, devices->cli->data_dir, session->kernels_dir,
                              session->include_dirs, err);
 
     GT_STEP(rc, gt_store_rows(store, &filter, take_home, devices, err));
+    GT_STEP(rc, gt_older_count(&devices->older, store, &kernels, &filter, options->problem,
+                               options->problems, err));
     gt_kernels_release(&kernels);
     return rc;
 }

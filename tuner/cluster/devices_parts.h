@@ -3,6 +3,7 @@
 #define GT_DEVICES_PARTS_H
 
 #include "cluster/devices.h"
+#include "session/older.h"
 #include "workers/process.h"
 #include "workers/wire.h"
 
@@ -78,6 +79,7 @@ struct gt_devices {
     int classes;
     struct gt_home *home;
     size_t homes, home_capacity;
+    struct gt_older older; /* winners of the problems that are of no use to this run */
     struct gt_task *task;
     size_t tasks, begun; /* how many there are; how often one was handed out */
     int64_t began;       /* by gt_clock_ms */

@@ -216,11 +216,11 @@ int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct 
                (struct gt_pq_value[]){TEXT(job), TEXT(worker)}, 2, err);
 }
 
-/* Jobs whose results are all of workers that predict. */
-#define ONLY_PREDICTED                                                                            \
-    "state = 'done' AND EXISTS (SELECT FROM gemmtune.result AS r WHERE r.job = j.id)"             \
-    " AND NOT EXISTS (SELECT FROM gemmtune.result AS r WHERE r.job = j.id AND r.worker NOT LIKE " \
-    "'%" GT_QUEUE_PREDICTS "')"
+/* Jobs that have results, and none of a worker that measures. */
+#define ONLY_PREDICTED                                                                        \
+    "state = 'done' AND EXISTS (SELECT FROM gemmtune.result AS r WHERE r.job = j.id)"         \
+    " AND NOT EXISTS (SELECT FROM gemmtune.result AS r WHERE r.job = j.id AND r.worker LIKE " \
+    "'%" GT_QUEUE_MEASURES "')"
 
 int gt_queue_retry(struct gt_pq *pq, bool predicted, int64_t *jobs, struct gt_err *err)
 {
@@ -235,11 +235,16 @@ int gt_queue_retry(struct gt_pq *pq, bool predicted, int64_t *jobs, struct gt_er
     return rc;
 }
 
-int gt_queue_count_predicted(struct gt_pq *pq, int64_t *jobs, struct gt_err *err)
+int gt_queue_count_predicted(struct gt_pq *pq, int64_t *jobs, int64_t *unmarked, struct gt_err *err)
 {
-    int rc = run(pq, "SELECT count(*) FROM gemmtune.job AS j WHERE " ONLY_PREDICTED, NULL, 0, err);
+    int rc = run(pq,
+                 "SELECT count(*), count(*) FILTER (WHERE EXISTS (SELECT FROM gemmtune.result AS r"
+                 " WHERE r.job = j.id AND " GT_QUEUE_UNMARKED "))"
+                 " FROM gemmtune.job AS j WHERE " ONLY_PREDICTED,
+                 NULL, 0, err);
 
     *jobs = rc ? 0 : strtoll(gt_pq_get(pq, 0, 0, NULL), NULL, 10);
+    *unmarked = rc ? 0 : strtoll(gt_pq_get(pq, 0, 1, NULL), NULL, 10);
     return rc;
 }
 
@@ -352,7 +357,7 @@ int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct
     }
 }
 
-void gt_queue_name(char name[GT_QUEUE_NAME], bool predicts)
+void gt_queue_name(char name[GT_QUEUE_NAME], const char *mark)
 {
     char host[48] = "host";
     struct timespec now;
@@ -363,7 +368,7 @@ void gt_queue_name(char name[GT_QUEUE_NAME], bool predicts)
         if (*at == '/' || *at == ',')
             *at = '-';
     snprintf(name, GT_QUEUE_NAME, "%s-%ld-%lld.%09ld%s", host, (long)getpid(),
-             (long long)now.tv_sec, now.tv_nsec, predicts ? GT_QUEUE_PREDICTS : "");
+             (long long)now.tv_sec, now.tv_nsec, mark);
 }
 
 void gt_queue_class(char class_of[GT_QUEUE_CLASS], const struct gt_device *device)

@@ -19,9 +19,13 @@
 #define GT_QUEUE_FORMAT   "gemmtune queue 1" /* of the documents that --json prints */
 #define GT_QUEUE_ATTEMPTS 4                  /* leases that may run out before a job has failed */
 
-/* How the name of a worker without a GPU ends, whose results are predictions.  The name goes with a
- * result through the outbox to the server, so that a queue of any version can tell. */
+/* How the name of a worker ends whose results are predictions, or are measured.  The name goes with
+ * a result through the outbox to the server, so that a queue of any version can tell.  Programs
+ * before 2026-11-28 set no mark, whatever they did: their results do not count as measured. */
 #define GT_QUEUE_PREDICTS ".predicted"
+#define GT_QUEUE_MEASURES ".measured"
+#define GT_QUEUE_UNMARKED \
+    "(worker NOT LIKE '%" GT_QUEUE_PREDICTS "' AND worker NOT LIKE '%" GT_QUEUE_MEASURES "')"
 
 struct gt_queue_job {
     char id[24], problem[GT_PROBLEM_TEXT_MAX], budget[64];
@@ -63,10 +67,11 @@ int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, bo
 /* Ends a job that no worker can do. */
 int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err);
 
-/* Makes failed jobs ready again; predicted: instead those that ended with predictions only. */
+/* Makes failed jobs ready again; predicted: instead those that ended with no measured result. */
 int gt_queue_retry(struct gt_pq *pq, bool predicted, int64_t *jobs, struct gt_err *err);
-/* How many jobs ended with predictions only. */
-int gt_queue_count_predicted(struct gt_pq *pq, int64_t *jobs, struct gt_err *err);
+/* How many jobs ended with no measured result; *unmarked: those that have one without a mark. */
+int gt_queue_count_predicted(struct gt_pq *pq, int64_t *jobs, int64_t *unmarked,
+                             struct gt_err *err);
 
 /* What became of the jobs that were cancelled. */
 struct gt_queue_cancelled {
@@ -131,7 +136,8 @@ int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *sessio
 /* What became of the results that the server has. */
 struct gt_queue_merged {
     int64_t merged, refused; /* refused: somebody wrote what is no sound database */
-    int64_t predicted;       /* of those that were merged */
+    int64_t predicted;       /* of those that were merged ... */
+    int64_t unmarked;        /* ... and those of programs that do not say */
     struct gt_err why;       /* of the first that was refused */
     int64_t rows, dated;     /* of those that were merged, as of gt_store_merge_doubts */
 };
@@ -194,8 +200,8 @@ int gt_queue_print_work(const struct gt_cli *cli, int64_t jobs, int64_t compiled
                         struct gt_err *err);
 
 /* HOST-PID-TIME, without the characters that part names of files; to the nanosecond, because
- * containers of one host may all be process 1.  predicts: ends with GT_QUEUE_PREDICTS. */
-void gt_queue_name(char name[GT_QUEUE_NAME], bool predicts);
+ * containers of one host may all be process 1.  mark: how it ends. */
+void gt_queue_name(char name[GT_QUEUE_NAME], const char *mark);
 /* What --class is compared with. */
 void gt_queue_class(char class_of[GT_QUEUE_CLASS], const struct gt_device *device);
 

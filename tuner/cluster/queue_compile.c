@@ -267,7 +267,7 @@ int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *sessio
     *compiler = (struct compiler){.link = {.cli = cli, .address = options->address},
                                   .options = options,
                                   .arch = session->arch};
-    gt_queue_name(compiler->name, false);
+    gt_queue_name(compiler->name, "");
     rc = open_compiler(compiler, session, &quiet, err);
     GT_STEP(rc, work(compiler, err));
     if (!cli->quiet && compiler->session.evaluator)

@@ -1,13 +1,12 @@
 /* queue_export.c - what the queue's workers found, as a database: `tune queue export`, and the copy
  * that a command reads whose --db is an address; see queue.h. */
-#include "cluster/queue.h"
-
-#include "base/err.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/err.h"
+#include "cluster/queue.h"
 
 /* Merges one result, by way of a file. */
 static int merge_bytes(struct gt_queue_merged *merged, struct gt_store *store, const char *path,
@@ -71,12 +70,22 @@ static int next_result(struct results *results, struct gt_pq *pq, bool *found, s
     return results->worker ? GT_OK : gt_err_nomem(err);
 }
 
-/* Whether a worker's results are predictions. */
-static bool predicts(const char *worker)
+/* Whether the worker's name ends with the mark. */
+static bool is_marked(const char *worker, const char *mark)
 {
-    const char *end = strstr(worker, GT_QUEUE_PREDICTS);
+    const size_t length = strlen(worker);
 
-    return end && !end[strlen(GT_QUEUE_PREDICTS)];
+    return length >= strlen(mark) && strcmp(worker + length - strlen(mark), mark) == 0;
+}
+
+/* Counts a result that was merged. */
+static void count(struct gt_queue_merged *merged, const char *worker)
+{
+    const bool predicted = is_marked(worker, GT_QUEUE_PREDICTS);
+
+    merged->merged++;
+    merged->predicted += predicted;
+    merged->unmarked += !predicted && !is_marked(worker, GT_QUEUE_MEASURES);
 }
 
 /* Merges them, each by way of the file at `path`. */
@@ -94,8 +103,7 @@ static int merge_all(struct gt_queue_merged *merged, struct gt_pq *pq, struct gt
 
         rc = merge_bytes(merged, store, path, bytes, size, &why);
         if (!rc) {
-            merged->merged++;
-            merged->predicted += predicts(results.worker);
+            count(merged, results.worker);
         } else if (rc != GT_EDB && rc != GT_ESTALE) {
             gt_err_pass(err, &why, rc);
         } else { /* most likely the result's fault */

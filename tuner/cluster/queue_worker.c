@@ -1,20 +1,20 @@
 /* queue_worker.c - a tuner that works off the queue: takes a job, renews its lease while it tunes,
  * and leaves the result in the outbox (queue_outbox.c), which is brought home before the next. */
-#include "cluster/queue.h"
-#include "cluster/queue_outbox.h"
-
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/stats.h"
-#include "base/strbuf.h"
-#include "problem/problem.h"
-#include "session/cmd_report.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/stats.h"
+#include "base/strbuf.h"
+#include "cluster/queue.h"
+#include "cluster/queue_outbox.h"
+#include "problem/problem.h"
+#include "session/cmd_report.h"
+#include "session/older.h"
 
 #define LEASE_S    120
 #define RENEWALS   3   /* in the time of a lease */
@@ -298,9 +298,11 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
                               .kernels = kernels,
                               .link = {.cli = session->cli, .address = options->address},
                               .lease_s = options->lease_s ? options->lease_s : LEASE_S};
-    gt_queue_name(worker->name, !session->measures);
+    gt_queue_name(worker->name, session->measures ? GT_QUEUE_MEASURES : GT_QUEUE_PREDICTS);
     gt_queue_class(worker->class_of, &session->evaluator->device);
     rc = gt_queue_outbox_open(&worker->outbox, database, worker->name, err);
+    if (!rc)
+        gt_older_tell_session(session, NULL, 0);
     GT_STEP(rc, work(worker, err));
     if (!session->cli->quiet)
         fprintf(session->cli->log, "%lld jobs done by %s; of %lld cubins %lld were found\n",

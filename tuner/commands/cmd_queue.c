@@ -1,16 +1,15 @@
 /* cmd_queue.c - tune queue submit|status|retry|cancel|export: handles the list of problems in
  * PostgreSQL that the workers of `tune --queue` tune. */
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cjson/cJSON.h>
 
 #include "base/err.h"
 #include "cluster/queue.h"
 #include "console/cmd_write.h"
-#include "session/cmd_session.h"
 #include "console/commands.h"
 #include "problem/problem.h"
+#include "session/cmd_session.h"
 
 #define COUNTS(...)                                               \
     GT_QUEUE_FORMAT, (const struct gt_json_count[]){__VA_ARGS__}, \
@@ -36,23 +35,30 @@ static const struct gt_option option_table[] = {
     GT_INTEGER(options, seed, "seed", 0, "N", 1, INT64_MAX,
                "submit: seed of what --random draws (default: 1)"),
     GT_FLAG(options, predicted, "predicted", 0,
-            "retry: the jobs that workers without a GPU ended with predictions, not those that "
-            "failed"),
+            "retry: the jobs that ended without a measured result, not those that failed"),
     GT_OPTIONS_END,
 };
 
 /* Says how many jobs of the queue nobody has measured, although they ended. */
 static int tell_predicted(FILE *to, struct gt_pq *pq, struct gt_err *err)
 {
-    int64_t jobs = 0;
-    int rc = gt_queue_count_predicted(pq, &jobs, err);
+    int64_t jobs = 0, unmarked = 0;
+    int rc = gt_queue_count_predicted(pq, &jobs, &unmarked, err);
 
-    if (!rc && jobs)
-        fprintf(to,
-                "%lld job%s ended with predictions only, made without a GPU; `tune queue retry "
-                "--predicted` makes %s ready again\n",
-                (long long)jobs, jobs == 1 ? "" : "s", jobs == 1 ? "it" : "them");
-    return rc;
+    if (rc || !jobs)
+        return rc;
+    fprintf(to, "%lld job%s ended ", (long long)jobs, jobs == 1 ? "" : "s");
+    if (unmarked)
+        fprintf(
+            to,
+            "with no result that is known to be measured (the older programs whose results %lld "
+            "of them ha%s do not say)",
+            (long long)unmarked, unmarked == 1 ? "s" : "ve");
+    else
+        fprintf(to, "with predictions only, made without a GPU");
+    fprintf(to, "; `tune queue retry --predicted` makes %s ready again\n",
+            jobs == 1 ? "it" : "them");
+    return GT_OK;
 }
 
 /* The connection comes last: a slip in the command is told of without a server. */
@@ -229,10 +235,11 @@ static int status(struct gt_cli *cli, const struct options *options, struct gt_p
 {
     static const char sql[] =
         "SELECT s.state, count(j.id), coalesce(sum(r.results), 0), coalesce(sum(r.trials), 0),"
-        " coalesce(sum(r.results - r.predicted), 0), coalesce(sum(r.predicted), 0)"
+        " coalesce(sum(r.measured), 0), coalesce(sum(r.predicted), 0)"
         " FROM (VALUES ('ready'), ('leased'), ('done'), ('failed')) AS s (state)"
         " LEFT JOIN gemmtune.job AS j ON j.state = s.state"
         " LEFT JOIN (SELECT job, sum(trials) AS trials, count(*) AS results,"
+        " count(*) FILTER (WHERE worker LIKE '%" GT_QUEUE_MEASURES "') AS measured,"
         " count(*) FILTER (WHERE worker LIKE '%" GT_QUEUE_PREDICTS "') AS predicted"
         " FROM gemmtune.result GROUP BY job) AS r ON r.job = j.id"
         " GROUP BY s.state ORDER BY s.state DESC";
@@ -300,6 +307,17 @@ static int cancel(struct gt_cli *cli, const struct options *options, struct gt_p
         err);
 }
 
+static void tell_merged(FILE *log, const struct gt_queue_merged *merged, const char *path)
+{
+    fprintf(log, "%lld result%s merged into %s; measured: %lld, predicted: %lld",
+            (long long)merged->merged, merged->merged == 1 ? "" : "s", path,
+            (long long)(merged->merged - merged->predicted - merged->unmarked),
+            (long long)merged->predicted);
+    if (merged->unmarked)
+        fprintf(log, ", of older programs, which do not say: %lld", (long long)merged->unmarked);
+    fputc('\n', log);
+}
+
 static int export_all(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
                       struct gt_err *err)
 {
@@ -312,14 +330,14 @@ static int export_all(struct gt_cli *cli, const struct options *options, struct 
     GT_STEP(rc, gt_queue_export(cli, pq, store, &merged, err));
     gt_store_close(store);
     if (!rc && !cli->quiet)
-        fprintf(cli->log, "%lld result%s merged into %s; measured: %lld, predicted: %lld\n",
-                (long long)merged.merged, merged.merged == 1 ? "" : "s", path,
-                (long long)(merged.merged - merged.predicted), (long long)merged.predicted);
+        tell_merged(cli->log, &merged, path);
     if (!rc && cli->json)
-        rc = gt_cmd_print_counts(cli,
-                                 COUNTS({"merged", merged.merged}, {"refused", merged.refused},
-                                        {"predicted", merged.predicted}),
-                                 err);
+        rc = gt_cmd_print_counts(cli, GT_QUEUE_FORMAT,
+                                 (const struct gt_json_count[]){{"merged", merged.merged},
+                                                                {"refused", merged.refused},
+                                                                {"predicted", merged.predicted},
+                                                                {"unmarked", merged.unmarked}},
+                                 merged.unmarked ? 4 : 3, err);
     if (!rc)
         gt_session_doubts(cli, "the results", merged.rows, merged.dated);
     GT_STEP(rc, gt_queue_refused(&merged, err));

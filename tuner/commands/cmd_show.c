@@ -18,6 +18,7 @@
 #include "kernel/kernel.h"
 #include "kernel/render.h"
 #include "lookup/predict.h"
+#include "measure/cmd_try.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
 #include "session/model_error.h"
@@ -46,10 +47,27 @@ struct gt_shown {
 #define DEFAULT_PROBLEM "4096x4096x4096"
 
 struct options {
-    const char *problem, *arch, *kernels_dir, *include_dirs, *db, *objective;
-    bool source, params_header, no_compile;
+    const char *problem, *arch, *kernels_dir, *include_dirs, *db, *objective, *keep;
+    bool source, params_header, ptx, no_compile;
     struct gt_problem_options parts;
 };
+
+/* What --keep asks for; of a point that is not valid there is nothing to keep. */
+static int keep(struct gt_cli *cli, const struct options *options,
+                const struct gt_candidate *candidate, struct gt_err *err)
+{
+    char *folder = NULL;
+    int failed = -1, rc = gt_candidate_possible(candidate, &failed, err);
+
+    if (rc || failed >= 0)
+        return rc;
+    rc = gt_keep_open(&folder, options->keep, err);
+    GT_STEP(rc, gt_keep_candidate(cli, candidate, folder, err));
+    if (!rc && !cli->quiet)
+        fprintf(cli->log, "kept in %s\n", folder);
+    free(folder);
+    return rc;
+}
 
 static const struct gt_option option_table[] = {
     GT_TEXT(options, problem, "problem", 'p', "TEXT",
@@ -70,6 +88,10 @@ static const struct gt_option option_table[] = {
             "print only the CUDA source that would be compiled, with the parameters' docs"),
     GT_FLAG(options, params_header, "params-header", 0,
             "print only what is put in front of the template, for an editor's -include"),
+    GT_FLAG(options, ptx, "ptx", 0, "print only the PTX; no GPU is needed"),
+    GT_TEXT(
+        options, keep, "keep", 0, "DIR",
+        "leave source, PTX, cubin, SASS and the compiler's log in this folder; no GPU is needed"),
     GT_FLAG(options, no_compile, "no-compile", 0, "leave the compiler out"),
     GT_OPTIONS_END,
 };
@@ -364,6 +386,27 @@ static int show_source(const struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
+/* Prints the PTX, or the compiler's log where it does not compile. */
+static int show_ptx(const struct gt_cli *cli, const struct gt_candidate *candidate,
+                    struct gt_err *err)
+{
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_binary binary = {0};
+    struct gt_geometry geometry;
+    int version, rc = gt_render(&source, candidate, err);
+
+    GT_STEP(rc, gt_candidate_geometry(candidate, &geometry, err));
+    GT_STEP(rc, gt_cmd_compile(candidate, &geometry, source.text, GT_IMAGE_PTX, &binary, &version,
+                               err));
+    if (rc == GT_OK)
+        fputs(binary.image, cli->out);
+    else if (rc == GT_ENVRTC && binary.log)
+        fprintf(cli->log, "%s\n", binary.log);
+    gt_binary_release(&binary);
+    gt_strbuf_release(&source);
+    return rc;
+}
+
 /* What products cost, of the point that was named or of all. */
 static void show_energies(const struct gt_cli *cli, const struct options *options,
                           const struct gt_candidate *candidate,
@@ -511,6 +554,8 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
 
     if ((options->source && !cli->json) || options->params_header)
         return show_source(cli, options, candidate, err);
+    if (options->ptx)
+        return show_ptx(cli, candidate, err);
     rc = gt_render(&source, candidate, err);
     if (rc || cli->json) {
         GT_STEP(rc, show_document(cli, options, candidate, energies, source.text, err));
@@ -588,7 +633,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     char text[GT_STAND_IN_MAX];
     int cc, rc;
 
-    cli->raw |= options->source || options->params_header;
+    cli->raw |= options->source || options->params_header || options->ptx;
     if (options->db && !options->objective)
         return gt_err_set(err, GT_ESYNTAX, "--db goes with --objective");
     rc = gt_session_complete(&problem, options->problem ? options->problem : DEFAULT_PROBLEM,
@@ -612,6 +657,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
                         cli->argument[0], cc, why);
     if (!rc && options->objective)
         rc = weigh(cli, options, &kernels, &candidate, name, &energies, err);
+    if (!rc && options->keep)
+        rc = keep(cli, options, &candidate, err);
     GT_STEP(rc,
             show_candidate(cli, options, &candidate, options->objective ? &energies : NULL, err));
 out:
@@ -631,6 +678,7 @@ const struct gt_command gt_command_show = {
         "\n"
         "  tune show simt_warptile TM=4,BM=64 --problem 4096x4096x4096:f32:nt\n"
         "  tune show simt_warptile --source\n"
+        "  tune show simt_warptile --problem 512x512x512 --arch rtx4090 --keep kept\n"
         "  tune show hopper --problem 4096x4096x4096:bf16 --arch sm_90 --objective energy\n",
     .group = {{option_table, 0}, {gt_problem_part_table, offsetof(struct options, parts)}},
     .argument = "KERNEL",

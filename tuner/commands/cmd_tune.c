@@ -1,20 +1,19 @@
 /* cmd_tune.c - the sweep: tune --arch sm_86 --shape 4096x4096x4096. */
+#include <cjson/cJSON.h>
 #include <stdlib.h>
 
-#include <cjson/cJSON.h>
-
 #include "base/err.h"
-#include "problem/problem.h"
 #include "base/strbuf.h"
 #include "cluster/devices.h"
 #include "cluster/queue.h"
 #include "console/cmd_write.h"
-#include "session/cmd_report.h"
-#include "session/cmd_session.h"
-#include "session/older.h"
 #include "console/commands.h"
 #include "db/store.h"
 #include "measure/cmd_energy.h"
+#include "problem/problem.h"
+#include "session/cmd_report.h"
+#include "session/cmd_session.h"
+#include "session/older.h"
 
 #define DEFAULT_ROWS 10
 
@@ -267,7 +266,7 @@ static int open_worker(struct gt_session *session, struct gt_cli *cli,
 
     chosen->measure = !queue->predict;
     GT_STEP(rc, gt_session_open(session, cli, chosen, err));
-    if (!queue->predict && !chosen->device && (rc == GT_ENOGPU || rc == GT_ENOLIB))
+    if (rc && !queue->predict && !chosen->device && gt_session_lacks_gpu(err))
         gt_err_prefix(err, rc,
                       "without a GPU this worker takes no jobs, because it would end them with "
                       "predictions (--predict: take them all the same; --compile-only: compile "
@@ -351,20 +350,6 @@ static int show(struct gt_session *session, const struct options *options,
     return rc;
 }
 
-/* Says which of the problems have winners that an upgrade, or an edit, has taken away. */
-static void tell_older(const struct gt_session *session, const struct gt_problem *problem,
-                       size_t problems)
-{
-    const struct gt_row_filter filter = {.cc = session->evaluator->device.cc,
-                                         .provenance = session->measures ? 1u << GT_MEASURED : 0};
-    struct gt_older older = {0};
-
-    if (!session->cli->quiet && !session->replays &&
-        !gt_older_count(&older, session->store, &session->kernels, &filter, problem, problems,
-                        NULL))
-        gt_older_tell(session->cli->log, &older, "no result of the text of today");
-}
-
 /* Tunes the problems in one sweep. */
 static int sweep(struct gt_session *session, const struct options *options,
                  const struct gt_problem *problem, size_t problems, const struct gt_budget *budget,
@@ -379,7 +364,7 @@ static int sweep(struct gt_session *session, const struct options *options,
 
     session->fallbacks = !options->session.kernels;
     if (!rc)
-        tell_older(session, problem, problems);
+        gt_older_tell_session(session, problem, problems);
     GT_STEP(rc, gt_session_sweep(session, problem, problems, kernel, kernels, budget, result, err));
     if (rc && rc != GT_ECONFIG && result && result[0].nothing.code == rc)
         rc = GT_OK; /* no kernel serves the only problem: shown below, with exit code 4 */

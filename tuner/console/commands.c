@@ -44,6 +44,21 @@ int gt_exit_code(int rc)
     return 1;
 }
 
+/* Words that are no command, and what they mean. */
+static const struct {
+    const char *word, *advice;
+} other_words[] = {
+    {"run",
+     "tune try KERNEL --problem MxNxK runs one candidate, tune show KERNEL --keep DIR compiles "
+     "one, and tune serve -- PROGRAM runs a program"},
+    {"compile", "tune show KERNEL --problem MxNxK --keep DIR compiles a candidate"},
+    {"tune", "a sweep has no word: tune --shape MxNxK"},
+    {"sweep", "a sweep has no word: tune --shape MxNxK"},
+    {"search", "a sweep has no word: tune --shape MxNxK"},
+    {"benchmark", "tune bench times winners beside cuBLASLt"},
+    {"profile", "tune try KERNEL --problem MxNxK times one candidate"},
+};
+
 const struct gt_command *gt_command_find(const char *name, struct gt_err *err)
 {
     const char *names[COMMANDS];
@@ -54,6 +69,11 @@ const struct gt_command *gt_command_find(const char *name, struct gt_err *err)
         if (*names[i] && strcmp(name, names[i]) == 0)
             return gt_commands[i];
     }
+    for (size_t i = 0; i < sizeof(other_words) / sizeof(other_words[0]); i++)
+        if (strcmp(name, other_words[i].word) == 0) {
+            gt_err_set(err, GT_ESYNTAX, "unknown command \"%s\": %s", name, other_words[i].advice);
+            return NULL;
+        }
     near = gt_near(name, strlen(name), names + 1, COMMANDS - 1);
     if (near)
         gt_err_set(err, GT_ESYNTAX, "unknown command \"%s\"; did you mean \"%s\"?", name, near);

@@ -78,16 +78,20 @@ static const struct {
     {"database", "db", "--db"},
 };
 
+#define KEEPS                                                                                    \
+    "tune show KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS, without a " \
+    "GPU"
+
 /* Words for what another command does, said where this one has nothing of the kind. */
 static const struct {
     const char *word, *advice;
 } elsewhere[] = {
     {"arch", "this command asks for none; a sweep, show, try and lookup take --arch"},
     {"gpu", "this command asks for none; a sweep, show, try and lookup take --arch"},
-    {"ptx", "tune try KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS"},
-    {"sass", "tune try KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS"},
-    {"cubin", "tune try KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS"},
-    {"keep", "tune try KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS"},
+    {"ptx", KEEPS},
+    {"sass", KEEPS},
+    {"cubin", KEEPS},
+    {"keep", KEEPS},
     {"output", "tune export writes what sweeps have found, e.g. --format csv --output FILE"},
     {"out", "tune export writes what sweeps have found, e.g. --format csv --output FILE"},
     {"csv", "tune export writes what sweeps have found, e.g. --format csv --output FILE"},

@@ -30,18 +30,25 @@
 #include "session/stand_in.h"
 #include "workers/process.h"
 
-/* Writes what --keep asks for: source, PTX, cubin, SASS and the log. */
+/* Writes what --keep of `tune try` and `tune show` asks for: source, PTX, cubin,
+ * SASS and the log. */
 
 extern char **environ;
 
+struct keeping {
+    const struct gt_cli *cli;
+    const struct gt_candidate *candidate;
+    const char *folder;
+};
+
 /* Writes DIR/<kernel>.<suffix>; path may be NULL. */
-static int write_part(const struct gt_try *attempt, const char *suffix, const void *bytes,
+static int write_part(const struct keeping *keeping, const char *suffix, const void *bytes,
                       size_t size, char *path, struct gt_err *err)
 {
     char name[PATH_MAX];
     int rc;
 
-    snprintf(name, sizeof(name), "%s/%s.%s", attempt->keep, attempt->candidate.kernel->name,
+    snprintf(name, sizeof(name), "%s/%s.%s", keeping->folder, keeping->candidate->kernel->name,
              suffix);
     rc = gt_cmd_write_bytes(name, bytes, size, err);
     if (path)
@@ -82,45 +89,45 @@ static bool disassemble_with(const char *folder, const char *cubin, const char *
 }
 
 /* Writes the SASS with nvdisasm or cuobjdump, wherever one of them is. */
-static void keep_sass(const struct gt_try *attempt, const char *cubin)
+static void keep_sass(const struct keeping *keeping, const char *cubin)
 {
     const char *const folder[] = {"", secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH"),
                                   "/usr/local/cuda"};
     char to[PATH_MAX];
 
-    snprintf(to, sizeof(to), "%s/%s.sass", attempt->keep, attempt->candidate.kernel->name);
+    snprintf(to, sizeof(to), "%s/%s.sass", keeping->folder, keeping->candidate->kernel->name);
     for (size_t i = 0; i < sizeof(folder) / sizeof(*folder); i++)
         if (folder[i] && (*folder[i] || !i) && disassemble_with(folder[i], cubin, to))
             return;
-    if (!attempt->cli->quiet)
-        fprintf(attempt->cli->log,
+    if (!keeping->cli->quiet)
+        fprintf(keeping->cli->log,
                 "no SASS is kept: neither nvdisasm nor cuobjdump of the CUDA toolkit is in the "
                 "path, in $CUDA_HOME/bin or in /usr/local/cuda/bin\n");
 }
 
 /* Writes one image and the compiler's log. */
-static int keep_image(const struct gt_try *attempt, const struct gt_geometry *geometry,
+static int keep_image(const struct keeping *keeping, const struct gt_geometry *geometry,
                       const char *source, enum gt_image image, struct gt_err *err)
 {
     struct gt_binary binary = {0};
     char path[PATH_MAX];
     int version;
-    int rc = gt_cmd_compile(&attempt->candidate, geometry, source, image, &binary, &version, err);
+    int rc = gt_cmd_compile(keeping->candidate, geometry, source, image, &binary, &version, err);
 
     if (rc == GT_ENOLIB) {
-        if (!attempt->cli->quiet && image == GT_IMAGE_PTX)
-            fprintf(attempt->cli->log, "no PTX, cubin and SASS are kept: %s\n",
+        if (!keeping->cli->quiet && image == GT_IMAGE_PTX)
+            fprintf(keeping->cli->log, "no PTX, cubin and SASS are kept: %s\n",
                     err ? err->msg : "");
         rc = GT_OK;
     } else if (rc == GT_OK) {
-        rc = write_part(attempt, image == GT_IMAGE_PTX ? "ptx" : "cubin", binary.image,
+        rc = write_part(keeping, image == GT_IMAGE_PTX ? "ptx" : "cubin", binary.image,
                         image == GT_IMAGE_PTX ? strlen(binary.image) : binary.size, path, err);
         if (!rc && image == GT_IMAGE_CUBIN)
-            keep_sass(attempt, path);
+            keep_sass(keeping, path);
     }
     if (binary.log && image == GT_IMAGE_CUBIN && (!rc || rc == GT_ENVRTC)) {
         int written =
-            write_part(attempt, "log", binary.log, strlen(binary.log), NULL, rc ? NULL : err);
+            write_part(keeping, "log", binary.log, strlen(binary.log), NULL, rc ? NULL : err);
         rc = rc == GT_ENVRTC ? GT_OK
                              : written; /* the verdict reports a source that does not compile */
     }
@@ -128,18 +135,30 @@ static int keep_image(const struct gt_try *attempt, const struct gt_geometry *ge
     return rc == GT_ENVRTC ? GT_OK : rc;
 }
 
-/* Writes source, PTX, cubin, SASS and the compiler's log into attempt->keep.  For a file that
- * cannot be made here there is a remark on cli->log, and no error. */
-static int gt_try_keep(struct gt_try *attempt, struct gt_err *err)
+int gt_keep_open(char **folder, const char *keep, struct gt_err *err)
 {
+    struct stat status;
+
+    if (stat(keep, &status) == 0 && !S_ISDIR(status.st_mode))
+        return gt_err_set(err, GT_EIO, "%s: --keep names a folder, and this is a file", keep);
+    if (mkdir(keep, 0777) && (errno != EEXIST || access(keep, W_OK | X_OK)))
+        return gt_err_set(err, GT_EIO, "%s: cannot make the folder: %s", keep, strerror(errno));
+    *folder = realpath(keep, NULL);
+    return *folder ? GT_OK : gt_err_set(err, GT_EIO, "%s: %s", keep, strerror(errno));
+}
+
+int gt_keep_candidate(const struct gt_cli *cli, const struct gt_candidate *candidate,
+                      const char *folder, struct gt_err *err)
+{
+    const struct keeping keeping = {cli, candidate, folder};
     struct gt_strbuf source = GT_STRBUF_INIT;
     struct gt_geometry geometry;
-    int rc = gt_render(&source, &attempt->candidate, err);
+    int rc = gt_render(&source, candidate, err);
 
-    GT_STEP(rc, write_part(attempt, "cu", source.text, source.length, NULL, err));
-    GT_STEP(rc, gt_candidate_geometry(&attempt->candidate, &geometry, err));
-    GT_STEP(rc, keep_image(attempt, &geometry, source.text, GT_IMAGE_PTX, err));
-    GT_STEP(rc, keep_image(attempt, &geometry, source.text, GT_IMAGE_CUBIN, err));
+    GT_STEP(rc, write_part(&keeping, "cu", source.text, source.length, NULL, err));
+    GT_STEP(rc, gt_candidate_geometry(candidate, &geometry, err));
+    GT_STEP(rc, keep_image(&keeping, &geometry, source.text, GT_IMAGE_PTX, err));
+    GT_STEP(rc, keep_image(&keeping, &geometry, source.text, GT_IMAGE_CUBIN, err));
     gt_strbuf_release(&source);
     return rc;
 }
@@ -434,22 +453,6 @@ static int open_candidate(struct gt_try *attempt, struct gt_err *err)
     return rc;
 }
 
-/* The folder that --keep names, made if it is missing. */
-static int open_keep(struct gt_try *attempt, struct gt_err *err)
-{
-    const char *keep = attempt->options->keep;
-    struct stat status;
-
-    if (!keep)
-        return GT_OK;
-    if (stat(keep, &status) == 0 && !S_ISDIR(status.st_mode))
-        return gt_err_set(err, GT_EIO, "%s: --keep names a folder, and this is a file", keep);
-    if (mkdir(keep, 0777) && (errno != EEXIST || access(keep, W_OK | X_OK)))
-        return gt_err_set(err, GT_EIO, "%s: cannot make the folder: %s", keep, strerror(errno));
-    attempt->keep = realpath(keep, NULL);
-    return attempt->keep ? GT_OK : gt_err_set(err, GT_EIO, "%s: %s", keep, strerror(errno));
-}
-
 /* Runs the emulator in the folder of --keep or, without it, in one that is removed afterwards. */
 static int emulate(struct gt_try *attempt, struct gt_err *err)
 {
@@ -676,10 +679,11 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 
     attempt.on_cpu = attempt.options->on && strcmp(attempt.options->on, "cpu") == 0;
     rc = open_candidate(&attempt, err);
-    GT_STEP(rc, open_keep(&attempt, err));
+    if (!rc && attempt.options->keep)
+        rc = gt_keep_open(&attempt.keep, attempt.options->keep, err);
     GT_STEP(rc, attempt.on_cpu ? emulate(&attempt, err) : gt_try_measure(&attempt, err));
     if (!rc && attempt.keep)
-        rc = gt_try_keep(&attempt, err);
+        rc = gt_keep_candidate(cli, &attempt.candidate, attempt.keep, err);
     GT_STEP(rc, report_try(&attempt, err));
     gt_kernels_release(&attempt.kernels);
     free(attempt.keep);

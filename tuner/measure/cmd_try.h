@@ -46,4 +46,12 @@ int gt_try_check_point(struct gt_try *attempt, struct gt_device device, struct g
 /* Reads the emulator's log into the verdict.  wait_status: how its process ended. */
 int gt_try_read_log(struct gt_try *attempt, const char *log, int wait_status, struct gt_err *err);
 
+/* The folder that --keep names, made if it is missing; malloc'ed. */
+int gt_keep_open(char **folder, const char *keep, struct gt_err *err);
+
+/* Writes a candidate's source, PTX, cubin, SASS and the compiler's log into the folder.  For a file
+ * that cannot be made here there is a remark on cli->log, and no error. */
+int gt_keep_candidate(const struct gt_cli *cli, const struct gt_candidate *candidate,
+                      const char *folder, struct gt_err *err);
+
 #endif

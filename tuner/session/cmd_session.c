@@ -153,6 +153,11 @@ static int complete_prediction(const char **device, char text[DEVICE_TEXT], int 
     return GT_OK;
 }
 
+bool gt_session_lacks_gpu(const struct gt_err *err)
+{
+    return err->code == GT_ENOGPU || (err->code == GT_ENOLIB && !strstr(err->msg, "(NVRTC)"));
+}
+
 /* Opens the evaluator that --device and --arch name.  cc: of --arch; 0: none was named.  Where the
  * arch has no GPU here, times are predicted, and session->no_gpu says why. */
 static int gt_session_open_evaluator(struct gt_session *session,
@@ -170,7 +175,7 @@ static int gt_session_open_evaluator(struct gt_session *session,
         return rc;
     if (device || !cc || options->measure) {
         rc = open_device(session, options, device ? device : "cuda", err);
-        if (rc && !device && !options->measure && (rc == GT_ENOGPU || rc == GT_ENOLIB))
+        if (rc && !device && !options->measure && gt_session_lacks_gpu(err))
             gt_err_prefix(err, rc, "without a GPU, --arch says what to predict for, e.g. sm_86");
         return rc ? rc : check_arch(session, options, device ? device : "cuda", cc, err);
     }

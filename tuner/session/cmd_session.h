@@ -73,6 +73,9 @@ int gt_session_no_replay(const struct gt_session_options *options, struct gt_err
  * missing. */
 int gt_session_open(struct gt_session *session, struct gt_cli *cli,
                     const struct gt_session_options *options, struct gt_err *err);
+/* Whether it failed with this because there is no GPU that can be used; a missing compiler is no
+ * reason to predict instead. */
+bool gt_session_lacks_gpu(const struct gt_err *err);
 void gt_session_close(struct gt_session *session);
 
 /* Takes the argument of a command that takes a list: the name of a file or of a set or, where it

@@ -169,3 +169,16 @@ void gt_older_tell(FILE *log, const struct gt_older *older, const char *what)
                 : one                             ? "it"
                                                   : "them");
 }
+
+void gt_older_tell_session(const struct gt_session *session, const struct gt_problem *problem,
+                           size_t problems)
+{
+    const struct gt_row_filter filter = {.cc = session->evaluator->device.cc,
+                                         .provenance = session->measures ? 1u << GT_MEASURED : 0};
+    struct gt_older older = {0};
+
+    if (!session->cli->quiet && !session->replays &&
+        !gt_older_count(&older, session->store, &session->kernels, &filter, problem, problems,
+                        NULL))
+        gt_older_tell(session->cli->log, &older, GT_OLDER_OF_SWEEP);
+}

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "db/store.h"
+#include "session/cmd_session.h"
 
 struct gt_older {
     size_t winners, predicted; /* predicted: of the winners */
@@ -21,5 +21,10 @@ int gt_older_count(struct gt_older *older, struct gt_store *store, const struct 
 
 /* Prints the sentence; nothing where there is none.  what: becomes of them. */
 void gt_older_tell(FILE *log, const struct gt_older *older, const char *what);
+#define GT_OLDER_OF_SWEEP "no result of the text of today" /* what they are to a sweep */
+
+/* Counts and tells it of a session's database and arch, unless it is quiet or replays. */
+void gt_older_tell_session(const struct gt_session *session, const struct gt_problem *problem,
+                           size_t problems);
 
 #endif

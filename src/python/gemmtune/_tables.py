@@ -16,6 +16,7 @@ from typing import Any, Optional, Tuple, Union
 
 from . import _library as c
 from ._memory import block, keep_apart
+from ._names import parse as parse_arch
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -77,14 +78,6 @@ def _answer(raw: c.CAnswer) -> Answer:
         values[name] = value
     values["tier"] = Tier(values["tier"])
     return Answer(**values)
-
-
-def _arch(arch: Union[int, str]) -> int:
-    """86, "86", "sm_86" or "sm_90a"."""
-    digits = str(arch).lower().replace("sm_", "").rstrip("a")
-    if not (digits.isascii() and digits.isdigit()):
-        raise ValueError(f'no arch: "{arch}"; it is written sm_90 or 90')
-    return c.number(int(digits), "arch")
 
 
 def _find_nvrtc() -> None:
@@ -177,12 +170,15 @@ class Tables:
     ) -> Answer:
         """The best known kernel for a problem such as ``"4096x4096x4096:bf16:nt"``; no GPU is needed.
 
-        Nothing that serves it is an answer (``Tier.NONE``), not an error.
+        arch: 90, "sm_90", or a GPU's name, "h100" or "RTX 4090", which is the device asked about then,
+        unless `device` names another one.  Nothing that serves it is an answer (``Tier.NONE``), not an error.
         """
         parsed, err, answer = c.parse(problem), c.CErr(), POINTER(c.CAnswer)()
-        name = None if device is None else c.chars(device.encode())
+        number, named = parse_arch(arch)
+        name = named if device is None else device
         code = c.library.gt_lookup(
-            self._open(), _arch(arch), name, byref(parsed), byref(answer), byref(err)
+            self._open(), c.number(number, "arch"), None if name is None else c.chars(name.encode()),
+            byref(parsed), byref(answer), byref(err)
         )
         c.check(code, err)
         return _answer(answer.contents)
