@@ -83,6 +83,36 @@ static bool all_failed_alike(const struct gt_devices *devices)
     return true;
 }
 
+/* How many GPUs the driver sees, GT_DEVICES_MAX + 1 at most; 0: none, or it does not work.  A
+ * process of its own asks, because this one never uses a GPU. */
+static size_t count_gpus(void)
+{
+    int status = 0, count = 0;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        const int rc = gt_gpu_count(&count, NULL);
+
+        _exit(rc ? 0 : count < GT_DEVICES_MAX + 1 ? count : GT_DEVICES_MAX + 1); /* fits a status */
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+        return 0;
+    return (size_t)WEXITSTATUS(status);
+}
+
+/* Why no GPU is open. */
+static int explain_none(const struct gt_devices *devices, struct gt_err *err)
+{
+    const struct gt_err *why = &devices->gpu[0].why;
+
+    gt_err_set(err, why->code, "%s", why->msg);
+    if ((why->code == GT_ENOGPU || why->code == GT_ENOLIB) && !count_gpus())
+        gt_err_prefix(err, why->code,
+                      "--devices measures on GPUs; without one, --arch in its place says what to "
+                      "predict for, e.g. sm_86");
+    return why->code;
+}
+
 /* Waits until every GPU is ready or out. */
 static int open_all(struct gt_devices *devices, struct gt_err *err)
 {
@@ -140,36 +170,6 @@ static void close_all(struct gt_devices *devices)
     for (size_t i = 0; i < devices->gpus; i++)
         if (devices->gpu[i].state != GT_PROCESS_NONE)
             gt_device_process_end(&devices->gpu[i], GT_DEVICES_GRACE_MS, how, sizeof(how));
-}
-
-/* How many GPUs the driver sees, GT_DEVICES_MAX + 1 at most; 0: none, or it does not work.  A
- * process of its own asks, because this one never uses a GPU. */
-static size_t count_gpus(void)
-{
-    int status = 0, count = 0;
-    pid_t pid = fork();
-
-    if (pid == 0) {
-        const int rc = gt_gpu_count(&count, NULL);
-
-        _exit(rc ? 0 : count < GT_DEVICES_MAX + 1 ? count : GT_DEVICES_MAX + 1); /* fits a status */
-    }
-    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-        return 0;
-    return (size_t)WEXITSTATUS(status);
-}
-
-/* Why no GPU is open. */
-static int explain_none(const struct gt_devices *devices, struct gt_err *err)
-{
-    const struct gt_err *why = &devices->gpu[0].why;
-
-    gt_err_set(err, why->code, "%s", why->msg);
-    if ((why->code == GT_ENOGPU || why->code == GT_ENOLIB) && !count_gpus())
-        gt_err_prefix(err, why->code,
-                      "--devices measures on GPUs; without one, --arch in its place says what to "
-                      "predict for, e.g. sm_86");
-    return why->code;
 }
 
 /* One part: "3" or "0-3".  *text moves behind it; false: it is none. */
