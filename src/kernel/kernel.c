@@ -1,6 +1,5 @@
 /* kernel.c - vocabulary: loading and finding kernels. */
 #include "kernel/kernel.h"
-
 #include "base/err.h"
 #include "kernel/kernel_impl.h"
 
@@ -131,41 +130,6 @@ int gt_kernel_load(struct gt_kernel **kernel, const char *data_dir, const char *
                    struct gt_err *err)
 {
     return load_kernel(kernel, data_dir, path, NULL, err);
-}
-
-uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr *expr)
-{
-    size_t first_derived = kernel->first_param + kernel->params;
-    uint64_t depends = 0;
-
-    if (!expr)
-        return 0;
-    for (size_t i = 0; i < kernel->params; i++)
-        if (gt_expr_uses(expr, kernel->first_param + i))
-            depends |= (uint64_t)1 << i;
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (gt_expr_uses(expr, first_derived + i))
-            depends |= kernel->derived[i].depends;
-    return depends;
-}
-
-uint64_t gt_kernel_deriveds(const struct gt_kernel *kernel, const struct gt_expr *expr)
-{
-    uint64_t deriveds = 0;
-
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (gt_expr_uses(expr, kernel->first_param + kernel->params + i))
-            deriveds |= (uint64_t)1 << i | kernel->derived[i].derived;
-    return deriveds;
-}
-
-bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
-                            uint64_t derived)
-{
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (derived >> i & 1 && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
-            return true;
-    return false;
 }
 
 double gt_kernel_cross_product(const struct gt_kernel *kernel)
@@ -310,6 +274,7 @@ struct gt_kernel *gt_kernels_find(const struct gt_kernels *kernels, const char *
     for (size_t i = 0; i < kernels->count; i++)
         if (!strcmp(kernels->kernel[i]->name, name))
             return kernels->kernel[i];
-    unknown_kernel(kernels, name, err);
+    if (err)
+        unknown_kernel(kernels, name, err);
     return NULL;
 }

@@ -15,9 +15,6 @@
 #include "lookup/lookup_impl.h"
 #include "problem/problem.h"
 
-/* What the files src/lookup/deployed*.c share: reading (deployed.c),
- * checking (deployed.c), answering (deployed.c) and loading (deployed.c). */
-
 /* A GPU that is open. */
 struct gt_deployed_gpu {
     struct gt_deployed_gpu *next;
@@ -48,7 +45,7 @@ struct gt_deployed {
     _Atomic(struct gt_deployed_module *) *module; /* of each item, on any GPU */
 };
 
-/* Reads a deployed file into memory and lists its problems; see deployed.h. */
+/* ---- reading ---- */
 
 size_t gt_deployed_index_bytes(const struct gt_deployed_head *head)
 {
@@ -98,49 +95,10 @@ static int check_head(const struct gt_deployed *deployed, uint64_t size, struct 
     return GT_OK;
 }
 
-static void place(struct gt_deployed *deployed)
-{
-    const struct gt_deployed_head *head = &deployed->head;
-
-    deployed->item = (const void *)(deployed->bytes + sizeof(*head));
-    deployed->launch = (const void *)(deployed->item + head->items);
-    deployed->map = (const void *)(deployed->launch + head->launches);
-    deployed->image = (const void *)(deployed->map + head->maps);
-    deployed->text = (const void *)(deployed->image + head->images);
-}
-
-/* Makes the hash table of problems, whose texts are already checked. */
-static int list_problems(struct gt_deployed *deployed, struct gt_err *err)
-{
-    const uint32_t items = deployed->head.items;
-
-    for (deployed->slots = 4; deployed->slots < 2 * items;)
-        deployed->slots *= 2;
-    deployed->slot = calloc(deployed->slots, sizeof(*deployed->slot));
-    deployed->key = calloc(items + 1, sizeof(*deployed->key));
-    deployed->module = calloc(items + 1, sizeof(*deployed->module));
-    if (!deployed->slot || !deployed->key || !deployed->module)
-        return gt_err_nomem(err);
-    for (uint32_t i = 0; i < items; i++) {
-        struct gt_lookup_key key = {.arch = deployed->item[i].cc};
-        struct gt_problem problem;
-        struct gt_err why = {0};
-        int rc = gt_problem_parse(&problem, deployed->text + deployed->item[i].problem, &why);
-        uint64_t at;
-
-        GT_STEP(rc, gt_problem_check(&problem, &why));
-        if (rc == GT_ENOMEM)
-            return gt_err_nomem(err);
-        if (rc)
-            return gt_err_set(err, GT_EDB, "%s: %.900s", deployed->path, why.msg);
-        gt_problem_key(&key.problem, &problem);
-        deployed->key[i] = key.problem;
-        for (at = gt_lookup_hash(&key); deployed->slot[at & (deployed->slots - 1)];)
-            at++;
-        deployed->slot[at & (deployed->slots - 1)] = i + 1;
-    }
-    return GT_OK;
-}
+/* ---- checking ----
+ *
+ * Digests find damage.  These checks find what another program wrote wrongly: nothing in the file
+ * may point outside of it, or lead to a call that the driver does not check itself. */
 
 static bool within(uint32_t first, uint32_t count, uint32_t most, uint32_t all)
 {
@@ -227,7 +185,7 @@ static bool map_is_sound(const struct gt_deployed_map *map)
 }
 
 /* Checks everything that a digest does not say: offsets, counts and ranges. */
-static int gt_deployed_check(const struct gt_deployed *deployed, struct gt_err *err)
+static int check(const struct gt_deployed *deployed, struct gt_err *err)
 {
     const struct gt_deployed_head *head = &deployed->head;
     const char *wrong = NULL;
@@ -253,6 +211,52 @@ static int gt_deployed_check(const struct gt_deployed *deployed, struct gt_err *
                  : GT_OK;
 }
 
+/* ---- taking what was read ---- */
+
+static void place(struct gt_deployed *deployed)
+{
+    const struct gt_deployed_head *head = &deployed->head;
+
+    deployed->item = (const void *)(deployed->bytes + sizeof(*head));
+    deployed->launch = (const void *)(deployed->item + head->items);
+    deployed->map = (const void *)(deployed->launch + head->launches);
+    deployed->image = (const void *)(deployed->map + head->maps);
+    deployed->text = (const void *)(deployed->image + head->images);
+}
+
+/* Makes the hash table of problems, whose texts are already checked. */
+static int list_problems(struct gt_deployed *deployed, struct gt_err *err)
+{
+    const uint32_t items = deployed->head.items;
+
+    for (deployed->slots = 4; deployed->slots < 2 * items;)
+        deployed->slots *= 2;
+    deployed->slot = calloc(deployed->slots, sizeof(*deployed->slot));
+    deployed->key = calloc(items + 1, sizeof(*deployed->key));
+    deployed->module = calloc(items + 1, sizeof(*deployed->module));
+    if (!deployed->slot || !deployed->key || !deployed->module)
+        return gt_err_nomem(err);
+    for (uint32_t i = 0; i < items; i++) {
+        struct gt_lookup_key key = {.arch = deployed->item[i].cc};
+        struct gt_problem problem;
+        struct gt_err why = {0};
+        int rc = gt_problem_parse(&problem, deployed->text + deployed->item[i].problem, &why);
+        uint64_t at;
+
+        GT_STEP(rc, gt_problem_check(&problem, &why));
+        if (rc == GT_ENOMEM)
+            return gt_err_nomem(err);
+        if (rc)
+            return gt_err_set(err, GT_EDB, "%s: %.900s", deployed->path, why.msg);
+        gt_problem_key(&key.problem, &problem);
+        deployed->key[i] = key.problem;
+        for (at = gt_lookup_hash(&key); deployed->slot[at & (deployed->slots - 1)];)
+            at++;
+        deployed->slot[at & (deployed->slots - 1)] = i + 1;
+    }
+    return GT_OK;
+}
+
 /* Takes everything in front of the images, which has been read into `bytes`. */
 static int take(struct gt_deployed *deployed, struct gt_err *err)
 {
@@ -270,7 +274,7 @@ static int take(struct gt_deployed *deployed, struct gt_err *err)
             "it again with `tune export --format deploy`",
             deployed->path);
     place(deployed);
-    rc = gt_deployed_check(deployed, err);
+    rc = check(deployed, err);
     return rc ? rc : list_problems(deployed, err);
 }
 
@@ -433,178 +437,7 @@ int gt_deployed_image(const struct gt_deployed *deployed, const struct gt_deploy
     return rc;
 }
 
-/* Checks the contents of a deployed file before anything is made of it; see
- * deployed.h.
- *
- * Digests find damage.  These checks find what another program wrote wrongly: nothing in the file
- * may point outside of it, or lead to a call that the driver does not check itself. */
-
-/* GPUs and modules of a deployed file: made once, then shared by all plans; see
- * deployed.h.
- *
- * Lists only grow, at their heads, by compare-and-swap, until the file is closed.  Threads that
- * find the same thing missing at the same moment each make it, and one is kept. */
-
-static struct gt_gpu *find_gpu(struct gt_deployed_gpu *at, int ordinal)
-{
-    for (; at; at = at->next)
-        if (gt_gpu_device(at->gpu)->ordinal == ordinal && gt_gpu_alive(at->gpu))
-            return at->gpu;
-    return NULL;
-}
-
-int gt_deployed_gpu(struct gt_deployed *deployed, int ordinal, struct gt_gpu **gpu,
-                    struct gt_err *err)
-{
-    struct gt_deployed_gpu *first = atomic_load(&deployed->gpus), *made;
-    int rc;
-
-    *gpu = find_gpu(first, ordinal);
-    if (*gpu)
-        return GT_OK;
-    made = calloc(1, sizeof(*made));
-    if (!made)
-        return gt_err_nomem(err);
-    rc = gt_gpu_open(&made->gpu, ordinal, true, err);
-    if (rc) {
-        free(made);
-        return rc;
-    }
-    *gpu = made->gpu;
-    for (made->next = first; !atomic_compare_exchange_weak(&deployed->gpus, &made->next, made);) {
-        struct gt_gpu *other = find_gpu(made->next, ordinal);
-
-        if (other) { /* another thread has made it first */
-            gt_gpu_close(made->gpu);
-            free(made);
-            *gpu = other;
-            return GT_OK;
-        }
-    }
-    return GT_OK;
-}
-
-/* Refuses code that is newer than the driver, which would refuse it itself, but with a number that
- * explains little. */
-static int check_driver(const struct gt_deployed *deployed, const struct gt_gpu *gpu,
-                        const struct gt_deployed_item *item, struct gt_err *err)
-{
-    const int driver = gt_gpu_device(gpu)->driver, nvrtc = deployed->image[item->image].nvrtc;
-
-    if (gt_device_takes_code(gt_gpu_device(gpu), nvrtc))
-        return GT_OK;
-    return gt_err_set(err, GT_ERANGE,
-                      "%s: kernel %s was compiled by CUDA %d.%d, and this driver is of CUDA %d.%d: "
-                      "it needs a driver of CUDA %d, or an export made with NVRTC %d",
-                      deployed->path, gt_deployed_text(deployed, item->kernel), nvrtc / 1000,
-                      nvrtc % 1000 / 10, driver / 1000, driver % 1000 / 10, nvrtc / 1000,
-                      driver / 1000);
-}
-
-static int load(struct gt_deployed *deployed, struct gt_gpu *gpu,
-                const struct gt_deployed_item *item, struct gt_module **module, struct gt_err *err)
-{
-    struct gt_geometry geometry;
-    void *image = NULL;
-    size_t size;
-    int rc = check_driver(deployed, gpu, item, err);
-
-    GT_STEP(rc, gt_deployed_image(deployed, item, &image, &size, err));
-    if (rc)
-        return rc;
-    gt_deployed_geometry(deployed, item, &geometry);
-    rc = gt_module_load(module, gpu, image, size, &geometry, err);
-    free(image);
-    return rc ? gt_err_prefix(err, rc, "%s: kernel %s", deployed->path,
-                              gt_deployed_text(deployed, item->kernel))
-              : GT_OK;
-}
-
-static struct gt_module *find_module(struct gt_deployed_module *at, const struct gt_gpu *gpu)
-{
-    for (; at; at = at->next)
-        if (at->gpu == gpu)
-            return at->module;
-    return NULL;
-}
-
-int gt_deployed_module(struct gt_deployed *deployed, struct gt_gpu *gpu,
-                       const struct gt_deployed_item *item, struct gt_module **module,
-                       struct gt_err *err)
-{
-    _Atomic(struct gt_deployed_module *) *list = &deployed->module[item - deployed->item];
-    struct gt_deployed_module *first = atomic_load(list), *made;
-    int rc;
-
-    *module = find_module(first, gpu);
-    if (*module)
-        return GT_OK;
-    made = calloc(1, sizeof(*made));
-    if (!made)
-        return gt_err_nomem(err);
-    made->gpu = gpu;
-    rc = load(deployed, gpu, item, &made->module, err);
-    if (rc) {
-        free(made);
-        return rc;
-    }
-    *module = made->module;
-    for (made->next = first; !atomic_compare_exchange_weak(list, &made->next, made);) {
-        struct gt_module *other = find_module(made->next, gpu);
-
-        if (other) {
-            gt_module_free(made->module);
-            free(made);
-            *module = other;
-            return GT_OK;
-        }
-    }
-    return GT_OK;
-}
-
-static void unload(struct gt_deployed *deployed)
-{
-    struct gt_deployed_gpu *gpu = atomic_load(&deployed->gpus);
-
-    for (uint32_t i = 0; deployed->module && i < deployed->head.items; i++) {
-        struct gt_deployed_module *at = atomic_load(&deployed->module[i]);
-
-        while (at) {
-            struct gt_deployed_module *next = at->next;
-
-            gt_module_free(at->module);
-            free(at);
-            at = next;
-        }
-    }
-    while (gpu) {
-        struct gt_deployed_gpu *next = gpu->next;
-
-        gt_gpu_close(gpu->gpu);
-        free(gpu);
-        gpu = next;
-    }
-}
-
-void gt_deployed_close(struct gt_deployed *deployed)
-{
-    if (!deployed)
-        return;
-    unload(deployed);
-    if (deployed->fd >= 0)
-        close(deployed->fd);
-    free(deployed->module);
-    free(deployed->slot);
-    free(deployed->key);
-    free(deployed->bytes);
-    free(deployed->path);
-    free(deployed);
-}
-
-/* Finds the answer to a problem in a deployed file; see deployed.h. */
-
-/* Slowdown to expect on another device of the arch: as in lookup_tiers.c. */
-#define GT_LOSS_DEVICE 0.05
+/* ---- answering ---- */
 
 uint32_t gt_deployed_items(const struct gt_deployed *deployed)
 {
@@ -801,4 +634,165 @@ int gt_deployed_resolve(const struct gt_deployed *deployed, const char *device_n
     rc = explain(deployed, device, &phrase, err);
     resolved->answer.passed_over = phrase;
     return rc;
+}
+
+/* ---- GPUs and modules: made once, then shared by all plans ----
+ *
+ * Lists only grow, at their heads, by compare-and-swap, until the file is closed.  Threads that
+ * find the same thing missing at the same moment each make it, and one is kept. */
+
+static struct gt_gpu *find_gpu(struct gt_deployed_gpu *at, int ordinal)
+{
+    for (; at; at = at->next)
+        if (gt_gpu_device(at->gpu)->ordinal == ordinal && gt_gpu_alive(at->gpu))
+            return at->gpu;
+    return NULL;
+}
+
+int gt_deployed_gpu(struct gt_deployed *deployed, int ordinal, struct gt_gpu **gpu,
+                    struct gt_err *err)
+{
+    struct gt_deployed_gpu *first = atomic_load(&deployed->gpus), *made;
+    int rc;
+
+    *gpu = find_gpu(first, ordinal);
+    if (*gpu)
+        return GT_OK;
+    made = calloc(1, sizeof(*made));
+    if (!made)
+        return gt_err_nomem(err);
+    rc = gt_gpu_open(&made->gpu, ordinal, true, err);
+    if (rc) {
+        free(made);
+        return rc;
+    }
+    *gpu = made->gpu;
+    for (made->next = first; !atomic_compare_exchange_weak(&deployed->gpus, &made->next, made);) {
+        struct gt_gpu *other = find_gpu(made->next, ordinal);
+
+        if (other) { /* another thread has made it first */
+            gt_gpu_close(made->gpu);
+            free(made);
+            *gpu = other;
+            return GT_OK;
+        }
+    }
+    return GT_OK;
+}
+
+/* Refuses code that is newer than the driver, which would refuse it itself, but with a number that
+ * explains little. */
+static int check_driver(const struct gt_deployed *deployed, const struct gt_gpu *gpu,
+                        const struct gt_deployed_item *item, struct gt_err *err)
+{
+    const int driver = gt_gpu_device(gpu)->driver, nvrtc = deployed->image[item->image].nvrtc;
+
+    if (gt_device_takes_code(gt_gpu_device(gpu), nvrtc))
+        return GT_OK;
+    return gt_err_set(err, GT_ERANGE,
+                      "%s: kernel %s was compiled by CUDA %d.%d, and this driver is of CUDA %d.%d: "
+                      "it needs a driver of CUDA %d, or an export made with NVRTC %d",
+                      deployed->path, gt_deployed_text(deployed, item->kernel), nvrtc / 1000,
+                      nvrtc % 1000 / 10, driver / 1000, driver % 1000 / 10, nvrtc / 1000,
+                      driver / 1000);
+}
+
+static int load(struct gt_deployed *deployed, struct gt_gpu *gpu,
+                const struct gt_deployed_item *item, struct gt_module **module, struct gt_err *err)
+{
+    struct gt_geometry geometry;
+    void *image = NULL;
+    size_t size;
+    int rc = check_driver(deployed, gpu, item, err);
+
+    GT_STEP(rc, gt_deployed_image(deployed, item, &image, &size, err));
+    if (rc)
+        return rc;
+    gt_deployed_geometry(deployed, item, &geometry);
+    rc = gt_module_load(module, gpu, image, size, &geometry, err);
+    free(image);
+    return rc ? gt_err_prefix(err, rc, "%s: kernel %s", deployed->path,
+                              gt_deployed_text(deployed, item->kernel))
+              : GT_OK;
+}
+
+static struct gt_module *find_module(struct gt_deployed_module *at, const struct gt_gpu *gpu)
+{
+    for (; at; at = at->next)
+        if (at->gpu == gpu)
+            return at->module;
+    return NULL;
+}
+
+int gt_deployed_module(struct gt_deployed *deployed, struct gt_gpu *gpu,
+                       const struct gt_deployed_item *item, struct gt_module **module,
+                       struct gt_err *err)
+{
+    _Atomic(struct gt_deployed_module *) *list = &deployed->module[item - deployed->item];
+    struct gt_deployed_module *first = atomic_load(list), *made;
+    int rc;
+
+    *module = find_module(first, gpu);
+    if (*module)
+        return GT_OK;
+    made = calloc(1, sizeof(*made));
+    if (!made)
+        return gt_err_nomem(err);
+    made->gpu = gpu;
+    rc = load(deployed, gpu, item, &made->module, err);
+    if (rc) {
+        free(made);
+        return rc;
+    }
+    *module = made->module;
+    for (made->next = first; !atomic_compare_exchange_weak(list, &made->next, made);) {
+        struct gt_module *other = find_module(made->next, gpu);
+
+        if (other) {
+            gt_module_free(made->module);
+            free(made);
+            *module = other;
+            return GT_OK;
+        }
+    }
+    return GT_OK;
+}
+
+static void unload(struct gt_deployed *deployed)
+{
+    struct gt_deployed_gpu *gpu = atomic_load(&deployed->gpus);
+
+    for (uint32_t i = 0; deployed->module && i < deployed->head.items; i++) {
+        struct gt_deployed_module *at = atomic_load(&deployed->module[i]);
+
+        while (at) {
+            struct gt_deployed_module *next = at->next;
+
+            gt_module_free(at->module);
+            free(at);
+            at = next;
+        }
+    }
+    while (gpu) {
+        struct gt_deployed_gpu *next = gpu->next;
+
+        gt_gpu_close(gpu->gpu);
+        free(gpu);
+        gpu = next;
+    }
+}
+
+void gt_deployed_close(struct gt_deployed *deployed)
+{
+    if (!deployed)
+        return;
+    unload(deployed);
+    if (deployed->fd >= 0)
+        close(deployed->fd);
+    free(deployed->module);
+    free(deployed->slot);
+    free(deployed->key);
+    free(deployed->bytes);
+    free(deployed->path);
+    free(deployed);
 }

@@ -180,6 +180,12 @@ static int open_sources(struct gt *gt, struct gt_err *err)
                                   sources->table.rankings, err);
 }
 
+/* ---- fork() beside look-ups ----
+ *
+ * The locks of all open tables are held over the fork.  A child has only the thread that forked: if
+ * another thread held a lock or was counted as a reader at that moment, the child would wait for it
+ * for ever. */
+
 /* All open tables: fork() concerns the whole process, and its handlers have no argument. */
 static struct {
     pthread_mutex_t lock;
@@ -213,9 +219,9 @@ static void register_handlers(void)
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-/* From the first to the second, fork() waits until no thread changes what gt remembers, so that the
+/* From here until unguard_fork, fork() waits until no thread changes what gt remembers, so that the
  * child does not inherit a lock that nobody will open. */
-static void gt_lookup_guard_fork(struct gt *gt)
+static void guard_fork(struct gt *gt)
 {
     pthread_once(&all.once, register_handlers);
     pthread_mutex_lock(&all.lock);
@@ -223,6 +229,19 @@ static void gt_lookup_guard_fork(struct gt *gt)
     all.first = gt;
     pthread_mutex_unlock(&all.lock);
 }
+
+static void unguard_fork(struct gt *gt)
+{
+    pthread_mutex_lock(&all.lock);
+    for (struct gt **at = &all.first; *at; at = &(*at)->next)
+        if (*at == gt) {
+            *at = gt->next;
+            break;
+        }
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- open and close ---- */
 
 int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err)
 {
@@ -244,7 +263,7 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
     opened->options.user_db = opened->options.system_db = opened->options.log_path = NULL;
     opened->options.kernels_dirs = NULL;
     opened->options.include_dirs = NULL;
-    gt_lookup_guard_fork(opened);
+    guard_fork(opened);
     if (code)
         gt_close(opened);
     else
@@ -252,24 +271,11 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
     return gt_err_pass(err, &inner, code);
 }
 
-/* From the first to the second, fork() waits until no thread changes what gt remembers, so that the
- * child does not inherit a lock that nobody will open. */
-static void gt_lookup_unguard_fork(struct gt *gt)
-{
-    pthread_mutex_lock(&all.lock);
-    for (struct gt **at = &all.first; *at; at = &(*at)->next)
-        if (*at == gt) {
-            *at = gt->next;
-            break;
-        }
-    pthread_mutex_unlock(&all.lock);
-}
-
 void gt_close(struct gt *gt)
 {
     if (!gt)
         return;
-    gt_lookup_unguard_fork(gt);
+    unguard_fork(gt);
     gt_answers_end(&gt->answers);
     pthread_mutex_destroy(&gt->timed.lock);
     free(gt->timed.item);
@@ -283,9 +289,3 @@ void gt_close(struct gt *gt)
     free(gt->cubin_dir);
     free(gt);
 }
-
-/* Fork() beside look-ups: holds the locks of all open tables over the fork.
- *
- * A child has only the thread that forked.  If another thread held a lock or was counted as a
- * reader at that moment, the child would wait for it for ever.  Part of the look-up: see
- * lookup_impl.h. */

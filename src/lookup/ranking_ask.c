@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "lookup/ranking.h"
-#include "lookup/ranking_impl.h"
 #include "problem/problem.h"
 
 void gt_ranking_end_tree(struct gt_ranking_node *tree, size_t nodes)
@@ -150,6 +149,11 @@ void gt_ranking_kind_name(size_t kind, char name[32])
              gt_accuracy_name((enum gt_accuracy)(kind % 4)));
 }
 
+/* ---- the sum of a kernel's trees, which is most of the work of an estimate ----
+ *
+ * Each step down a tree waits for the one before it; those down different trees do not, so AT_ONCE
+ * trees are walked together, in variables of their own that a compiler keeps in registers. */
+
 static inline double leaf(const struct gt_ranking_steps *tree, size_t at)
 {
     return (double)tree->leaf[at - GT_RANKING_INNER];
@@ -165,8 +169,8 @@ static inline size_t below(const struct gt_ranking_steps *tree, size_t at, const
 
 /* The values of the trees from the first to before the second, together; asked: by the model's
  * columns. */
-static double gt_ranking_sum_of(const struct gt_ranking_model *model, size_t from, size_t to,
-                                const float *asked)
+static double sum_of(const struct gt_ranking_model *model, size_t from, size_t to,
+                     const float *asked)
 {
     const struct gt_ranking_steps *tree = model->steps + from, *end = model->steps + to;
     double sum = 0;
@@ -211,12 +215,12 @@ static double sum_in_stages(const struct gt_ranking_model *model, const float *a
     for (size_t i = 0; i < sizeof(stage) / sizeof(stage[0]); i++) {
         const size_t to = stage[i].trees < half ? stage[i].trees : half;
 
-        sum += gt_ranking_sum_of(model, done, to, asked);
+        sum += sum_of(model, done, to, asked);
         done = to;
         if (us * exp(sum) > stage[i].times * most)
             return sum;
     }
-    return sum + gt_ranking_sum_of(model, half, model->trees, asked);
+    return sum + sum_of(model, half, model->trees, asked);
 }
 
 double gt_ranking_slots(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
@@ -257,9 +261,3 @@ double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate
         return 0;
     return gt_ranking_slots(ranking, candidate, geometry, slots, most, prediction);
 }
-
-/* Stage: the sum of a kernel's trees, which is most of the work of an estimate.
- * See ranking_impl.h; ranking_ask.c asks for it.
- *
- * Each step down a tree waits for the one before it; those down different trees do not, so AT_ONCE
- * trees are walked together, in variables of their own that a compiler keeps in registers. */

@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "lookup/ranking.h"
-#include "lookup/ranking_impl.h"
 #include "problem/problem.h"
 
 #define MAX_NODES 60000 /* of all trees of a kernel: a distance between nodes has 16 bits */
@@ -388,8 +387,7 @@ void gt_ranking_release(struct gt_ranking *ranking)
     *ranking = (struct gt_ranking){0};
 }
 
-/* Stage: the rankings of several devices, and which of them answers for a device.  See
- * ranking.h; ranking_read.c reads each file. */
+/* ---- the rankings of several devices ---- */
 
 /* Of files that are not used, the sentence on the first is kept. */
 static int add(struct gt_rankings *rankings, const struct gt_kernels *kernels, const char *path,

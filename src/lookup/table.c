@@ -448,8 +448,7 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
     return load_file(table, path, err);
 }
 
-/* Keeps what look-ups would answer from the tables as they are at one moment; see
- * table.h. */
+/* ---- snapshots ---- */
 
 /* Copies the rows; their texts still belong to the other table. */
 static int add_rows(struct gt_table *table, const struct gt_table *from, struct gt_err *err)
