@@ -119,8 +119,7 @@ static int add_repeated(struct expansion *e, cJSON *item)
     return rc;
 }
 
-/* Loads the formulas' file and finds its two lists: the names that a use must give, and the items.
- */
+/* Loads the formulas' file and finds its lists: the names that a use must give, and the items. */
 static int load_formulas(const struct expansion *e, const cJSON *use, cJSON **root, cJSON **names,
                          cJSON **items)
 {

@@ -8,7 +8,6 @@
 #include "kernel/kernel.h"
 #include "kernel/kernel_impl.h"
 #include "problem/problem.h"
-#include "templates/common/args.h"
 
 #define MAX_BLOCK_THREADS 1024
 #define MAX_CLUSTER       16  /* blocks; beyond 8 a kernel asks for it, the driver decides */
@@ -60,7 +59,6 @@ static int eval_at(struct evaluation *e, const struct gt_expr *expr, struct plac
                       (long long)most);
 }
 
-/* Evaluates an expression of launches[index] (or of the top, index -1) and checks its range. */
 static int eval(struct evaluation *e, const struct gt_expr *expr, int index, const char *key,
                 int64_t least, int64_t most, int64_t *value)
 {
@@ -309,8 +307,7 @@ static int check_reach(struct map_evaluation *m)
     return GT_OK;
 }
 
-/* Evaluates the strides.  A dimension of one element needs no stride: it may have any, and the
- * driver gets one that it accepts. */
+/* A dimension of one element needs no stride: the driver gets one that it accepts. */
 static int eval_strides(struct map_evaluation *m)
 {
     struct gt_map_geometry *to = m->to;
@@ -347,7 +344,7 @@ static int find_operand(struct map_evaluation *m, int64_t workspace)
     return GT_OK;
 }
 
-/* Evaluates a number of bytes, which must be 0, `least`, or a doubling of it up to 4 times. */
+/* A number of bytes must be 0, or 1, 2 or 4 times `least`. */
 static int eval_bytes(struct map_evaluation *m, const struct gt_expr *expr, const char *key,
                       int64_t least, int *to)
 {

@@ -68,6 +68,10 @@ bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr
     X(code_ptx, "0")
 #define GT_CANDIDATE_EXPRS(X) X(workspace, "0") X(deterministic, "1")
 
+/* Calls `each` for every expression of launches and tensor maps; those of lists may be NULL. */
+void gt_kernel_each_expr(const struct gt_kernel *kernel,
+                         void (*each)(void *context, struct gt_expr *expr), void *context);
+
 /* "a", "b", "c", "d", "workspace" by enum gt_map_operand. */
 extern const char *const gt_map_operand_names[GT_MAP_WORKSPACE + 1];
 

@@ -16,11 +16,10 @@
 #include "problem/problem.h"
 #include "templates/common/args.h"
 
-#define MAX_NAME        31  /* characters of a parameter or derived name */
-#define MAX_VALUES      256 /* of a parameter: points are kept as one byte each */
-#define MAX_CONSTRAINTS 256
-#define MAX_REPORTED    64
-#define MAX_SEEDS       64
+#define MAX_NAME     31  /* characters of a parameter or derived name */
+#define MAX_VALUES   256 /* of a parameter: points are kept as one byte each */
+#define MAX_REPORTED 64
+#define MAX_SEEDS    64
 
 struct reader {
     struct gt_kernel *kernel;
@@ -111,23 +110,13 @@ static void read_string(struct reader *r, char **to, const cJSON *object, const 
         *to = copy;
 }
 
-/* A number; `standard` if the member is absent. */
+/* A number; `standard` if the member is absent and may be. */
 static int64_t read_integer(struct reader *r, const cJSON *object, const char *key, int64_t least,
-                            int64_t most, int64_t standard)
+                            int64_t most, enum gt_presence presence, int64_t standard)
 {
     if (!r->rc)
-        r->rc = gt_json_integer(&standard, object, r->where, key, least, most, GT_OPTIONAL, r->err);
+        r->rc = gt_json_integer(&standard, object, r->where, key, least, most, presence, r->err);
     return standard;
-}
-
-static int64_t read_needed(struct reader *r, const cJSON *object, const char *key, int64_t least,
-                           int64_t most)
-{
-    int64_t value = least;
-
-    if (!r->rc)
-        r->rc = gt_json_integer(&value, object, r->where, key, least, most, GT_REQUIRED, r->err);
-    return value;
 }
 
 static double read_real(struct reader *r, const cJSON *object, const char *key, double most)
@@ -167,8 +156,7 @@ static int read_choice(struct reader *r, const cJSON *object, const char *key,
     return standard < 0 ? 0 : standard;
 }
 
-/* Parses an expression; `key` is for sentences.  A failure inside the description is malformed
- * configuration, whatever its cause. */
+/* Parses an expression; `key` is for sentences.  Any failure but of memory is GT_ECONFIG. */
 static void parse_text(struct reader *r, struct gt_expr **expr, const char *text, const char *key)
 {
     if (r->rc)
@@ -267,8 +255,8 @@ static void read_list(struct reader *r, const char *key, size_t max, enum gt_pre
 
 /* ---- "serves" ---- */
 
-/* Reads a list of names under `key`; `parse` turns each into a bit, and `known` is for the error
- * sentence.  *bits is unchanged if the member is absent. */
+/* Reads a list of names, which `parse` turns into bits; `known` is for the error sentence.  *bits
+ * stays if the member is absent. */
 static void read_bits(struct reader *r, unsigned *bits, const cJSON *object, const char *key,
                       enum gt_presence presence, const char *known,
                       bool (*parse)(unsigned *bit, const char *text, size_t length))
@@ -343,12 +331,12 @@ static void read_entry(struct reader *r, const cJSON *object, size_t index)
     read_bits(r, &entry->layouts, object, "layouts", presence, "nn nt tn tt", gt_layout_parse);
     read_bits(r, &entry->epilogues, object, "epilogues", GT_OPTIONAL,
               "none bias relu gelu bias+relu bias+gelu", gt_epilogue_parse);
-    entry->min_cc = (int)(index ? read_integer(r, object, "min_cc", 75, 9999, entry->min_cc)
-                                : read_needed(r, object, "min_cc", 75, 9999));
-    entry->max_cc = (int)read_integer(r, object, "max_cc", 75, 9999, entry->max_cc);
+    entry->min_cc =
+        (int)read_integer(r, object, "min_cc", 75, 9999, presence, index ? entry->min_cc : 75);
+    entry->max_cc = (int)read_integer(r, object, "max_cc", 75, 9999, GT_OPTIONAL, entry->max_cc);
     if (entry->max_cc < entry->min_cc)
         fail(r, "max_cc %d is below min_cc %d", entry->max_cc, entry->min_cc);
-    entry->max_m = read_integer(r, object, "max_m", 1, GT_MAX_EXTENT, entry->max_m);
+    entry->max_m = read_integer(r, object, "max_m", 1, GT_MAX_EXTENT, GT_OPTIONAL, entry->max_m);
     entry->batched = read_bool(r, object, "batch", entry->batched);
     entry->accuracy = read_accuracy(r, object, entry->accuracy, presence);
 }
@@ -425,7 +413,7 @@ static void read_values(struct reader *r, struct gt_param *param, const cJSON *o
                 fail(r, "value %lld is listed twice", (long long)*value);
         param->count++;
     }
-    standard = read_needed(r, object, "default", INT32_MIN, INT32_MAX);
+    standard = read_integer(r, object, "default", INT32_MIN, INT32_MAX, GT_REQUIRED, INT32_MIN);
     while (param->standard < param->count && param->value[param->standard] != standard)
         param->standard++;
     if (param->standard == param->count)
@@ -631,7 +619,7 @@ static void read_seed(struct reader *r, const cJSON *item, size_t index)
 
 static void read_model(struct reader *r)
 {
-#define KEY(member) " " #member
+#define KEY(member, unit, least) " " #member
     static const char allowed[] = GT_MODEL_EXPRS(KEY);
 #undef KEY
     const cJSON *object = get(r, r->root, "model", cJSON_Object, GT_OPTIONAL);
@@ -639,7 +627,7 @@ static void read_model(struct reader *r)
     set_where(r, "model");
     if (!object || !check_object(r, object, allowed + 1))
         return;
-#define READ(member) read_expr(r, &r->kernel->model.member, object, #member, NULL);
+#define READ(member, unit, least) read_expr(r, &r->kernel->model.member, object, #member, NULL);
     GT_MODEL_EXPRS(READ)
 #undef READ
 }
@@ -665,8 +653,8 @@ static void read_role(struct reader *r)
     struct gt_kernel *kernel = r->kernel;
 
     kernel->production = !read_choice(r, r->root, "role", roles, 2, -1);
-    kernel->rung = (int)(kernel->production ? read_integer(r, r->root, "rung", 1, 99, 0)
-                                            : read_needed(r, r->root, "rung", 1, 99));
+    kernel->rung = (int)read_integer(r, r->root, "rung", 1, 99,
+                                     kernel->production ? GT_OPTIONAL : GT_REQUIRED, 0);
     if (kernel->production && kernel->rung)
         fail(r, "\"rung\" is for kernels of the ladder only");
 }
@@ -699,8 +687,7 @@ static void read_identity(struct reader *r)
              kernel->template_path);
 }
 
-/* Reads parameters and derived values in their order, because later expressions use earlier names.
- */
+/* Reads parameters, then derived values, because later expressions use earlier names. */
 static void read_names(struct reader *r)
 {
     struct gt_kernel *kernel = r->kernel;
@@ -742,7 +729,7 @@ static void read_top(struct reader *r)
     read_serves(r);
     read_names(r);
     kernel->constraint = allocate_list(r, "constraints", sizeof(*kernel->constraint));
-    read_list(r, "constraints", MAX_CONSTRAINTS, GT_OPTIONAL, read_constraint);
+    read_list(r, "constraints", GT_MAX_CONSTRAINTS, GT_OPTIONAL, read_constraint);
     read_list(r, "launches", GT_MAX_LAUNCHES, GT_REQUIRED, read_launch);
     if (!kernel->launches)
         fail(r, "\"launches\" is empty");

@@ -1,33 +1,46 @@
 /* kernel_serves.c - vocabulary: which problems and devices a kernel serves ("serves" of its
  * description), and why none does. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/err.h"
 #include "base/strbuf.h"
 #include "kernel/kernel.h"
 #include "problem/problem.h"
 
-enum gt_serves_check gt_serves_check(const struct gt_serves *entry,
-                                     const struct gt_problem *problem,
-                                     const struct gt_device *device)
+/* What an entry of "serves" is asked, in this order. */
+enum serves_check {
+    SERVES_TYPE,
+    SERVES_OUT,
+    SERVES_LAYOUT,
+    SERVES_EPILOGUE,
+    SERVES_ROWS,
+    SERVES_BATCH,
+    SERVES_ACCURACY,
+    SERVES_MIN_CC,
+    SERVES_MAX_CC,
+    SERVES_CHECKS
+};
+
+/* The first of them that does not hold; SERVES_CHECKS: the entry serves the problem there. */
+static enum serves_check first_failing(const struct gt_serves *entry,
+                                       const struct gt_problem *problem,
+                                       const struct gt_device *device)
 {
-    const bool holds[GT_SERVES_CHECKS] = {
-        [GT_SERVES_TYPE] = entry->types >> problem->type & 1,
-        [GT_SERVES_OUT] = entry->outs >> problem->out & 1,
-        [GT_SERVES_LAYOUT] = entry->layouts >> gt_problem_layout(problem) & 1,
-        [GT_SERVES_EPILOGUE] = entry->epilogues >> problem->epilogue & 1,
-        [GT_SERVES_ROWS] = problem->m <= entry->max_m,
-        [GT_SERVES_BATCH] = problem->batch == 1 || entry->batched,
-        [GT_SERVES_ACCURACY] = entry->accuracy <= problem->accuracy,
-        [GT_SERVES_MIN_CC] = device->cc >= entry->min_cc,
-        [GT_SERVES_MAX_CC] = device->cc <= entry->max_cc,
+    const bool holds[SERVES_CHECKS] = {
+        [SERVES_TYPE] = entry->types >> problem->type & 1,
+        [SERVES_OUT] = entry->outs >> problem->out & 1,
+        [SERVES_LAYOUT] = entry->layouts >> gt_problem_layout(problem) & 1,
+        [SERVES_EPILOGUE] = entry->epilogues >> problem->epilogue & 1,
+        [SERVES_ROWS] = problem->m <= entry->max_m,
+        [SERVES_BATCH] = problem->batch == 1 || entry->batched,
+        [SERVES_ACCURACY] = entry->accuracy <= problem->accuracy,
+        [SERVES_MIN_CC] = device->cc >= entry->min_cc,
+        [SERVES_MAX_CC] = device->cc <= entry->max_cc,
     };
     unsigned held = 0;
 
-    while (held < GT_SERVES_CHECKS && holds[held])
+    while (held < SERVES_CHECKS && holds[held])
         held++;
-    return (enum gt_serves_check)held;
+    return (enum serves_check)held;
 }
 
 bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
@@ -35,8 +48,7 @@ bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *p
 {
     size_t i = 0;
 
-    while (i < kernel->entries &&
-           gt_serves_check(&kernel->entry[i], problem, device) < GT_SERVES_CHECKS)
+    while (i < kernel->entries && first_failing(&kernel->entry[i], problem, device) < SERVES_CHECKS)
         i++;
     return i < kernel->entries;
 }
@@ -46,7 +58,7 @@ bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *p
 
 /* What the entries serve that come closest to the problem, all of them together. */
 struct reach {
-    enum gt_serves_check check; /* the first that these entries do not pass */
+    enum serves_check check; /* the first that these entries do not pass */
     struct gt_serves all;
 };
 
@@ -65,8 +77,7 @@ static const char *arithmetic(enum gt_dtype type)
     return names[type] ? names[type] : gt_dtype_name(type);
 }
 
-/* Adds what one more entry serves.  Of the archs the least counts that is newer than the device,
- * and the newest of all. */
+/* Adds what one more entry serves: of archs the least newer than the device, and the newest. */
 static void extend(struct gt_serves *all, const struct gt_serves *entry, int cc)
 {
     const bool first = !all->types;
@@ -91,14 +102,14 @@ static void find_reach(struct reach *reach, const struct gt_kernel *const *kerne
                        bool production, const struct gt_problem *problem,
                        const struct gt_device *device)
 {
-    *reach = (struct reach){.check = GT_SERVES_TYPE};
+    *reach = (struct reach){.check = SERVES_TYPE};
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < kernel[i]->entries && (kernel[i]->production || !production); j++) {
             const struct gt_serves *entry = &kernel[i]->entry[j];
-            enum gt_serves_check check = gt_serves_check(entry, problem, device);
+            enum serves_check check = first_failing(entry, problem, device);
 
-            if (check == GT_SERVES_MAX_CC)
-                check = GT_SERVES_MIN_CC;
+            if (check == SERVES_MAX_CC)
+                check = SERVES_MIN_CC;
             if (check > reach->check)
                 *reach = (struct reach){.check = check};
             if (check == reach->check)
@@ -151,26 +162,26 @@ bool gt_unserved(char text[GT_UNSERVED_MAX], const char *who, const struct gt_ke
     const struct gt_serves *all = &reach.all;
 
     find_reach(&reach, kernel, count, !who, problem, device);
-    if (reach.check == GT_SERVES_CHECKS)
+    if (reach.check == SERVES_CHECKS)
         return false;
     if (!all->types)
         gt_strbuf_add(&buf, "there is no kernel");
-    else if (reach.check == GT_SERVES_TYPE)
+    else if (reach.check == SERVES_TYPE)
         add_choice(&buf, subject, "multiply", all->types, type_name, "", problem->type);
-    else if (reach.check == GT_SERVES_OUT)
+    else if (reach.check == SERVES_OUT)
         add_choice(&buf, subject, "write D of", all->outs, type_name, type, problem->out);
-    else if (reach.check == GT_SERVES_LAYOUT)
+    else if (reach.check == SERVES_LAYOUT)
         add_choice(&buf, subject, "take layout", all->layouts, gt_layout_name, type,
                    gt_problem_layout(problem));
-    else if (reach.check == GT_SERVES_EPILOGUE)
+    else if (reach.check == SERVES_EPILOGUE)
         add_choice(&buf, subject, "compute epilogue", all->epilogues, gt_epilogue_name, type,
                    problem->epilogue);
-    else if (reach.check == GT_SERVES_ROWS)
+    else if (reach.check == SERVES_ROWS)
         gt_strbuf_addf(&buf, "%s can make at most %lld rows of such a D of %s, not %lld", subject,
                        (long long)all->max_m, type, (long long)problem->m);
-    else if (reach.check == GT_SERVES_BATCH)
+    else if (reach.check == SERVES_BATCH)
         gt_strbuf_addf(&buf, "%s cannot take batches of %s", subject, type);
-    else if (reach.check == GT_SERVES_ACCURACY)
+    else if (reach.check == SERVES_ACCURACY)
         gt_strbuf_addf(&buf, "%s can reach accuracy %s at best with %s, not %s", subject,
                        gt_accuracy_name(all->accuracy), type, gt_accuracy_name(problem->accuracy));
     else

@@ -2,7 +2,6 @@
  * the description declares, and signs the kernel. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,8 +41,7 @@ static size_t quoted_length(const char *text)
     return length + (text[length] != '\0');
 }
 
-/* The length in bytes of the preprocessing token at the beginning of text (C++17, [lex.pptoken]).
- */
+/* The length of the preprocessing token at the beginning of text (C++17, [lex.pptoken]). */
 static size_t token_length(const char *text)
 {
     static const char *const punctuators[] = {
@@ -131,8 +129,7 @@ static const char *directive(const char *line, const char *name)
     return line + strspn(line, " \t");
 }
 
-/* Appends what a GPU sees of a line.  The blank that distinguishes `#define F (x)` from `#define
- * F(x)` is kept. */
+/* Appends what a GPU sees of a line.  `#define F (x)` stays apart from `#define F(x)`. */
 static void add_line(struct gt_strbuf *to, const char *line)
 {
     const char *define = directive(line, "define"), *pragma = directive(line, "pragma");
@@ -158,8 +155,7 @@ static void add_line(struct gt_strbuf *to, const char *line)
     gt_strbuf_add_char(to, '\n');
 }
 
-/* Takes a line off *text, together with the lines that backslashes continue it with; returns their
- * number. */
+/* Takes a line off *text, with those that continue it behind backslashes; returns their number. */
 static int take_line(struct gt_strbuf *line, const char **text)
 {
     int lines = 0;
@@ -195,8 +191,7 @@ static bool about_emulation(const char *rest)
     return !strncmp(rest, "GT_EMULATE", 10) && !word_character(rest[10]);
 }
 
-/* Processes a line and returns what a GPU sees of it: the line, "", or a directive that replaces it
- * (made in scratch). */
+/* What a GPU sees of a line: the line, "", or a directive in its place (made in scratch). */
 static const char *follow(struct conditions *c, const char *line, struct gt_strbuf *scratch)
 {
     const char *ifdef = directive(line, "ifdef"), *ifndef = directive(line, "ifndef");
@@ -226,8 +221,7 @@ static const char *follow(struct conditions *c, const char *line, struct gt_strb
     return hidden || c->emulated[depth] ? "" : line;
 }
 
-/* Whether the lines in between are balanced: no branch belongs to a condition that begins before
- * them. */
+/* Whether no branch between belongs to a condition that begins before. */
 static bool balanced(const char *line, const char *end)
 {
     int depth = 0;
@@ -651,40 +645,17 @@ static int find_template(const struct gt_kernel *kernel, const char *data_dir,
     return rc;
 }
 
-static uint64_t list_depends(const struct gt_kernel *kernel, struct gt_expr *const *expr, int count)
+/* Parameters that expressions depend on. */
+struct depending {
+    const struct gt_kernel *kernel;
+    uint64_t used;
+};
+
+static void add_depends(void *context, struct gt_expr *expr)
 {
-    uint64_t used = 0;
+    struct depending *depending = context;
 
-    for (int i = 0; i < count; i++)
-        used |= gt_kernel_depends(kernel, expr[i]);
-    return used;
-}
-
-/* The parameters on which tensor maps, launches and workspace depend. */
-static uint64_t launches_depend(const struct gt_kernel *kernel)
-{
-    uint64_t used = gt_kernel_depends(kernel, kernel->workspace);
-
-    for (size_t i = 0; i < kernel->launches; i++) {
-        const struct gt_launch *launch = &kernel->launch[i];
-
-        used |= list_depends(kernel, launch->grid, 3) | list_depends(kernel, launch->block, 3) |
-                list_depends(kernel, launch->cluster, 3);
-#define DEPENDS(member, standard) used |= gt_kernel_depends(kernel, launch->member);
-        GT_LAUNCH_EXPRS(DEPENDS)
-#undef DEPENDS
-    }
-    for (size_t i = 0; i < kernel->maps; i++) {
-        const struct gt_tensor_map *map = &kernel->map[i];
-
-        used |= list_depends(kernel, map->dims, map->rank) |
-                list_depends(kernel, map->box, map->rank) |
-                list_depends(kernel, map->strides, map->rank - 1);
-#define DEPENDS(member, standard) used |= gt_kernel_depends(kernel, map->member);
-        GT_MAP_EXPRS(DEPENDS)
-#undef DEPENDS
-    }
-    return used;
+    depending->used |= gt_kernel_depends(depending->kernel, expr);
 }
 
 static uint64_t compile_depends(const struct gt_kernel *kernel)
@@ -701,12 +672,13 @@ static uint64_t compile_depends(const struct gt_kernel *kernel)
 static int check_words(const struct gt_kernel *kernel, const char *code, struct gt_err *err)
 {
     const uint64_t compiled = compile_depends(kernel);
-    const uint64_t launched = compiled | launches_depend(kernel);
+    struct depending launched = {kernel, compiled | gt_kernel_depends(kernel, kernel->workspace)};
 
+    gt_kernel_each_expr(kernel, add_depends, &launched);
     for (size_t i = 0; i < kernel->params && i < GT_MAX_PARAMS; i++) {
         const struct gt_param *param = &kernel->param[i];
 
-        if (has_token(code, param->name) || (param->launch ? launched : compiled) >> i & 1)
+        if (has_token(code, param->name) || (param->launch ? launched.used : compiled) >> i & 1)
             continue;
         return gt_err_set(err, GT_ECONFIG,
                           "%s: params[%zu] (%s): the template %s does not mention %s%s",

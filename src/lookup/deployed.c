@@ -15,17 +15,11 @@
 #include "lookup/lookup_impl.h"
 #include "problem/problem.h"
 
-/* A GPU that is open. */
-struct gt_deployed_gpu {
-    struct gt_deployed_gpu *next;
+/* A GPU that is open, or a module that is loaded on it. */
+struct made {
+    struct made *next;
     struct gt_gpu *gpu;
-};
-
-/* A module that is loaded. */
-struct gt_deployed_module {
-    struct gt_deployed_module *next;
-    const struct gt_gpu *gpu;
-    struct gt_module *module;
+    struct gt_module *module; /* NULL: of a GPU */
 };
 
 struct gt_deployed {
@@ -41,8 +35,8 @@ struct gt_deployed {
     struct gt_problem_key *key; /* of each item */
     uint32_t *slot;             /* hash table of items: index + 1, 0 is empty */
     uint32_t slots;             /* a power of two, at least twice the items */
-    _Atomic(struct gt_deployed_gpu *) gpus;
-    _Atomic(struct gt_deployed_module *) *module; /* of each item, on any GPU */
+    _Atomic(struct made *) gpus;
+    _Atomic(struct made *) *module; /* of each item, on any GPU */
 };
 
 /* ---- reading ---- */
@@ -278,6 +272,12 @@ static int take(struct gt_deployed *deployed, struct gt_err *err)
     return rc ? rc : list_problems(deployed, err);
 }
 
+static int allocate(struct gt_deployed *deployed, struct gt_err *err)
+{
+    deployed->bytes = malloc(gt_deployed_index_bytes(&deployed->head));
+    return deployed->bytes ? GT_OK : gt_err_nomem(err);
+}
+
 static struct gt_deployed *begin(const char *path)
 {
     struct gt_deployed *deployed = calloc(1, sizeof(*deployed));
@@ -292,35 +292,31 @@ static struct gt_deployed *begin(const char *path)
     return NULL;
 }
 
+/* Hands out what was made, or closes it after a failure. */
+static int finish(struct gt_deployed **deployed, struct gt_deployed *made, int rc)
+{
+    if (rc)
+        gt_deployed_close(made);
+    *deployed = rc ? NULL : made;
+    return rc;
+}
+
 int gt_deployed_parse(struct gt_deployed **deployed, const char *path, const void *bytes,
                       size_t size, struct gt_err *err)
 {
     struct gt_deployed *made = begin(path);
-    int rc = GT_OK;
+    int rc = made ? GT_OK : gt_err_nomem(err);
 
-    *deployed = NULL;
-    if (!made)
-        return gt_err_nomem(err);
-    if (size < sizeof(made->head))
+    if (!rc && size < sizeof(made->head))
         rc = gt_err_set(err, GT_EDB, "%s: cut off within its head", path);
-    if (!rc) {
+    if (!rc)
         memcpy(&made->head, bytes, sizeof(made->head));
-        rc = check_head(made, size, err);
-    }
-    if (!rc) {
-        made->bytes = malloc(gt_deployed_index_bytes(&made->head));
-        if (!made->bytes)
-            rc = gt_err_nomem(err);
-    }
-    if (!rc) {
+    GT_STEP(rc, check_head(made, size, err));
+    GT_STEP(rc, allocate(made, err));
+    if (!rc)
         memcpy(made->bytes, bytes, gt_deployed_index_bytes(&made->head));
-        rc = take(made, err);
-    }
-    if (rc)
-        gt_deployed_close(made);
-    else
-        *deployed = made;
-    return rc;
+    GT_STEP(rc, take(made, err));
+    return finish(deployed, made, rc);
 }
 
 /* Reads exactly `bytes` bytes from that offset. */
@@ -368,12 +364,9 @@ static int read_index(struct gt_deployed *deployed, struct gt_err *err)
 
     GT_STEP(rc, read_at(deployed, &deployed->head, sizeof(deployed->head), 0, err));
     GT_STEP(rc, check_head(deployed, (uint64_t)status.st_size, err));
-    if (rc)
-        return rc;
-    deployed->bytes = malloc(gt_deployed_index_bytes(&deployed->head));
-    if (!deployed->bytes)
-        return gt_err_nomem(err);
-    rc = read_at(deployed, deployed->bytes, gt_deployed_index_bytes(&deployed->head), 0, err);
+    GT_STEP(rc, allocate(deployed, err));
+    GT_STEP(rc,
+            read_at(deployed, deployed->bytes, gt_deployed_index_bytes(&deployed->head), 0, err));
     /* The file may have changed between the two readings. */
     if (!rc && memcmp(deployed->bytes, &deployed->head, sizeof(deployed->head)) != 0)
         rc = gt_err_set(err, GT_EDB, "%s: changed while it was read", deployed->path);
@@ -383,17 +376,8 @@ static int read_index(struct gt_deployed *deployed, struct gt_err *err)
 int gt_deployed_open(struct gt_deployed **deployed, const char *path, struct gt_err *err)
 {
     struct gt_deployed *made = begin(path);
-    int rc;
 
-    *deployed = NULL;
-    if (!made)
-        return gt_err_nomem(err);
-    rc = read_index(made, err);
-    if (rc)
-        gt_deployed_close(made);
-    else
-        *deployed = made;
-    return rc;
+    return finish(deployed, made, made ? read_index(made, err) : gt_err_nomem(err));
 }
 
 bool gt_deployed_is(const char *path)
@@ -535,10 +519,8 @@ static void fill_answer(const struct gt_deployed *deployed, const struct gt_depl
                            .passed_over = gt_deployed_text(deployed, item->passed_over),
                            .predicted = item->predicted,
                            .expected_loss = item->expected_loss + (named ? 0 : GT_LOSS_DEVICE),
-                           .workspace_bytes = (size_t)item->workspace_bytes,
                            .tuned_us = item->tuned_us,
-                           .baseline_us = item->baseline_us,
-                           .varies = item->varies};
+                           .baseline_us = item->baseline_us};
     if (named)
         answer->expected_us = item->expected_us;
     if (exact) {
@@ -547,16 +529,9 @@ static void fill_answer(const struct gt_deployed *deployed, const struct gt_depl
         answer->trials = item->trials;
         answer->cublaslt = gt_deployed_text(deployed, item->cublaslt);
     }
-    if (item->launches) {
-        const struct gt_deployed_launch *launch = &deployed->launch[item->first_launch];
-
-        memcpy(answer->grid, launch->grid, sizeof(answer->grid));
-        memcpy(answer->block, launch->block, sizeof(answer->block));
-        answer->shared_bytes = launch->shared_bytes;
-    }
 }
 
-/* Whether its launches are for such a GPU; sms 0: of any number of multiprocessors. */
+/* Whether its launches are for such a GPU (sms 0: of any number of multiprocessors). */
 static bool suits(const struct gt_deployed_item *item, const struct gt_device *device)
 {
     return item->cc == device->cc && (!device->sms || item->sms == device->sms);
@@ -628,6 +603,7 @@ int gt_deployed_resolve(const struct gt_deployed *deployed, const char *device_n
     if (resolved->item) {
         fill_answer(deployed, resolved->item, named, &resolved->answer);
         gt_deployed_geometry(deployed, resolved->item, &resolved->geometry);
+        gt_answer_take_geometry(&resolved->answer, &resolved->geometry);
         return gt_resolved_own_texts(resolved, err);
     }
     resolved->answer = (struct gt_answer){.tier = GT_TIER_NONE};
@@ -641,42 +617,43 @@ int gt_deployed_resolve(const struct gt_deployed *deployed, const char *device_n
  * Lists only grow, at their heads, by compare-and-swap, until the file is closed.  Threads that
  * find the same thing missing at the same moment each make it, and one is kept. */
 
-static struct gt_gpu *find_gpu(struct gt_deployed_gpu *at, int ordinal)
+static struct made *find_gpu(struct made *at, int ordinal)
 {
-    for (; at; at = at->next)
-        if (gt_gpu_device(at->gpu)->ordinal == ordinal && gt_gpu_alive(at->gpu))
-            return at->gpu;
-    return NULL;
+    while (at && (gt_gpu_device(at->gpu)->ordinal != ordinal || !gt_gpu_alive(at->gpu)))
+        at = at->next;
+    return at;
+}
+
+static struct made *find_module(struct made *at, const struct gt_gpu *gpu)
+{
+    while (at && at->gpu != gpu)
+        at = at->next;
+    return at;
 }
 
 int gt_deployed_gpu(struct gt_deployed *deployed, int ordinal, struct gt_gpu **gpu,
                     struct gt_err *err)
 {
-    struct gt_deployed_gpu *first = atomic_load(&deployed->gpus), *made;
+    struct made *first = atomic_load(&deployed->gpus), *found = find_gpu(first, ordinal), *made;
     int rc;
 
-    *gpu = find_gpu(first, ordinal);
-    if (*gpu)
+    *gpu = found ? found->gpu : NULL;
+    if (found)
         return GT_OK;
     made = calloc(1, sizeof(*made));
-    if (!made)
-        return gt_err_nomem(err);
-    rc = gt_gpu_open(&made->gpu, ordinal, true, err);
+    rc = made ? gt_gpu_open(&made->gpu, ordinal, true, err) : gt_err_nomem(err);
     if (rc) {
         free(made);
         return rc;
     }
     *gpu = made->gpu;
-    for (made->next = first; !atomic_compare_exchange_weak(&deployed->gpus, &made->next, made);) {
-        struct gt_gpu *other = find_gpu(made->next, ordinal);
-
-        if (other) { /* another thread has made it first */
+    for (made->next = first; !atomic_compare_exchange_weak(&deployed->gpus, &made->next, made);)
+        if ((found = find_gpu(made->next, ordinal))) { /* another thread has made it first */
             gt_gpu_close(made->gpu);
             free(made);
-            *gpu = other;
+            *gpu = found->gpu;
             return GT_OK;
         }
-    }
     return GT_OK;
 }
 
@@ -716,69 +693,47 @@ static int load(struct gt_deployed *deployed, struct gt_gpu *gpu,
               : GT_OK;
 }
 
-static struct gt_module *find_module(struct gt_deployed_module *at, const struct gt_gpu *gpu)
-{
-    for (; at; at = at->next)
-        if (at->gpu == gpu)
-            return at->module;
-    return NULL;
-}
-
 int gt_deployed_module(struct gt_deployed *deployed, struct gt_gpu *gpu,
                        const struct gt_deployed_item *item, struct gt_module **module,
                        struct gt_err *err)
 {
-    _Atomic(struct gt_deployed_module *) *list = &deployed->module[item - deployed->item];
-    struct gt_deployed_module *first = atomic_load(list), *made;
+    _Atomic(struct made *) *list = &deployed->module[item - deployed->item];
+    struct made *first = atomic_load(list), *found = find_module(first, gpu), *made;
     int rc;
 
-    *module = find_module(first, gpu);
-    if (*module)
+    *module = found ? found->module : NULL;
+    if (found)
         return GT_OK;
     made = calloc(1, sizeof(*made));
-    if (!made)
-        return gt_err_nomem(err);
-    made->gpu = gpu;
-    rc = load(deployed, gpu, item, &made->module, err);
+    rc = made ? load(deployed, gpu, item, &made->module, err) : gt_err_nomem(err);
     if (rc) {
         free(made);
         return rc;
     }
+    made->gpu = gpu;
     *module = made->module;
-    for (made->next = first; !atomic_compare_exchange_weak(list, &made->next, made);) {
-        struct gt_module *other = find_module(made->next, gpu);
-
-        if (other) {
+    for (made->next = first; !atomic_compare_exchange_weak(list, &made->next, made);)
+        if ((found = find_module(made->next, gpu))) {
             gt_module_free(made->module);
             free(made);
-            *module = other;
+            *module = found->module;
             return GT_OK;
         }
-    }
     return GT_OK;
 }
 
-static void unload(struct gt_deployed *deployed)
+/* Frees a list and what it holds: modules, or GPUs. */
+static void free_list(struct made *at)
 {
-    struct gt_deployed_gpu *gpu = atomic_load(&deployed->gpus);
+    while (at) {
+        struct made *next = at->next;
 
-    for (uint32_t i = 0; deployed->module && i < deployed->head.items; i++) {
-        struct gt_deployed_module *at = atomic_load(&deployed->module[i]);
-
-        while (at) {
-            struct gt_deployed_module *next = at->next;
-
+        if (at->module)
             gt_module_free(at->module);
-            free(at);
-            at = next;
-        }
-    }
-    while (gpu) {
-        struct gt_deployed_gpu *next = gpu->next;
-
-        gt_gpu_close(gpu->gpu);
-        free(gpu);
-        gpu = next;
+        else
+            gt_gpu_close(at->gpu);
+        free(at);
+        at = next;
     }
 }
 
@@ -786,7 +741,9 @@ void gt_deployed_close(struct gt_deployed *deployed)
 {
     if (!deployed)
         return;
-    unload(deployed);
+    for (uint32_t i = 0; deployed->module && i < deployed->head.items; i++)
+        free_list(atomic_load(&deployed->module[i]));
+    free_list(atomic_load(&deployed->gpus));
     if (deployed->fd >= 0)
         close(deployed->fd);
     free(deployed->module);

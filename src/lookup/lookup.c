@@ -293,8 +293,7 @@ ONCE static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
     bool first = false;
     int code = entry ? gt_problem_check(problem, err) : gt_err_nomem(err);
 
-    if (!code)
-        code = resolve(gt, (int)key->arch, device, device_name, &resolved, err);
+    GT_STEP(code, resolve(gt, (int)key->arch, device, device_name, &resolved, err));
     if (code) {
         gt_resolved_release(&resolved);
         free(entry);
@@ -354,17 +353,14 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
 /* Computes the parts of an answer that are not remembered. */
 ONCE static int complete(struct gt_resolved *resolved, struct gt_err *err)
 {
-    struct gt_candidate candidate = {
-        resolved->kernel, &resolved->problem, &resolved->device, {{0}}};
     int code;
 
     if (!resolved->kernel)
         return GT_OK;
     if (resolved->answer.in_f32)
         gt_lookup_in_f32(&resolved->problem);
-    code = gt_point_parse(&candidate.point, resolved->kernel, resolved->answer.point, err);
-    resolved->point = candidate.point;
-    return code ? code : gt_candidate_geometry(&candidate, &resolved->geometry, err);
+    code = gt_point_parse(&resolved->point, resolved->kernel, resolved->answer.point, err);
+    return code ? code : gt_resolved_geometry(resolved, err);
 }
 
 ONCE int gt_lookup_device(struct gt *gt, const struct gt_device *device,
@@ -383,12 +379,10 @@ ONCE int gt_lookup_device(struct gt *gt, const struct gt_device *device,
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);
         if (gt->deployed)
             break; /* its item is found as fast as an answer is copied */
-        if (!code)
-            code = copy_remembered(&gt->answers, &key, resolved, &found, &inner);
+        GT_STEP(code, copy_remembered(&gt->answers, &key, resolved, &found, &inner));
     }
-    if (!code)
-        code = gt->deployed ? gt_deployed_resolve(gt->deployed, device->name, resolved, &inner)
-                            : complete(resolved, &inner);
+    GT_STEP(code, gt->deployed ? gt_deployed_resolve(gt->deployed, device->name, resolved, &inner)
+                               : complete(resolved, &inner));
     if (code)
         gt_resolved_release(resolved);
     return gt_err_pass(err, &inner, code);

@@ -41,15 +41,14 @@ struct choosing {
     int valid_each[KERNELS];      /* of each kernel */
 };
 
-/* Whether two candidates of a kernel divide the problem in the same way.  The ranking can hardly
- * tell apart what else they differ in, such as the order of tiles, so one of each kind is kept. */
+/* Whether both divide the problem in the same way.  The ranking can hardly tell apart what else
+ * differs, such as the order of tiles, so one of each way is kept. */
 static bool same_way(const struct gt_choice *x, const struct gt_choice *y)
 {
     return x->kernel == y->kernel && gt_predict_same_way(&x->shape, &y->shape);
 }
 
-/* Keeps the choice if it is better than the kept one that divides the problem in the same way, and
- * than the last kept one. */
+/* Keeps the choice if it is better than the kept one of the same way, or than the last one. */
 static void keep(struct gt_choices *choices, const struct gt_choice *choice)
 {
     struct gt_choice *kept = choices->choice;
@@ -78,8 +77,7 @@ static size_t index_of(const struct choosing *choosing)
     return i;
 }
 
-/* Where valid candidates of the candidate's kernel are counted; kernels beyond the array's size
- * share one count. */
+/* Where valid candidates of the kernel are counted; kernels beyond the array share one count. */
 static size_t place_of(const struct choosing *choosing)
 {
     const size_t i = index_of(choosing);
@@ -127,8 +125,7 @@ static bool won_here(const struct choosing *choosing, const struct gt_table_row 
     return choosing->device && !row->timing && gt_device_same(row->device, choosing->device);
 }
 
-/* Keeps the candidate, which is valid and whose slots are filled, if it is one of the best so far.
- */
+/* Keeps the valid candidate, whose slots are filled, if it is one of the best so far. */
 static void judge(struct choosing *choosing, const struct gt_table_row *row, bool adapted)
 {
     struct gt_choice choice = {.kernel = choosing->candidate.kernel,
@@ -163,8 +160,7 @@ static void judge(struct choosing *choosing, const struct gt_table_row *row, boo
     keep(choosing->choices, &choice);
 }
 
-/* Changes one parameter of a broken constraint, so that as few constraints as possible remain
- * broken. */
+/* Changes a parameter of a broken constraint so that the fewest constraints remain broken. */
 static bool repair_one(struct choosing *choosing, int *broken)
 {
     struct gt_candidate *candidate = &choosing->candidate;
@@ -369,8 +365,7 @@ static void repair_some(struct choosing *choosing, const struct starts *starts)
         }
 }
 
-/* Drops what constraints allow and a launch would refuse.  A description whose constraints are
- * complete has no such points. */
+/* Drops what constraints allow and a launch would refuse, where constraints are incomplete. */
 static void drop_refused(struct choosing *choosing)
 {
     struct gt_choices *choices = choosing->choices;

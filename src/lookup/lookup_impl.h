@@ -93,6 +93,16 @@ struct gt {
  * memory both are NULL. */
 int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err);
 
+/* Fills what an answer says of the launches. */
+void gt_answer_take_geometry(struct gt_answer *answer, const struct gt_geometry *geometry);
+
+/* Whether it is that point of that kernel. */
+bool gt_resolved_same(const struct gt_resolved *resolved, const struct gt_kernel *kernel,
+                      const struct gt_point *point);
+
+/* Computes the geometry of its kernel and point. */
+int gt_resolved_geometry(struct gt_resolved *resolved, struct gt_err *err);
+
 /* Fills resolved, whose problem and device are set; device_name may be NULL.  Tier NONE is an
  * answer.  answer.point and answer.passed_over are malloc'ed. */
 int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
@@ -133,6 +143,10 @@ struct gt_choice {
     int varied; /* 1: its neighbours were thought of, too; 2: those that need a repair as well */
 };
 
+/* A copy of `resolved` with the choice's kernel and point, and their geometry. */
+int gt_resolved_with(struct gt_resolved *with, const struct gt_resolved *resolved,
+                     const struct gt_choice *choice, struct gt_err *err);
+
 #define GT_CHOICES 12 /* kept */
 
 /* What a ranking chose: candidates that divide the problem in different ways, the best of each way,
@@ -170,20 +184,17 @@ int gt_lookup_broken(const struct gt_candidate *candidate, int most);
 int gt_lookup_broken_slots(const struct gt_candidate *candidate, int most,
                            int64_t slots[GT_MAX_SLOTS]);
 
-#define GT_BREAKS_MOST 128 /* constraints of a kernel */
-
 /* Which constraints a candidate breaks, for what is asked of its neighbours. */
 struct gt_breaks {
-    bool known; /* false: a derived value cannot be computed, or there are too many */
-    bool broken[GT_BREAKS_MOST];
+    bool known; /* false: a derived value cannot be computed */
+    bool broken[GT_MAX_CONSTRAINTS];
     int64_t slots[GT_MAX_SLOTS];
     uint64_t params; /* behind the first of them; all, where a derived value cannot be computed */
 };
 
 void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_breaks *breaks);
 
-/* What gt_lookup_broken is once the parameter of that index has another value: a tenth of the work.
- */
+/* What gt_lookup_broken is once that parameter has another value: a tenth of the work. */
 int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt_breaks *before,
                            size_t changed, int most);
 

@@ -84,3 +84,40 @@ void gt_resolved_release(struct gt_resolved *resolved)
     free((char *)resolved->answer.passed_over);
     *resolved = (struct gt_resolved){0};
 }
+
+void gt_answer_take_geometry(struct gt_answer *answer, const struct gt_geometry *geometry)
+{
+    const struct gt_launch_geometry *first = &geometry->launch[0];
+
+    if (geometry->launches) {
+        memcpy(answer->grid, first->grid, sizeof(answer->grid));
+        memcpy(answer->block, first->block, sizeof(answer->block));
+        answer->shared_bytes = first->shared_bytes;
+    }
+    answer->workspace_bytes = geometry->workspace_bytes;
+    answer->varies = !geometry->deterministic;
+}
+
+bool gt_resolved_same(const struct gt_resolved *resolved, const struct gt_kernel *kernel,
+                      const struct gt_point *point)
+{
+    return resolved->kernel == kernel &&
+           memcmp(resolved->point.value, point->value, kernel->params * sizeof(*point->value)) == 0;
+}
+
+int gt_resolved_geometry(struct gt_resolved *resolved, struct gt_err *err)
+{
+    const struct gt_candidate candidate = {resolved->kernel, &resolved->problem, &resolved->device,
+                                           resolved->point};
+
+    return gt_candidate_geometry(&candidate, &resolved->geometry, err);
+}
+
+int gt_resolved_with(struct gt_resolved *with, const struct gt_resolved *resolved,
+                     const struct gt_choice *choice, struct gt_err *err)
+{
+    *with = *resolved;
+    with->kernel = choice->kernel;
+    with->point = choice->point;
+    return gt_resolved_geometry(with, err);
+}

@@ -125,32 +125,30 @@ static int open_deployed(struct gt *gt, struct gt_err *err)
     return code;
 }
 
+/* Makes *text, which is the caller's, a copy of its own; *own: to be freed. */
+static int own_text(char **own, const char **text, struct gt_err *err)
+{
+    if (*text && !(*own = strdup(*text)))
+        return gt_err_nomem(err);
+    *text = *own;
+    return GT_OK;
+}
+
 /* Copies what outlives the call; the paths of tables and log are used only in it. */
 static int take_options(struct gt *gt, const struct gt_options *options, struct gt_err *err)
 {
     int code = options ? copy_options(gt, options, err) : GT_OK;
 
-    if (!code)
-        code = open_deployed(gt, err);
+    GT_STEP(code, open_deployed(gt, err));
+    GT_STEP(code, own_text(&gt->cubin_dir, &gt->options.cubin_dir, err));
     if (code)
         return code;
-    if (gt->options.cubin_dir) {
-        gt->cubin_dir = strdup(gt->options.cubin_dir);
-        if (!gt->cubin_dir)
-            return gt_err_nomem(err);
-        gt->options.cubin_dir = gt->cubin_dir;
-    }
-    if (gt->deployed) {
+    if (gt->deployed)
         gt->options.data_dir = NULL;
-        return GT_OK;
-    }
-    if (gt->options.data_dir) {
-        gt->data_dir = strdup(gt->options.data_dir);
-        if (!gt->data_dir)
-            return gt_err_nomem(err);
-    } else {
+    else if (gt->options.data_dir)
+        code = own_text(&gt->data_dir, &gt->options.data_dir, err);
+    else
         code = gt_data_dir(&gt->data_dir, err);
-    }
     gt->options.data_dir = gt->data_dir;
     return code;
 }
@@ -173,8 +171,7 @@ static int open_sources(struct gt *gt, struct gt_err *err)
     struct gt_sources *sources = &gt->sources;
     int code = load_kernels(gt, err);
 
-    if (!code)
-        code = load_tables(gt, err);
+    GT_STEP(code, load_tables(gt, err));
     return code ? code
                 : gt_rankings_add(&sources->rankings, &sources->kernels, sources->table.ranking,
                                   sources->table.rankings, err);
@@ -258,8 +255,7 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
                                               : gt_err_nomem(&inner);
     if (!code && !opened->deployed)
         code = open_sources(opened, &inner);
-    if (!code)
-        code = open_log(opened, &inner);
+    GT_STEP(code, open_log(opened, &inner));
     opened->options.user_db = opened->options.system_db = opened->options.log_path = NULL;
     opened->options.kernels_dirs = NULL;
     opened->options.include_dirs = NULL;

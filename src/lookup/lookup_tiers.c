@@ -182,7 +182,7 @@ static void find_exact(struct search *search, bool predicted)
     resolved->answer.expected_loss = best && predicted ? LOSS_PREDICTED : 0;
 }
 
-/* The public part, from what was found. */
+/* Fills the public part. */
 static int describe(const struct search *search, enum gt_tier tier, struct gt_err *err)
 {
     struct gt_resolved *resolved = search->resolved;
@@ -212,18 +212,11 @@ static int describe(const struct search *search, enum gt_tier tier, struct gt_er
             answer->cublaslt = search->row->algo;
     }
     answer->expected_us = tier == GT_TIER_EXACT ? answer->us : search->expected_us;
-    if (geometry->launches) {
-        memcpy(answer->grid, geometry->launch[0].grid, sizeof(answer->grid));
-        memcpy(answer->block, geometry->launch[0].block, sizeof(answer->block));
-        answer->shared_bytes = geometry->launch[0].shared_bytes;
-    }
-    answer->workspace_bytes = geometry->workspace_bytes;
-    answer->varies = !geometry->deterministic;
+    gt_answer_take_geometry(answer, geometry);
     return GT_OK;
 }
 
-/* Whether the answer without the row may stand: *search has it, `row` is the search with the row.
- */
+/* Whether the answer without the row may stand; `row` is the search with the row. */
 static bool stands(const struct search *search, const struct search *row,
                    const struct gt_resolved *own, enum gt_tier tier)
 {
@@ -231,9 +224,7 @@ static bool stands(const struct search *search, const struct search *row,
     const double us = row->row->us;
     const double trust = row->row->predicted ? TRUST_PREDICTED : TRUST_FAMILY;
 
-    if (!search->found || (other->kernel == own->kernel &&
-                           memcmp(other->point.value, own->point.value,
-                                  sizeof(own->point.value[0]) * own->kernel->params) == 0))
+    if (!search->found || gt_resolved_same(own, other->kernel, &other->point))
         return false; /* the row says how long that very point takes */
     if (tier == GT_TIER_NEAR)
         return search->expected_us < TRUST_NEAR * us;
@@ -263,9 +254,9 @@ struct neighbour {
 
 #define NEAR_TAKEN 8 /* winners handed to the model */
 
-static double octaves(int64_t x, int64_t y)
+static double octave(int64_t size)
 {
-    return fabs(log2((double)(x > 0 ? x : 1)) - log2((double)(y > 0 ? y : 1)));
+    return log2((double)(size > 0 ? size : 1));
 }
 
 /* The distance in doublings.  Sizes count once; so does the number of tiles of D, which decides how
@@ -273,11 +264,10 @@ static double octaves(int64_t x, int64_t y)
  * full. */
 static double distance(const struct gt_problem *x, const struct gt_problem *y)
 {
-    const double m = octaves(x->m, y->m), n = octaves(x->n, y->n), k = octaves(x->k, y->k);
-    const double tiles =
-        fabs(log2((double)(x->m > 0 ? x->m : 1)) + log2((double)(x->n > 0 ? x->n : 1)) +
-             log2((double)x->batch) - log2((double)(y->m > 0 ? y->m : 1)) -
-             log2((double)(y->n > 0 ? y->n : 1)) - log2((double)y->batch));
+    const double m = octave(x->m) - octave(y->m), n = octave(x->n) - octave(y->n);
+    const double k = octave(x->k) - octave(y->k);
+    const double tiles = octave(x->m) + octave(x->n) + octave(x->batch) - octave(y->m) -
+                         octave(y->n) - octave(y->batch);
 
     return sqrt(m * m + n * n + 0.25 * k * k + 0.5 * tiles * tiles);
 }
@@ -340,9 +330,8 @@ static bool is_doubted(const struct search *search, const struct gt_table_row *r
            gt_lookup_same_problem(&search->resolved->problem, row);
 }
 
-/* Whether a winner for the tuned problem may compute the one that is asked: same types and at least
- * the accuracy asked for; the same layout and epilogue, too, unless distant relatives are wanted.
- */
+/* Whether a winner for the tuned problem may compute the one that is asked: same types, at least
+ * the accuracy and, unless distant relatives are wanted, the same layout and epilogue. */
 static bool same_kind(const struct gt_problem *asked, const struct gt_problem *tuned, bool distant)
 {
     return asked->type == tuned->type && asked->out == tuned->out && asked->acc == tuned->acc &&
@@ -455,7 +444,6 @@ static void find_default(struct search *search, bool production)
     }
 }
 
-/* What default points and the winners of distant relatives lead to, by the model. */
 static int find_family(struct search *search, struct gt_err *err)
 {
     int code;
@@ -467,8 +455,7 @@ static int find_family(struct search *search, struct gt_err *err)
     return code;
 }
 
-/* The candidates that the search's ranking thinks of, the best first; count 0: there is no ranking,
- * or nothing is valid. */
+/* The candidates of the search's ranking, the best first; none without a ranking. */
 static int list_choices(const struct search *search, struct gt_choices *choices, struct gt_err *err)
 {
     const struct gt_resolved *resolved = search->resolved;
@@ -491,8 +478,7 @@ static int list_choices(const struct search *search, struct gt_choices *choices,
     return GT_OK;
 }
 
-/* Takes the ranking's choice.  The loss is what such choices lost on problems from which the
- * ranking had not learned. */
+/* Takes the ranking's choice.  Its loss is that of choices on problems left out of learning. */
 static void take_choice(struct search *search, const struct gt_choice *choice)
 {
     struct gt_resolved *resolved = search->resolved;
@@ -518,9 +504,7 @@ static int find_ranked(struct search *search, struct gt_err *err)
     if (code || !choices.count)
         return code;
     take_choice(search, &choices.choice[0]);
-    return gt_candidate_geometry(&(struct gt_candidate){resolved->kernel, &resolved->problem,
-                                                        &resolved->device, resolved->point},
-                                 &resolved->geometry, err);
+    return gt_resolved_geometry(resolved, err);
 }
 
 /* What near winners lead to: by a ranking, where there is one and something is valid; else by the
@@ -612,21 +596,16 @@ int gt_lookup_alternatives(const struct gt_sources *sources, const struct gt_res
 int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *resolved,
                           struct gt_err *err)
 {
-    const struct gt_candidate candidate = {choice->kernel, &resolved->problem, &resolved->device,
-                                           choice->point};
     const struct gt_answer *before = &resolved->answer;
-    struct gt_resolved taken = *resolved;
+    struct gt_resolved taken;
     const struct search search = {
         .row = choice->row, .expected_us = choice->us, .resolved = &taken};
-    int code = gt_candidate_geometry(&candidate, &taken.geometry, err);
+    int code = gt_resolved_with(&taken, resolved, choice, err);
 
-    taken.kernel = choice->kernel;
-    taken.point = choice->point;
     taken.answer = (struct gt_answer){.expected_loss = before->expected_loss,
                                       .passed_over = before->passed_over,
                                       .ranking = before->ranking};
-    if (!code)
-        code = describe(&search, GT_TIER_NEAR, err);
+    GT_STEP(code, describe(&search, GT_TIER_NEAR, err));
     if (code)
         return code;
     free((char *)before->point);
@@ -639,8 +618,7 @@ int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *re
  * A row of the very problem that is not the answer is named with the reason, because whoever tuned
  * the problem expects it. */
 
-/* Whether the row is a better one to name than `best`: measured before predicted, cold before warm,
- * then the faster one. */
+/* Whether the row is better to name: measured before predicted, cold before warm, then faster. */
 static bool says_more(const struct gt_table_row *row, const struct gt_table_row *best)
 {
     if (!best)
@@ -734,8 +712,7 @@ static const char *reason(const struct search *search, const struct gt_table_row
     return taken && row->us < taken->us ? "own times come first" : "the row taken is faster";
 }
 
-/* Mentions a ranking that could not be read, in answers that it might have improved: not in those
- * that the ranking of the very device has chosen. */
+/* Mentions a ranking that could not be read, unless the very device's ranking chose. */
 static int explain_damage(const struct search *search, struct gt_err *err)
 {
     struct gt_answer *answer = &search->resolved->answer;
@@ -808,8 +785,8 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
     return code ? code : explain(&search, err);
 }
 
-/* Whether the device's multiply-adds take clearly longer than the answer, whatever the kernel.  A
- * card may run at half as much again as the clock of its profile. */
+/* Whether the device's multiply-adds take clearly longer than the answer, whatever the kernel, at
+ * half as much again as the profile's clock. */
 static bool is_out_of_reach(const struct gt_resolved *fast)
 {
     const struct gt_device *device = &fast->device;

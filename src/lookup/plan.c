@@ -56,8 +56,7 @@ static int find_cubin(const char *dir, const struct gt_resolved *resolved,
     return rc ? rc : gt_cache_load(dir, key, binary, err);
 }
 
-/* Finds a cubin of the newest version of the compiler that the driver may take and has not refused;
- * they are equally good. */
+/* Finds a cubin of the newest compiler whose code the driver may take and has not refused. */
 static int find_any_cubin(const char *dir, const struct gt_resolved *resolved,
                           const struct gt_compile_request *request,
                           const struct gt_refused *refused, struct gt_binary *binary, int *nvrtc,
@@ -144,8 +143,7 @@ int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *r
  * A look-up only estimates what the compiler will do (`lacking` of a kernel's model).  A plan has
  * compiled the answer and knows; at the price of one more compilation it can do better. */
 
-#define SPILLED \
-    1.5 /* times as long as expected: no candidate that is expected to be slower is taken */
+#define SPILLED 1.5 /* times as long as expected: no slower candidate is taken */
 
 /* Whether both are compiled to the same code: they differ at most in launch parameters. */
 static bool same_code(const struct gt_choice *choice, const struct gt_resolved *resolved)
@@ -158,8 +156,7 @@ static bool same_code(const struct gt_choice *choice, const struct gt_resolved *
     return same;
 }
 
-/* The best candidate of the ranking that is other code; NULL: none is expected to be as fast as
- * what spills. */
+/* The best candidate that is other code; NULL: none is expected to be as fast as what spills. */
 static const struct gt_choice *next_of(const struct gt_choices *choices,
                                        const struct gt_resolved *resolved)
 {
@@ -191,12 +188,7 @@ static void avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt_
     next = next_of(&choices, resolved);
     if (!next)
         return;
-    candidate = *resolved;
-    candidate.kernel = next->kernel;
-    candidate.point = next->point;
-    if (gt_candidate_geometry(&(struct gt_candidate){next->kernel, &resolved->problem,
-                                                     &resolved->device, next->point},
-                              &candidate.geometry, NULL) == GT_OK &&
+    if (gt_resolved_with(&candidate, resolved, next, NULL) == GT_OK &&
         gt_plan_binary(gt_lookup_options(gt), &candidate, NULL, &other, &version, NULL) == GT_OK &&
         other.spill_bytes <= GT_SPILL_LIMIT &&
         gt_lookup_take_choice(next, resolved, NULL) == GT_OK) {
@@ -333,8 +325,7 @@ static void leave(struct timing *timing, size_t i)
     timing->module[i] = NULL;
 }
 
-/* Runs every contestant once; each round begins with another one, so that none always follows the
- * same one. */
+/* Runs every contestant once; each round begins with another one. */
 static int play(struct timing *timing, size_t round, bool counts, struct gt_err *err)
 {
     size_t played[GT_PLAN_TIMED], plays = 0;
@@ -462,8 +453,7 @@ struct measuring {
 
 #define WORTH 0.99 /* another candidate must take at most this share of the answer's time */
 
-/* The fastest contestant, or the answer, which is contestant 0, unless another is clearly faster.
- */
+/* The fastest contestant, or the answer, contestant 0, unless another is clearly faster. */
 static size_t winner_of(const struct measuring *m, int *timed)
 {
     const struct gt_contestant *contestant = m->contestant;
@@ -479,18 +469,10 @@ static size_t winner_of(const struct measuring *m, int *timed)
     return best;
 }
 
-static bool same_point(const struct gt_choice *choice, const struct gt_resolved *resolved)
-{
-    return choice->kernel == resolved->kernel &&
-           memcmp(choice->point.value, resolved->point.value,
-                  resolved->kernel->params * sizeof(resolved->point.value[0])) == 0;
-}
-
-/* Puts the winner in the answer's place; false if memory ran out, which leaves the answer
- * unchanged. */
+/* Puts the winner in the answer's place; false: memory ran out, and the answer stays. */
 static bool take(const struct gt_timed_problem *problem, struct gt_resolved *resolved)
 {
-    if (!same_point(&problem->winner, resolved) &&
+    if (!gt_resolved_same(resolved, problem->winner.kernel, &problem->winner.point) &&
         gt_lookup_take_choice(&problem->winner, resolved, NULL))
         return false;
     resolved->answer.expected_us = problem->winner.us;
@@ -510,7 +492,7 @@ static int list(struct measuring *m)
     m->choice[0] = (struct gt_choice){.kernel = resolved->kernel, .point = resolved->point};
     m->count = 1;
     for (size_t i = 0; i < choices.count && m->count < GT_PLAN_TIMED; i++)
-        if (!same_point(&choices.choice[i], resolved))
+        if (!gt_resolved_same(resolved, choices.choice[i].kernel, &choices.choice[i].point))
             m->choice[m->count++] = choices.choice[i];
     return GT_OK;
 }
@@ -526,12 +508,7 @@ static int compile_all(struct measuring *m)
     for (size_t i = 0; i < m->count && !rc; i++) {
         struct gt_resolved *candidate = &m->candidate[i];
 
-        *candidate = *m->resolved;
-        candidate->kernel = m->choice[i].kernel;
-        candidate->point = m->choice[i].point;
-        rc = gt_candidate_geometry(&(struct gt_candidate){candidate->kernel, &candidate->problem,
-                                                          &candidate->device, candidate->point},
-                                   &candidate->geometry, NULL);
+        rc = gt_resolved_with(candidate, m->resolved, &m->choice[i], NULL);
         m->contestant[i] = (struct gt_contestant){&candidate->geometry, &m->binary[i], 0};
         if (!rc && (!i || gt_clock_s() - begin_s < COMPILE_S))
             gt_plan_binary(gt_lookup_options(m->gt), candidate, NULL, &m->binary[i], NULL, NULL);
@@ -720,7 +697,6 @@ static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options
     answer->cublaslt = NULL;
 }
 
-/* Fills a plan that gt_plan has calloc'ed and frees after a failure. */
 static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct gt_problem *problem,
                 struct gt_err *err)
 {
@@ -789,7 +765,6 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
     return &plan->resolved.answer;
 }
 
-/* Sets the sentence for the first pointer that is not aligned as the plan needs it. */
 static int refuse_alignment(const struct gt_plan *plan, const struct gt_operands *o,
                             struct gt_err *err)
 {

@@ -1,5 +1,4 @@
-/* ranking_ask.c - stage: evaluates what was learned.  See ranking.h; ranking_read.c reads the file.
- */
+/* ranking_ask.c - stage: evaluates what was learned (ranking.h). */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -75,7 +74,7 @@ size_t gt_ranking_trees(const struct gt_ranking *ranking, const struct gt_kernel
 const char *gt_ranking_column_name(const struct gt_kernel *kernel, size_t column)
 {
     static const char *const term[] = {
-#define NAME(name) #name,
+#define NAME(name, value) #name,
         GT_RANKING_TERMS(NAME)
 #undef NAME
     };
@@ -100,27 +99,9 @@ static bool fill_terms(const struct gt_candidate *candidate, const struct gt_geo
         return false;
     last = &geometry->launch[geometry->launches - 1];
     tiles = was.waves * was.blocks_sm * candidate->device->sms / was.splits;
-    term[GT_TERM_us] = (float)(was.us / was.risk);
-    term[GT_TERM_compute_share] = (float)(was.compute_us / was.us);
-    term[GT_TERM_l2_share] = (float)(was.l2_us / was.us);
-    term[GT_TERM_memory_share] = (float)(was.memory_us / was.us);
-    term[GT_TERM_prepare_share] = (float)(was.prepare_us / was.us);
-    term[GT_TERM_reduction_share] = (float)(was.reduction_us / was.us);
-    term[GT_TERM_launch_share] = (float)(was.launch_us / was.us);
-    term[GT_TERM_blocks_sm] = (float)was.blocks_sm;
-    term[GT_TERM_waves] = (float)was.waves;
-    term[GT_TERM_wave_share] = (float)(was.waves / ceil(fmax(was.waves, 1e-9)));
-    term[GT_TERM_rounds] = (float)was.rounds;
-    term[GT_TERM_round_share] = (float)(was.rounds / ceil(fmax(was.rounds, 1e-9)));
-    term[GT_TERM_round_ratio] = (float)(ceil(was.rounds) / ceil(fmax(was.waves, 1e-9)));
-    term[GT_TERM_cluster] = (float)was.cluster;
-    term[GT_TERM_tile_m] = (float)was.tile_m;
-    term[GT_TERM_tile_n] = (float)was.tile_n;
-    term[GT_TERM_k_steps] = (float)((double)p->k / (was.splits * was.tile_k));
-    term[GT_TERM_edge_share] = (float)(outputs / fmax(tiles * was.tile_m * was.tile_n, 1));
-    term[GT_TERM_launches] = (float)geometry->launches;
-    term[GT_TERM_threads] = (float)(last->block[0] * last->block[1] * last->block[2]);
-    term[GT_TERM_shared_bytes] = (float)last->shared_bytes;
+#define FILL(name, value) term[GT_TERM_##name] = (float)(value);
+    GT_RANKING_TERMS(FILL)
+#undef FILL
     *prediction = was;
     return true;
 }

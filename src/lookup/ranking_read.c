@@ -370,8 +370,7 @@ int gt_ranking_load(struct gt_ranking *ranking, const struct gt_kernels *kernels
     struct gt_strbuf text = GT_STRBUF_INIT;
     int code = gt_strbuf_add_file(&text, path, err);
 
-    if (!code)
-        code = gt_ranking_parse(ranking, kernels, path, text.text, text.length, err);
+    GT_STEP(code, gt_ranking_parse(ranking, kernels, path, text.text, text.length, err));
     gt_strbuf_release(&text);
     return code;
 }
@@ -426,8 +425,7 @@ void gt_rankings_release(struct gt_rankings *rankings)
     *rankings = (struct gt_rankings){.count = 0};
 }
 
-/* How little the device is like the one that was learned on; infinite where the file does not say.
- */
+/* How unlike the device is the one that was learned on; infinite where the file does not say. */
 static double distance(const struct gt_ranking *ranking, const struct gt_device *device)
 {
     return fabs(log(device->sms) - log(ranking->sms)) +
