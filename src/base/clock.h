@@ -12,20 +12,18 @@
 double gt_clock_s(void);
 int64_t gt_clock_ms(void);
 
-/* Seconds of a processor that this thread has taken: for limits that hold on a busy machine, too.
- */
+/* Seconds of a processor that this thread has taken: for limits that a busy machine keeps, too. */
 double gt_clock_thread_s(void);
 
 /* Milliseconds since 1970, UTC (CLOCK_REALTIME), 0 where the clock is before that: for dates of
  * stored rows, never for durations. */
 int64_t gt_clock_date_ms(void);
 
-/* Vocabulary: GT_TRACE=bench on stderr, for people working on gemmtune itself.
+/* ---- GT_TRACE=bench on stderr, for people working on gemmtune itself ----
  *
  *     gt_trace("bench", "candidate %d: %.2f us", id, us); */
 
-/* Whether the word `topic` stands in the environment variable GT_TRACE ("all" names every topic).
- */
+/* Whether the environment variable GT_TRACE has the word `topic`, or "all". */
 static inline int gt_trace_on(const char *topic)
 {
     const char *wanted = secure_getenv("GT_TRACE");

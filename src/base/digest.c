@@ -1,5 +1,4 @@
-/* digest.c - vocabulary: content digests by XXH3 with 128 bits, compiled in (no run-time library).
- */
+/* digest.c - vocabulary: content digests by XXH3 with 128 bits, compiled in. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -88,7 +88,7 @@ void gt_copy_clean(char *to, size_t size, const char *text)
         to[i] = '\0';
 }
 
-/* Vocabulary: edit distance (optimal string alignment, two rows kept) over short words. */
+/* ---- edit distance (optimal string alignment, two rows kept) over short words ---- */
 
 #define NEAR_MAX 63
 

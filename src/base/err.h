@@ -33,15 +33,14 @@ int gt_err_nomem(struct gt_err *err);
 #define GT_STEP(code, call) ((code) = (code) ? (code) : (call))
 
 /* Whether text[i] is a control character: below a blank, DEL, or one of U+0080 to U+009F in UTF-8.
- * Terminals act on control characters, so texts from elsewhere are shown without them.
- */
+ * Terminals act on these, so texts from elsewhere are shown without them. */
 bool gt_is_control(const char *text, size_t i);
 
 /* Copies as much of the text as fits, on one line: a blank for each line break in it, a question
  * mark for each other control character. */
 void gt_copy_clean(char *to, size_t size, const char *text);
 
-/* Vocabulary: the nearest of a list of known words, for "did you mean" in sentences. */
+/* ---- the nearest of a list of known words, for "did you mean" in sentences ---- */
 
 /* Edits (insert, delete, replace one character, swap two neighbours, case ignored) between
  * word[0..length) and known; more than 63 characters of either are not looked at. */

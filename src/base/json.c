@@ -112,18 +112,11 @@ int gt_json_keys(const cJSON *object, const char *where, const char *allowed, st
 
 static const char *type_name(int type)
 {
-    switch (type) {
-    case cJSON_String:
-        return "a string";
-    case cJSON_Number:
-        return "a number";
-    case cJSON_Array:
-        return "a list";
-    case cJSON_Object:
-        return "an object";
-    default:
-        return "true or false";
-    }
+    return type == cJSON_String   ? "a string"
+           : type == cJSON_Number ? "a number"
+           : type == cJSON_Array  ? "a list"
+           : type == cJSON_Object ? "an object"
+                                  : "true or false";
 }
 
 int gt_json_get(const cJSON **member, const cJSON *object, const char *where, const char *key,

@@ -23,8 +23,7 @@ int gt_json_parse(cJSON **root, const char *path, const char *text, size_t lengt
 /* `where` of the functions below says what the object is, for sentences:
  * "configs/kernels/simt.json: params[3]".  Every failure is GT_ECONFIG. */
 
-/* Refuses keys that are not among the words of `allowed`, "name values doc", and keys given twice.
- */
+/* Refuses keys that are no word of `allowed`, such as "name values doc", and keys given twice. */
 int gt_json_keys(const cJSON *object, const char *where, const char *allowed, struct gt_err *err);
 
 enum gt_presence { GT_OPTIONAL, GT_REQUIRED };

@@ -28,8 +28,8 @@ void gt_quiet_end(const struct gt_quiet *quiet, bool raised);
  * program gets no SIGPIPE or SIGXFSZ of it, whatever thread this is. */
 bool gt_write_quietly(int file, const void *text, size_t length);
 
-/* Files that must be written to directly, because a new file must not take their place,
- * and databases, over which nothing is written. */
+/* ---- files that must be written to directly, because a new file must not take their place, and
+ * databases, over which nothing is written ---- */
 
 /* Whether the path is a device, a pipe, a folder, or one of the system's names of a file that is
  * open (/dev/stdout, /proc/self/fd/1), even where that is a plain file.  Other plain files below

@@ -1,6 +1,7 @@
 /* strbuf.c - vocabulary: growing strings with sticky failure. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,7 +158,7 @@ out:
     return rc;
 }
 
-/* Vocabulary: arrays that grow (strbuf.h). */
+/* ---- arrays that grow ---- */
 
 #define FIRST 8 /* elements that an array gets room for at first */
 
@@ -181,8 +182,7 @@ int gt_array_reserve(void *array, size_t needed, size_t *capacity, size_t size, 
     return GT_OK;
 }
 
-/* Vocabulary: switches one thread to the "C" locale for a while.  See
- * strbuf.h. */
+/* ---- the locale ---- */
 
 locale_t gt_locale_enter(void)
 {

@@ -7,7 +7,6 @@
 #define GT_STRBUF_H
 
 #include <locale.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -46,15 +45,13 @@ char *gt_strbuf_detach(struct gt_strbuf *buf);
 /* Appends a whole file; on failure the sentence names the path.  Files over 64 MiB are refused. */
 int gt_strbuf_add_file(struct gt_strbuf *buf, const char *path, struct gt_err *err);
 
-/* Vocabulary: arrays that grow, and elements put into their middle.
+/* ---- arrays that grow, and elements put into their middle ----
  *
  * An array is a pointer, a count and a capacity of its owner's struct, all zero at first, and freed
  * with free:
  *     rc = GT_ARRAY_RESERVE(&list->row, list->rows + 1, &list->capacity, err);
  *     if (!rc)
  *         list->row[list->rows++] = row; */
-
-struct gt_err;
 
 /* Makes room for `needed` elements of `size` (at least 1) bytes in all; the capacity doubles, so
  * that appending n elements copies fewer than 2 n.  `array` is the address of the pointer.
@@ -68,10 +65,9 @@ int gt_array_reserve(void *array, size_t needed, size_t *capacity, size_t size, 
 #define GT_ARRAY_OPEN(array, at, count) \
     memmove(&(array)[(at) + 1], &(array)[at], ((count) - (at)) * sizeof(*(array)))
 
-/* Vocabulary: numbers are read and written with a point, whatever locale the
- * program that links the library has chosen with setlocale. */
-
-/* Between the two calls this thread works in the "C" locale; other threads are not affected.  leave
+/* ---- numbers with a point, whatever locale the program has chosen with setlocale ----
+ *
+ * Between the two calls this thread works in the "C" locale; other threads are not affected.  leave
  * takes what enter returned.  They may be nested and cannot fail: glibc's "C" locale is static. */
 locale_t gt_locale_enter(void);
 void gt_locale_leave(locale_t before);

@@ -4,7 +4,7 @@
  * A file is a fixed header (what ptxas reported, sizes, the digest of what follows), the image and
  * the log.  The digest finds damage.  It cannot keep out images that somebody else made, because
  * whoever may write to the folder can also compute the digest: the owners of folder and file do
- * that (cache.c). */
+ * that. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -221,7 +221,7 @@ static int write_file(int fd, const struct gt_binary *binary)
     return fsync(fd);
 }
 
-/* Creates a new file and puts its name into `name`; -1 and errno if that fails. */
+/* Creates a new file; -1 and errno if that fails. */
 static int create_temporary(int folder, char name[NAME_MAX_BYTES], const char *key)
 {
     for (int attempt = 0; attempt < 100; attempt++) {
@@ -261,8 +261,7 @@ int gt_cache_save(const char *dir, const char *key, const struct gt_binary *bina
     return rc;
 }
 
-/* Stage: the folder of the cubin cache: who owns it, how large it may become, and
- * where kernels go that it does not take.  Below cache.c. */
+/* ---- the folder: who owns it, and how large it may become ---- */
 
 #define DEFAULT_LIMIT ((int64_t)2 << 30)
 #define SPILL_LIMIT   ((int64_t)256 << 20)
@@ -316,7 +315,7 @@ int gt_cache_folder(const char *dir, bool create, struct gt_err *err)
                       dir);
 }
 
-/* --- size ------------------------------------------------------------------------------------- */
+/* ---- size ---- */
 
 int gt_cache_parse_size(int64_t *bytes, const char *text, struct gt_err *err)
 {
@@ -466,7 +465,7 @@ int gt_cache_trim(const char *dir, int64_t limit, struct gt_cache_usage *left, s
     return rc ? gt_err_nomem(err) : GT_OK;
 }
 
-/* --- spill ------------------------------------------------------------------------------------ */
+/* ---- where kernels go that the cache does not take ---- */
 
 #define SPILL_PLACES 3
 

@@ -57,9 +57,6 @@ int gt_cache_spill_save(pid_t run, const char *key, const struct gt_binary *bina
 int gt_cache_spill_load(pid_t run, const char *key, struct gt_binary *binary, struct gt_err *err);
 void gt_cache_spill_remove(pid_t run);
 
-/* Stage: the folder of the cubin cache (cache.c), for cache.c. */
-
-struct gt_err;
 struct stat;
 
 /* Whether only root and this user can have written it. */

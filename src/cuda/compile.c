@@ -80,8 +80,7 @@ static bool has_suffix(const struct gt_compile_request *request)
            (!request->ptx || request->device_cc == request->arch);
 }
 
-/* Adds the options that decide what code is generated; where the includes lie is not one of them.
- */
+/* Adds the options that decide what code is generated; folders of includes are none of them. */
 static void code_options(const struct gt_compile_request *request, struct options *options)
 {
     add_option(options, "--gpu-architecture=%s_%d%s", request->ptx ? "compute" : "sm",
@@ -164,19 +163,18 @@ static void read_log(struct gt_binary *binary)
     }
 }
 
-static int fetch_log(const struct gt_nvrtc_api *api, void *program, struct gt_binary *binary,
-                     struct gt_err *err)
+/* Fetches a log of a program or a link, malloc'ed; NULL if memory ran out. */
+static char *fetch_log(int (*get_size)(void *, size_t *), int (*get)(void *, char *), void *of)
 {
     size_t size = 0;
+    char *log;
 
-    if (api->GetProgramLogSize(program, &size))
+    if (get_size(of, &size))
         size = 0;
-    binary->log = calloc(size + 1, 1);
-    if (!binary->log)
-        return gt_err_nomem(err);
-    if (size && api->GetProgramLog(program, binary->log))
-        binary->log[0] = '\0';
-    return GT_OK;
+    log = calloc(size + 1, 1);
+    if (log && size && get(of, log))
+        log[0] = '\0';
+    return log;
 }
 
 static int fetch_image(const struct gt_nvrtc_api *api, void *program, bool ptx,
@@ -215,12 +213,96 @@ static int compile_failed(const struct gt_compile_request *request, const struct
     return gt_err_set(err, GT_ENVRTC, "%.*s", (int)(length < 900 ? length : 900), line);
 }
 
+/* ---- PTX -> cubin by nvJitLink ---- */
+
+#define INPUT_PTX 2 /* nvJitLinkInputType */
+
+struct gt_assembler {
+    struct gt_jitlink_api api;
+};
+
+int gt_assembler_open(struct gt_assembler **assembler, struct gt_err *err)
+{
+    struct gt_assembler *opened = calloc(1, sizeof(*opened));
+    int rc;
+
+    *assembler = NULL;
+    if (!opened)
+        return gt_err_nomem(err);
+    rc = gt_jitlink_api_load(&opened->api, err);
+    if (rc)
+        free(opened);
+    else
+        *assembler = opened;
+    return rc;
+}
+
+void gt_assembler_close(struct gt_assembler *assembler)
+{
+    free(assembler);
+}
+
+static int refuse(const struct gt_jitlink_api *api, void *link, int result, struct gt_err *err)
+{
+    char *log = fetch_log(api->GetErrorLogSize, api->GetErrorLog, link);
+    int rc;
+
+    if (!log)
+        return gt_err_nomem(err);
+    rc = gt_err_set(err, GT_ENVRTC, "nvJitLink failed with result %d: %.*s", result,
+                    (int)strcspn(log, "\n"), log);
+    free(log);
+    return rc;
+}
+
+static int fetch(const struct gt_jitlink_api *api, void *link, struct gt_binary *assembled,
+                 struct gt_err *err)
+{
+    int result = api->GetLinkedCubinSize(link, &assembled->size);
+
+    if (result)
+        return refuse(api, link, result, err);
+    assembled->image = malloc(assembled->size + 1);
+    assembled->log = fetch_log(api->GetInfoLogSize, api->GetInfoLog, link);
+    if (!assembled->image || !assembled->log)
+        return gt_err_nomem(err);
+    result = api->GetLinkedCubin(link, assembled->image);
+    return result ? refuse(api, link, result, err) : GT_OK;
+}
+
+int gt_assemble(const struct gt_assembler *assembler, const char *ptx, int cc, bool features,
+                int max_registers, struct gt_binary *assembled, struct gt_err *err)
+{
+    const struct gt_jitlink_api *api = &assembler->api;
+    char arch[32], bound[32];
+    const char *option[] = {arch, "-Xptxas=-v", bound};
+    void *link = NULL;
+    int result, rc;
+
+    *assembled = (struct gt_binary){0};
+    snprintf(arch, sizeof(arch), "-arch=sm_%d%s", cc, features ? "a" : "");
+    snprintf(bound, sizeof(bound), "-maxrregcount=%d", max_registers);
+    result = api->Create(&link, max_registers > 0 ? 3 : 2, option);
+    if (result)
+        return gt_err_set(err, GT_ENVRTC, "nvJitLinkCreate for sm_%d failed with result %d", cc,
+                          result);
+    result = api->AddData(link, INPUT_PTX, ptx, strlen(ptx) + 1, "ptx");
+    GT_STEP(result, api->Complete(link));
+    rc = result ? refuse(api, link, result, err) : fetch(api, link, assembled, err);
+    api->Destroy(&link);
+    if (rc)
+        gt_binary_release(assembled);
+    return rc;
+}
+
+/* ---- source -> cubin or PTX by NVRTC ---- */
+
 /* Makes a cubin of the PTX in binary if that is possible here; else the PTX stays, which the driver
  * may be able to compile. */
 static int assemble(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
                     struct gt_binary *binary, struct gt_err *err)
 {
-    struct gt_assembled made;
+    struct gt_binary made;
     int rc;
 
     if (!nvrtc->sought && gt_assembler_open(&nvrtc->assembler, NULL) == GT_ENOMEM)
@@ -232,11 +314,9 @@ static int assemble(struct gt_nvrtc *nvrtc, const struct gt_compile_request *req
                      request->max_registers, &made, NULL);
     if (rc)
         return rc == GT_ENOMEM ? gt_err_nomem(err) : GT_OK;
-    free(binary->image);
-    free(binary->log);
-    binary->image = made.image;
-    binary->size = made.size;
-    binary->log = made.log;
+    made.result = binary->result;
+    gt_binary_release(binary);
+    *binary = made;
     read_log(binary);
     return GT_OK;
 }
@@ -266,7 +346,8 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
         return gt_err_set(err, GT_ENVRTC, "%s: nvrtcCreateProgram failed with result %d",
                           request->name, result);
     result = binary->result = api->CompileProgram(program, options.count, list);
-    rc = fetch_log(api, program, binary, err);
+    binary->log = fetch_log(api->GetProgramLogSize, api->GetProgramLog, program);
+    rc = binary->log ? GT_OK : gt_err_nomem(err);
     if (!rc && result)
         rc = compile_failed(request, binary, result, err);
     if (!rc) {
@@ -334,105 +415,4 @@ void gt_binary_release(struct gt_binary *binary)
     free(binary->image);
     free(binary->log);
     memset(binary, 0, sizeof(*binary));
-}
-
-/* Stage: PTX -> cubin by nvJitLink.  Below compile.c, its only caller. */
-
-#define INPUT_PTX 2 /* nvJitLinkInputType */
-
-struct gt_assembler {
-    struct gt_jitlink_api api;
-};
-
-int gt_assembler_open(struct gt_assembler **assembler, struct gt_err *err)
-{
-    struct gt_assembler *opened = calloc(1, sizeof(*opened));
-    int rc;
-
-    *assembler = NULL;
-    if (!opened)
-        return gt_err_nomem(err);
-    rc = gt_jitlink_api_load(&opened->api, err);
-    if (rc)
-        free(opened);
-    else
-        *assembler = opened;
-    return rc;
-}
-
-void gt_assembler_close(struct gt_assembler *assembler)
-{
-    free(assembler);
-}
-
-/* Fetches one of the link's two logs, malloc'ed; NULL if memory ran out. */
-static char *fetch_log_assemble(int (*get_size)(void *, size_t *), int (*get)(void *, char *),
-                                void *link)
-{
-    size_t size = 0;
-    char *log;
-
-    if (get_size(link, &size))
-        size = 0;
-    log = calloc(size + 1, 1);
-    if (log && size && get(link, log))
-        log[0] = '\0';
-    return log;
-}
-
-static int refuse(const struct gt_jitlink_api *api, void *link, int result, struct gt_err *err)
-{
-    char *log = fetch_log_assemble(api->GetErrorLogSize, api->GetErrorLog, link);
-    int rc;
-
-    if (!log)
-        return gt_err_nomem(err);
-    rc = gt_err_set(err, GT_ENVRTC, "nvJitLink failed with result %d: %.*s", result,
-                    (int)strcspn(log, "\n"), log);
-    free(log);
-    return rc;
-}
-
-static int fetch(const struct gt_jitlink_api *api, void *link, struct gt_assembled *assembled,
-                 struct gt_err *err)
-{
-    int result = api->GetLinkedCubinSize(link, &assembled->size);
-
-    if (result)
-        return refuse(api, link, result, err);
-    assembled->image = malloc(assembled->size + 1);
-    assembled->log = fetch_log_assemble(api->GetInfoLogSize, api->GetInfoLog, link);
-    if (!assembled->image || !assembled->log)
-        return gt_err_nomem(err);
-    result = api->GetLinkedCubin(link, assembled->image);
-    return result ? refuse(api, link, result, err) : GT_OK;
-}
-
-int gt_assemble(const struct gt_assembler *assembler, const char *ptx, int cc, bool features,
-                int max_registers, struct gt_assembled *assembled, struct gt_err *err)
-{
-    const struct gt_jitlink_api *api = &assembler->api;
-    char arch[32], bound[32];
-    const char *option[] = {arch, "-Xptxas=-v", bound};
-    void *link = NULL;
-    int result, rc;
-
-    *assembled = (struct gt_assembled){0};
-    snprintf(arch, sizeof(arch), "-arch=sm_%d%s", cc, features ? "a" : "");
-    snprintf(bound, sizeof(bound), "-maxrregcount=%d", max_registers);
-    result = api->Create(&link, max_registers > 0 ? 3 : 2, option);
-    if (result)
-        return gt_err_set(err, GT_ENVRTC, "nvJitLinkCreate for sm_%d failed with result %d", cc,
-                          result);
-    result = api->AddData(link, INPUT_PTX, ptx, strlen(ptx) + 1, "ptx");
-    if (!result)
-        result = api->Complete(link);
-    rc = result ? refuse(api, link, result, err) : fetch(api, link, assembled, err);
-    api->Destroy(&link);
-    if (rc) {
-        free(assembled->image);
-        free(assembled->log);
-        *assembled = (struct gt_assembled){0};
-    }
-    return rc;
 }

@@ -47,8 +47,7 @@ struct gt_binary {
  * cubin's key. */
 void gt_compile_options(const struct gt_compile_request *request, char *text, size_t size);
 
-/* GT_ENVRTC if the source does not compile (binary->log says why, with the template's own lines).
- */
+/* GT_ENVRTC if the source does not compile; binary->log says why, with the template's lines. */
 int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
                struct gt_binary *binary, struct gt_err *err);
 void gt_binary_release(struct gt_binary *binary);
@@ -74,17 +73,11 @@ struct gt_assembler;
 int gt_assembler_open(struct gt_assembler **assembler, struct gt_err *err);
 void gt_assembler_close(struct gt_assembler *assembler); /* NULL accepted */
 
-struct gt_assembled {
-    void *image; /* cubin, malloc'ed */
-    size_t size;
-    char *log; /* ptxas' words, malloc'ed */
-};
-
-/* For a device of that compute capability (90; features: sm_90a), with at most max_registers for a
- * thread (0: as many as there are; PTX does not say how many NVRTC was told).  GT_ENVRTC with the
- * assembler's first complaint, for example of PTX that is newer than it; nothing is to be freed
- * then. */
+/* Fills image, size and log, for a device of that compute capability (90; features: sm_90a), with
+ * at most max_registers for a thread (0: as many as there are; PTX does not say how many NVRTC was
+ * told).  GT_ENVRTC with the assembler's first complaint, for example of PTX that is newer than it;
+ * nothing is to be freed then. */
 int gt_assemble(const struct gt_assembler *assembler, const char *ptx, int cc, bool features,
-                int max_registers, struct gt_assembled *assembled, struct gt_err *err);
+                int max_registers, struct gt_binary *assembled, struct gt_err *err);
 
 #endif

@@ -124,10 +124,8 @@ static int make_desc(struct gt_cublaslt *lt, const struct gt_problem *p, const v
 
     compute_of(p, &compute, &lt->scale);
     result = lt->api.MatmulDescCreate(&lt->desc, compute, lt->scale);
-    if (!result)
-        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_TRANS_A, &trans_first, 4);
-    if (!result)
-        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_TRANS_B, &trans_second, 4);
+    GT_STEP(result, lt->api.MatmulDescSetAttribute(lt->desc, DESC_TRANS_A, &trans_first, 4));
+    GT_STEP(result, lt->api.MatmulDescSetAttribute(lt->desc, DESC_TRANS_B, &trans_second, 4));
     if (!result && epilogue)
         result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_EPILOGUE, &epilogue, 4);
     if (!result && epilogue & 4)
@@ -191,9 +189,8 @@ static int make_preference(const struct gt_cublaslt *lt, const struct gt_problem
     uint64_t workspace = workspace_bytes;
     int result = lt->api.MatmulPreferenceCreate(preference);
 
-    if (!result)
-        result = lt->api.MatmulPreferenceSetAttribute(*preference, PREF_WORKSPACE, &workspace,
-                                                      sizeof(workspace));
+    GT_STEP(result, lt->api.MatmulPreferenceSetAttribute(*preference, PREF_WORKSPACE, &workspace,
+                                                         sizeof(workspace)));
     for (int id = PREF_ALIGN_A; id <= PREF_ALIGN_D && !result; id++)
         result = lt->api.MatmulPreferenceSetAttribute(*preference, id, &align, sizeof(align));
     return failed(result, "cublasLtMatmulPreferenceCreate", err);

@@ -32,8 +32,7 @@ void gt_cublaslt_close(struct gt_cublaslt *lt); /* NULL accepted */
 uint32_t gt_cublaslt_alignment(const struct gt_problem *problem);
 #define GT_CUBLASLT_WORKSPACE 256 /* the same of its workspace */
 
-/* Asks the heuristic for up to `most` algorithms that need no more workspace.  GT_ENOTFOUND: none.
- */
+/* Asks for up to `most` algorithms that need no more workspace.  GT_ENOTFOUND: there is none. */
 int gt_cublaslt_ask(const struct gt_cublaslt *lt, const struct gt_problem *problem,
                     size_t workspace_bytes, int most, struct gt_lt_answer *answer, int *answers,
                     struct gt_err *err);
@@ -58,8 +57,7 @@ int gt_cublaslt_run(const struct gt_cublaslt *lt, const struct gt_lt_algo *algo,
 /* An algorithm as text, "VERSION WORKSPACE WORDS [GAIN]": the library's version, the bytes of
  * workspace that it needs, and the words of cublasLtMatmulAlgo_t in hexadecimal digits, joined by
  * dots.  The words mean the same in every process that has that version of the library.  gain: the
- * time of the heuristic's first answer, which cuBLAS itself takes, over this one's; 0: not known.
- */
+ * time of the heuristic's first answer, which cuBLAS takes, over this one's; 0: not known. */
 #define GT_CUBLASLT_ALGO_MAX 192
 void gt_cublaslt_format(char text[GT_CUBLASLT_ALGO_MAX], const char *version,
                         const struct gt_lt_answer *answer, double gain);

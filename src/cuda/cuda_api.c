@@ -1,5 +1,5 @@
 /* cuda_api.c - fills the function tables of the CUDA libraries, which libraries.c opens.
- * Below compile.c (NVRTC), compile.c (nvJitLink), gpu.c (driver), baseline.c (cuBLASLt) and
+ * Below compile.c (NVRTC, nvJitLink), gpu.c (driver), baseline.c (cuBLASLt) and
  * nvml.c. */
 #include "cuda/cuda_api.h"
 
@@ -13,35 +13,32 @@
 #include "base/err.h"
 #include "cuda/libraries.h"
 
-/* A function that load() looks up. */
-struct symbol {
-    const char *name;
-    size_t offset; /* of its field in the table */
-    bool optional;
-};
-
-/* Opens the library and fills the fields of `table`. */
-static int load(void *table, void **handle, const struct gt_library *library,
-                const struct symbol *symbol, size_t symbols, struct gt_err *err)
+/* Opens the library and fills the table: a pointer for each symbol, then the library's handle.  The
+ * first `needed` symbols must be there. */
+static int load(void *table, const struct gt_library *library, const char *const *symbol,
+                size_t symbols, size_t needed, struct gt_err *err)
 {
-    int rc = gt_library_open(handle, library, err);
+    void *handle;
+    int rc = gt_library_open(&handle, library, err);
 
     if (rc)
         return rc;
     for (size_t i = 0; i < symbols; i++) {
-        void *address = dlsym(*handle, symbol[i].name);
+        void *address = dlsym(handle, symbol[i]);
 
-        if (!address && !symbol[i].optional)
+        if (!address && i < needed)
             return gt_err_set(err, GT_ENOLIB,
                               "the %s found lacks the function %s: it is too old, or not what its "
                               "name says",
-                              library->what, symbol[i].name);
-        memcpy((char *)table + symbol[i].offset, &address, sizeof(address));
+                              library->what, symbol[i]);
+        memcpy((char *)table + i * sizeof(address), &address, sizeof(address));
     }
+    memcpy((char *)table + symbols * sizeof(handle), &handle, sizeof(handle));
     return GT_OK;
 }
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define COUNT(array)                    (sizeof(array) / sizeof(*(array)))
+#define SYMBOL(field, name, parameters) name,
 
 int gt_driver_api_load(struct gt_driver_api *api, struct gt_err *err)
 {
@@ -52,15 +49,10 @@ int gt_driver_api_load(struct gt_driver_api *api, struct gt_err *err)
                                               "install the NVIDIA driver",
                                               false,
                                               false};
-    static const struct symbol symbols[] = {
-#define SYMBOL(field, name, parameters)   {name, offsetof(struct gt_driver_api, field), false},
-#define OPTIONAL(field, name, parameters) {name, offsetof(struct gt_driver_api, field), true},
-        GT_DRIVER_MAP(SYMBOL) GT_DRIVER_OPTIONAL_MAP(OPTIONAL)
-#undef OPTIONAL
-#undef SYMBOL
-    };
+    static const char *const needed[] = {GT_DRIVER_MAP(SYMBOL)};
+    static const char *const symbols[] = {GT_DRIVER_MAP(SYMBOL) GT_DRIVER_OPTIONAL_MAP(SYMBOL)};
 
-    return load(api, &api->library, &library, symbols, COUNT(symbols), err);
+    return load(api, &library, symbols, COUNT(symbols), COUNT(needed), err);
 }
 
 /* Opens NVRTC's second library, which NVRTC itself opens by name only.  Where the loader does not
@@ -102,12 +94,8 @@ int gt_nvrtc_api_load(struct gt_nvrtc_api *api, struct gt_err *err)
                                        "install the CUDA Toolkit or run tools/setup",
                                        false,
                                        true};
-    static const struct symbol symbols[] = {
-#define SYMBOL(field, name, parameters) {name, offsetof(struct gt_nvrtc_api, field), false},
-        GT_NVRTC_MAP(SYMBOL)
-#undef SYMBOL
-    };
-    const int rc = load(api, &api->library, &library, symbols, COUNT(symbols), err);
+    static const char *const symbols[] = {GT_NVRTC_MAP(SYMBOL)};
+    const int rc = load(api, &library, symbols, COUNT(symbols), COUNT(symbols), err);
 
     if (!rc)
         open_builtins(api);
@@ -123,13 +111,9 @@ int gt_jitlink_api_load(struct gt_jitlink_api *api, struct gt_err *err)
                                               "install the CUDA Toolkit",
                                               false,
                                               true};
-    static const struct symbol symbols[] = {
-#define SYMBOL(field, name, parameters) {name, offsetof(struct gt_jitlink_api, field), false},
-        GT_JITLINK_MAP(SYMBOL)
-#undef SYMBOL
-    };
+    static const char *const symbols[] = {GT_JITLINK_MAP(SYMBOL)};
 
-    return load(api, &api->library, &library, symbols, COUNT(symbols), err);
+    return load(api, &library, symbols, COUNT(symbols), COUNT(symbols), err);
 }
 
 int gt_cublaslt_api_load(struct gt_cublaslt_api *api, struct gt_err *err)
@@ -137,13 +121,9 @@ int gt_cublaslt_api_load(struct gt_cublaslt_api *api, struct gt_err *err)
     static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
     static const struct gt_library library = {
         "cuBLASLt library", "GEMMTUNE_LIBCUBLASLT", names, "install the CUDA Toolkit", true, true};
-    static const struct symbol symbols[] = {
-#define SYMBOL(field, name, parameters) {name, offsetof(struct gt_cublaslt_api, field), false},
-        GT_CUBLASLT_MAP(SYMBOL)
-#undef SYMBOL
-    };
+    static const char *const symbols[] = {GT_CUBLASLT_MAP(SYMBOL)};
 
-    return load(api, &api->library, &library, symbols, COUNT(symbols), err);
+    return load(api, &library, symbols, COUNT(symbols), COUNT(symbols), err);
 }
 
 int gt_nvml_api_load(struct gt_nvml_api *api, struct gt_err *err)
@@ -155,11 +135,7 @@ int gt_nvml_api_load(struct gt_nvml_api *api, struct gt_err *err)
                                               "install the NVIDIA driver",
                                               false,
                                               false};
-    static const struct symbol symbols[] = {
-#define SYMBOL(field, name, parameters) {name, offsetof(struct gt_nvml_api, field), false},
-        GT_NVML_MAP(SYMBOL)
-#undef SYMBOL
-    };
+    static const char *const symbols[] = {GT_NVML_MAP(SYMBOL)};
 
-    return load(api, &api->library, &library, symbols, COUNT(symbols), err);
+    return load(api, &library, symbols, COUNT(symbols), COUNT(symbols), err);
 }

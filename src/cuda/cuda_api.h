@@ -171,7 +171,7 @@ struct gt_lt_answer { /* cublasLtMatmulHeuristicResult_t */
     X(DeviceGetEnergy, "nvmlDeviceGetTotalEnergyConsumption", (void *, unsigned long long *)) \
     X(DeviceGetPower, "nvmlDeviceGetPowerUsage", (void *, unsigned *))
 
-/* The tables.  Every function returns an int, 0 for success. */
+/* The tables: functions, each of which returns an int, 0 for success, and last the library. */
 #define GT_API_FIELD(name, symbol, parameters) int(*name) parameters;
 
 struct gt_driver_api {

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 
@@ -43,11 +42,13 @@ static bool is_lost(int result)
     return result == 46 || result == 214 || result == 220 || result == 4 || result == 999;
 }
 
-int gt_gpu_fail(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+int gt_gpu_check(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
 {
     const char *name = NULL, *text = NULL;
     int code = GT_ECUDA;
 
+    if (!result)
+        return GT_OK;
     gpu->cu.GetErrorName(result, &name);
     gpu->cu.GetErrorString(result, &text);
     if (is_sticky(result) || is_lost(result))
@@ -63,19 +64,14 @@ int gt_gpu_fail(struct gt_gpu *gpu, int result, const char *call, struct gt_err 
 int gt_gpu_enter(struct gt_gpu *gpu, bool *pushed, struct gt_err *err)
 {
     void *current = NULL;
-    int result;
+    int rc;
 
     *pushed = false;
-    if (!gpu->guest)
+    if (!gpu->guest || (!gpu->cu.CtxGetCurrent(&current) && current == gpu->context))
         return GT_OK;
-    result = gpu->cu.CtxGetCurrent(&current);
-    if (!result && current == gpu->context)
-        return GT_OK;
-    result = gpu->cu.CtxPushCurrent(gpu->context);
-    if (result)
-        return gt_gpu_fail(gpu, result, "cuCtxPushCurrent", err);
-    *pushed = true;
-    return GT_OK;
+    rc = gt_gpu_check(gpu, gpu->cu.CtxPushCurrent(gpu->context), "cuCtxPushCurrent", err);
+    *pushed = !rc;
+    return rc;
 }
 
 void gt_gpu_leave(struct gt_gpu *gpu, bool pushed)
@@ -95,8 +91,7 @@ static int start_driver(struct gt_gpu *gpu, int *count, struct gt_err *err)
     if (rc)
         return rc;
     result = gpu->cu.Init(0);
-    if (!result)
-        result = gpu->cu.DeviceGetCount(count);
+    GT_STEP(result, gpu->cu.DeviceGetCount(count));
     if (result) {
         gpu->cu.GetErrorString(result, &text);
         return gt_err_set(err, GT_ENOGPU, "no usable GPU: cuInit answers %d, %s", result,
@@ -182,15 +177,14 @@ static int read_device(struct gt_gpu *gpu, int cu, struct gt_err *err)
     struct gt_device *device = &gpu->device;
     unsigned char uuid[16];
     size_t total = 0;
-    int result;
+    int rc = gt_gpu_check(gpu, gpu->cu.DeviceGetName(device->name, sizeof(device->name), cu),
+                          "cuDeviceGetName", err);
 
+    GT_STEP(rc, gt_gpu_check(gpu, gpu->cu.DeviceGetUuid(uuid, cu), "cuDeviceGetUuid", err));
+    GT_STEP(rc, gt_gpu_check(gpu, gpu->cu.DeviceTotalMem(&total, cu), "cuDeviceTotalMem", err));
+    if (rc)
+        return rc;
     device->ordinal = gpu->ordinal;
-    if ((result = gpu->cu.DeviceGetName(device->name, sizeof(device->name), cu)))
-        return gt_gpu_fail(gpu, result, "cuDeviceGetName", err);
-    if ((result = gpu->cu.DeviceGetUuid(uuid, cu)))
-        return gt_gpu_fail(gpu, result, "cuDeviceGetUuid", err);
-    if ((result = gpu->cu.DeviceTotalMem(&total, cu)))
-        return gt_gpu_fail(gpu, result, "cuDeviceTotalMem", err);
     format_uuid(device->uuid, uuid);
     device->memory_bytes = (int64_t)total;
     gpu->cu.DriverGetVersion(&device->driver);
@@ -212,26 +206,29 @@ static int read_device(struct gt_gpu *gpu, int cu, struct gt_err *err)
 
 static int open_context(struct gt_gpu *gpu, int cu, struct gt_err *err)
 {
-    int result;
+    int rc = gt_gpu_check(gpu, gpu->cu.PrimaryCtxRetain(&gpu->context, cu),
+                          "cuDevicePrimaryCtxRetain", err);
 
-    if ((result = gpu->cu.PrimaryCtxRetain(&gpu->context, cu)))
-        return gt_gpu_fail(gpu, result, "cuDevicePrimaryCtxRetain", err);
+    if (rc)
+        return rc;
     gpu->retained = true;
     if (gpu->cu.CtxGetId && gpu->cu.CtxGetId(gpu->context, &gpu->context_id))
         gpu->context_id = 0;
     if (gpu->guest)
         return GT_OK;
-    if ((result = gpu->cu.CtxPushCurrent(gpu->context)))
-        return gt_gpu_fail(gpu, result, "cuCtxPushCurrent", err);
+    rc = gt_gpu_check(gpu, gpu->cu.CtxPushCurrent(gpu->context), "cuCtxPushCurrent", err);
+    if (rc)
+        return rc;
     gpu->current = true;
-    result = gpu->cu.StreamCreate(&gpu->stream, 1 /* not tied to the default stream */);
-    return result ? gt_gpu_fail(gpu, result, "cuStreamCreate", err) : GT_OK;
+    return gt_gpu_check(gpu,
+                        gpu->cu.StreamCreate(&gpu->stream, 1 /* not tied to the default one */),
+                        "cuStreamCreate", err);
 }
 
 int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool guest, struct gt_err *err)
 {
     struct gt_gpu *opened = calloc(1, sizeof(*opened));
-    int count = 0, rc, result;
+    int count = 0, rc;
 
     *gpu = NULL;
     if (!opened)
@@ -242,8 +239,8 @@ int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool guest, struct gt_err *err
     if (!rc && (ordinal < 0 || ordinal >= count))
         rc = gt_err_set(err, GT_ENOGPU, "no GPU %d: the driver sees %d, numbered from 0", ordinal,
                         count);
-    if (!rc && (result = opened->cu.DeviceGet(&opened->cu_device, ordinal)))
-        rc = gt_gpu_fail(opened, result, "cuDeviceGet", err);
+    GT_STEP(rc, gt_gpu_check(opened, opened->cu.DeviceGet(&opened->cu_device, ordinal),
+                             "cuDeviceGet", err));
     GT_STEP(rc, read_device(opened, opened->cu_device, err));
     GT_STEP(rc, open_context(opened, opened->cu_device, err));
     if (rc) {
@@ -293,13 +290,11 @@ void *gt_gpu_stream(const struct gt_gpu *gpu)
 
 int gt_gpu_alloc(struct gt_gpu *gpu, gt_devptr *ptr, size_t bytes, struct gt_err *err)
 {
-    int result;
+    int rc;
 
     *ptr = 0;
-    result = gpu->cu.MemAlloc(ptr, bytes ? bytes : 1);
-    if (result)
-        return gt_err_prefix(err, gt_gpu_fail(gpu, result, "cuMemAlloc", err), "%zu bytes", bytes);
-    return GT_OK;
+    rc = gt_gpu_check(gpu, gpu->cu.MemAlloc(ptr, bytes ? bytes : 1), "cuMemAlloc", err);
+    return rc ? gt_err_prefix(err, rc, "%zu bytes", bytes) : GT_OK;
 }
 
 void gt_gpu_free(struct gt_gpu *gpu, gt_devptr ptr)
@@ -310,42 +305,35 @@ void gt_gpu_free(struct gt_gpu *gpu, gt_devptr ptr)
 
 int gt_gpu_memory(struct gt_gpu *gpu, size_t *free_bytes, size_t *total, struct gt_err *err)
 {
-    int result = gpu->cu.MemGetInfo(free_bytes, total);
-
-    return result ? gt_gpu_fail(gpu, result, "cuMemGetInfo", err) : GT_OK;
+    return gt_gpu_check(gpu, gpu->cu.MemGetInfo(free_bytes, total), "cuMemGetInfo", err);
 }
 
 int gt_gpu_sync(struct gt_gpu *gpu, struct gt_err *err)
 {
-    int result = gpu->cu.StreamSynchronize(gpu->stream);
-
-    return result ? gt_gpu_fail(gpu, result, "cuStreamSynchronize", err) : GT_OK;
+    return gt_gpu_check(gpu, gpu->cu.StreamSynchronize(gpu->stream), "cuStreamSynchronize", err);
 }
 
 int gt_gpu_upload(struct gt_gpu *gpu, gt_devptr to, const void *from, size_t bytes,
                   struct gt_err *err)
 {
-    int result = bytes ? gpu->cu.MemcpyHtoDAsync(to, from, bytes, gpu->stream) : 0;
+    const int result = bytes ? gpu->cu.MemcpyHtoDAsync(to, from, bytes, gpu->stream) : 0;
+    const int rc = gt_gpu_check(gpu, result, "cuMemcpyHtoDAsync", err);
 
-    if (result)
-        return gt_gpu_fail(gpu, result, "cuMemcpyHtoDAsync", err);
-    return gt_gpu_sync(gpu, err); /* the caller may change `from` after the return */
+    return rc ? rc : gt_gpu_sync(gpu, err); /* the caller may change `from` after the return */
 }
 
 int gt_gpu_download(struct gt_gpu *gpu, void *to, gt_devptr from, size_t bytes, struct gt_err *err)
 {
-    int result = bytes ? gpu->cu.MemcpyDtoHAsync(to, from, bytes, gpu->stream) : 0;
+    const int result = bytes ? gpu->cu.MemcpyDtoHAsync(to, from, bytes, gpu->stream) : 0;
+    const int rc = gt_gpu_check(gpu, result, "cuMemcpyDtoHAsync", err);
 
-    if (result)
-        return gt_gpu_fail(gpu, result, "cuMemcpyDtoHAsync", err);
-    return gt_gpu_sync(gpu, err);
+    return rc ? rc : gt_gpu_sync(gpu, err);
 }
 
 int gt_gpu_fill32(struct gt_gpu *gpu, gt_devptr to, uint32_t word, size_t words, struct gt_err *err)
 {
-    int result = words ? gpu->cu.MemsetD32Async(to, word, words, gpu->stream) : 0;
-
-    return result ? gt_gpu_fail(gpu, result, "cuMemsetD32Async", err) : GT_OK;
+    return gt_gpu_check(gpu, words ? gpu->cu.MemsetD32Async(to, word, words, gpu->stream) : 0,
+                        "cuMemsetD32Async", err);
 }
 
 /* Events */
@@ -358,19 +346,18 @@ struct gt_event {
 int gt_event_new(struct gt_event **event, struct gt_gpu *gpu, struct gt_err *err)
 {
     struct gt_event *made = calloc(1, sizeof(*made));
-    int result;
+    int rc;
 
     *event = NULL;
     if (!made)
         return gt_err_nomem(err);
     made->gpu = gpu;
-    result = gpu->cu.EventCreate(&made->handle, 0);
-    if (result) {
+    rc = gt_gpu_check(gpu, gpu->cu.EventCreate(&made->handle, 0), "cuEventCreate", err);
+    if (rc)
         free(made);
-        return gt_gpu_fail(gpu, result, "cuEventCreate", err);
-    }
-    *event = made;
-    return GT_OK;
+    else
+        *event = made;
+    return rc;
 }
 
 void gt_event_free(struct gt_event *event)
@@ -383,9 +370,8 @@ void gt_event_free(struct gt_event *event)
 
 int gt_event_record(struct gt_event *event, struct gt_err *err)
 {
-    int result = event->gpu->cu.EventRecord(event->handle, event->gpu->stream);
-
-    return result ? gt_gpu_fail(event->gpu, result, "cuEventRecord", err) : GT_OK;
+    return gt_gpu_check(event->gpu, event->gpu->cu.EventRecord(event->handle, event->gpu->stream),
+                        "cuEventRecord", err);
 }
 
 int gt_event_us(const struct gt_event *from, const struct gt_event *to, float *us,
@@ -393,13 +379,11 @@ int gt_event_us(const struct gt_event *from, const struct gt_event *to, float *u
 {
     struct gt_gpu *gpu = to->gpu;
     float ms = 0;
-    int result = gpu->cu.EventSynchronize(to->handle);
+    int rc = gt_gpu_check(gpu, gpu->cu.EventSynchronize(to->handle), "cuEventSynchronize", err);
 
-    if (result)
-        return gt_gpu_fail(gpu, result, "cuEventSynchronize", err);
-    result = gpu->cu.EventElapsedTime(&ms, from->handle, to->handle);
-    if (result)
-        return gt_gpu_fail(gpu, result, "cuEventElapsedTime", err);
-    *us = ms * 1e3f;
-    return GT_OK;
+    GT_STEP(rc, gt_gpu_check(gpu, gpu->cu.EventElapsedTime(&ms, from->handle, to->handle),
+                             "cuEventElapsedTime", err));
+    if (!rc)
+        *us = ms * 1e3f;
+    return rc;
 }

@@ -17,19 +17,12 @@ struct gt_gpu {
     _Atomic bool poisoned; /* by any thread that runs a plan */
 };
 
-/* The sentence for a failed driver call; notes sticky and lost devices. */
-int gt_gpu_fail(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err);
+/* GT_OK for result 0; else the sentence for the failed driver call, and sticky and lost devices are
+ * noted. */
+int gt_gpu_check(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err);
 
-/* The tensor maps of a geometry.  Each launch encodes them for its operands: 84 ns a map on an H200
- * host, against 3.5 us of a launch, need neither lock nor memory; maps kept and given another
- * address (cuTensorMapReplaceAddress) would cost 21 ns, but are not the same bytes. */
-struct gt_module_maps {
-    size_t count;
-    struct gt_map_geometry map[GT_MAX_MAPS];
-};
-
-/* gt_gpu_fail, but GT_ERANGE where the call was refused for what was asked. */
-int gt_gpu_refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err);
+/* The same, but GT_ERANGE where the call was refused for what was asked. */
+int gt_gpu_accept(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err);
 
 /* Make the context current for a guest, and undo it. */
 int gt_gpu_enter(struct gt_gpu *gpu, bool *pushed, struct gt_err *err);

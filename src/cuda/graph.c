@@ -1,6 +1,5 @@
 /* graph.c - stage: CUDA graphs by stream capture; see graph.h.  Their calls are looked up in the
- * driver that gpu.c has opened, so that the library, which makes no graphs, has no names of them.
- */
+ * driver that gpu.c has opened, so that the library does not name them. */
 #include "cuda/graph.h"
 
 #include <dlfcn.h>
@@ -14,9 +13,9 @@
 
 /* What the driver answers to work of which it makes no graph: CUDA_ERROR_NOT_SUPPORTED and those of
  * stream capture.  Nothing is the worse for it. */
-static int refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+static int check(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
 {
-    int code = gt_gpu_refuse(gpu, result, call, err);
+    int code = gt_gpu_accept(gpu, result, call, err);
 
     if (result != 801 && (result < 900 || result > 909))
         return code;
@@ -71,12 +70,11 @@ int gt_graph_check(struct gt_gpu *gpu, struct gt_err *err)
 int gt_graph_begin(struct gt_gpu *gpu, struct gt_err *err)
 {
     struct graph_api cu;
-    int rc = load(&cu, gpu, err), result;
+    int rc = load(&cu, gpu, err);
 
     if (rc)
         return rc;
-    result = cu.StreamBeginCapture(gpu->stream, RELAXED);
-    return result ? refuse(gpu, result, "cuStreamBeginCapture", err) : GT_OK;
+    return check(gpu, cu.StreamBeginCapture(gpu->stream, RELAXED), "cuStreamBeginCapture", err);
 }
 
 int gt_graph_end(struct gt_graph **graph, struct gt_gpu *gpu, int code, struct gt_err *err)
@@ -91,14 +89,13 @@ int gt_graph_end(struct gt_graph **graph, struct gt_gpu *gpu, int code, struct g
         result = cu.StreamEndCapture(gpu->stream, &captured);
     if (code || rc || result || !made) {
         if (!code && result)
-            rc = refuse(gpu, result, "cuStreamEndCapture", err);
+            rc = check(gpu, result, "cuStreamEndCapture", err);
         else if (!code && !rc)
             rc = gt_err_nomem(err);
     } else {
         *made = (struct gt_graph){.gpu = gpu, .cu = cu};
-        result = cu.GraphInstantiate(&made->exec, captured, 0);
-        if (result)
-            rc = refuse(gpu, result, "cuGraphInstantiateWithFlags", err);
+        rc = check(gpu, cu.GraphInstantiate(&made->exec, captured, 0),
+                   "cuGraphInstantiateWithFlags", err);
     }
     if (captured)
         cu.GraphDestroy(captured);
@@ -112,9 +109,8 @@ int gt_graph_end(struct gt_graph **graph, struct gt_gpu *gpu, int code, struct g
 
 int gt_graph_launch(const struct gt_graph *graph, struct gt_err *err)
 {
-    int result = graph->cu.GraphLaunch(graph->exec, graph->gpu->stream);
-
-    return result ? refuse(graph->gpu, result, "cuGraphLaunch", err) : GT_OK;
+    return check(graph->gpu, graph->cu.GraphLaunch(graph->exec, graph->gpu->stream),
+                 "cuGraphLaunch", err);
 }
 
 void gt_graph_free(struct gt_graph *graph)

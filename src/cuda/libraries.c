@@ -1,12 +1,11 @@
-/* libraries.c - stage: looks for the CUDA libraries and opens them (libraries.h).  Below
- * cuda_api.c.
- */
+/* libraries.c - stage: looks for the CUDA libraries and opens them (libraries.h). */
 #include "cuda/libraries.h"
 
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -34,12 +34,15 @@ struct gt_module {
     struct function function[GT_MAX_LAUNCHES];
     size_t functions;
     struct launch {
-        unsigned grid[3], block[3], cluster[3], shared_bytes;
-        bool pdl;
+        struct gt_launch_geometry is; /* without its entry, which is the geometry's */
         size_t function;
     } launch[GT_MAX_LAUNCHES];
     size_t launches;
-    struct gt_module_maps maps;
+    /* Each launch encodes the tensor maps for its operands: 84 ns a map on an H200 host, against
+     * 3.5 us of a launch, need neither lock nor memory; maps kept and given another address
+     * (cuTensorMapReplaceAddress) would cost 21 ns, but are not the same bytes. */
+    struct gt_map_geometry map[GT_MAX_MAPS];
+    size_t maps;
 };
 
 /* Whether a load or launch was refused because of its arguments, with the context unharmed: invalid
@@ -54,9 +57,9 @@ static bool is_refusal(int result)
     return false;
 }
 
-int gt_gpu_refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+int gt_gpu_accept(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
 {
-    int code = gt_gpu_fail(gpu, result, call, err);
+    int code = gt_gpu_check(gpu, result, call, err);
 
     if (!is_refusal(result))
         return code;
@@ -76,7 +79,7 @@ static int load_image(struct gt_gpu *gpu, void **handle, const void *image, stru
 
     if (!result)
         return GT_OK;
-    code = gt_gpu_refuse(gpu, result, "cuModuleLoadDataEx", err);
+    code = gt_gpu_accept(gpu, result, "cuModuleLoadDataEx", err);
     log[sizeof(log) - 1] = '\0';
     log[strcspn(log, "\n")] = '\0';
     return *log ? gt_err_prefix(err, code, "%s", log) : code;
@@ -95,7 +98,7 @@ static int find_function(struct gt_module *module, const char *entry, size_t *in
 {
     struct gt_gpu *gpu = module->gpu;
     struct function *function;
-    int result;
+    int rc;
 
     for (size_t i = 0; i < module->functions; i++)
         if (strcmp(module->function[i].entry, entry) == 0) {
@@ -106,10 +109,10 @@ static int find_function(struct gt_module *module, const char *entry, size_t *in
         return gt_err_set(err, GT_ERANGE, "entry \"%s\": at most %d entries of %d characters",
                           entry, GT_MAX_LAUNCHES, ENTRY_LENGTH - 1);
     function = &module->function[module->functions];
-    result = gpu->cu.ModuleGetFunction(&function->handle, module->handle, entry);
-    if (result)
-        return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuModuleGetFunction", err),
-                             "entry \"%s\"", entry);
+    rc = gt_gpu_accept(gpu, gpu->cu.ModuleGetFunction(&function->handle, module->handle, entry),
+                       "cuModuleGetFunction", err);
+    if (rc)
+        return gt_err_prefix(err, rc, "entry \"%s\"", entry);
     snprintf(function->entry, sizeof(function->entry), "%s", entry);
     function->max_threads = function_attribute(gpu, FUNCTION_MAX_THREADS, function->handle);
     function->static_shared = function_attribute(gpu, FUNCTION_STATIC_SHARED, function->handle);
@@ -165,7 +168,7 @@ static int prepare_function(struct gt_gpu *gpu, struct function *function,
     if (!result && blocks > 8)
         result = gpu->cu.FuncSetAttribute(function->handle, FUNCTION_NON_PORTABLE_CLUSTER, 1);
     if (result)
-        return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuFuncSetAttribute", err),
+        return gt_err_prefix(err, gt_gpu_accept(gpu, result, "cuFuncSetAttribute", err),
                              "entry \"%s\"", function->entry);
     if ((blocks > 1 || want->pdl) && !gpu->cu.LaunchKernelEx)
         return gt_err_set(err, GT_ERANGE,
@@ -174,14 +177,7 @@ static int prepare_function(struct gt_gpu *gpu, struct function *function,
     return GT_OK;
 }
 
-static int fail(struct gt_gpu *gpu, int result, size_t index, struct gt_err *err)
-{
-    return gt_err_prefix(err, gt_gpu_refuse(gpu, result, "cuTensorMapEncodeTiled", err),
-                         "tensor_maps[%zu]", index);
-}
-
-/* 0, 1, 2, 3 for 0, least, 2 * least, 4 * least bytes: CUtensorMapSwizzle, CUtensorMapL2promotion.
- */
+/* 0, 1, 2, 3 for 0, 1, 2, 4 times `least` bytes: CUtensorMapSwizzle, CUtensorMapL2promotion. */
 static int doublings(int bytes, int least)
 {
     int code = 0;
@@ -206,39 +202,42 @@ static int data_type(enum gt_dtype element)
 }
 
 static int encode(struct gt_gpu *gpu, struct gt_map *to, const struct gt_map_geometry *map,
-                  uintptr_t address)
+                  uintptr_t address, size_t index, struct gt_err *err)
 {
-    static const uint32_t every[GT_MAX_MAP_RANK] = {1, 1, 1, 1,
-                                                    1}; /* element along each dimension */
+    static const uint32_t every[] = {1, 1, 1, 1, 1}; /* element along each dimension */
+    const int result = gpu->cu.TensorMapEncodeTiled(
+        to, data_type(map->element), (unsigned)map->rank, (void *)address, map->dims,
+        map->strides + 1, map->box, every, 0 /* not interleaved */, doublings(map->swizzle, 32),
+        doublings(map->promotion, 64), 0 /* outside reads as 0 */);
+    const int rc = gt_gpu_accept(gpu, result, "cuTensorMapEncodeTiled", err);
 
-    return gpu->cu.TensorMapEncodeTiled(to, data_type(map->element), (unsigned)map->rank,
-                                        (void *)address, map->dims, map->strides + 1, map->box,
-                                        every, 0 /* not interleaved */, doublings(map->swizzle, 32),
-                                        doublings(map->promotion, 64), 0 /* outside reads as 0 */);
+    _Static_assert(sizeof(every) / sizeof(*every) == GT_MAX_MAP_RANK, "one for each dimension");
+    return rc ? gt_err_prefix(err, rc, "tensor_maps[%zu]", index) : GT_OK;
 }
 
 /* Takes over the geometry's maps.  GT_ERANGE: the driver refuses one, or is too old to know any. */
-static int gt_module_maps_set(struct gt_module_maps *maps, struct gt_gpu *gpu,
-                              const struct gt_geometry *geometry, struct gt_err *err)
+static int set_maps(struct gt_module *module, const struct gt_geometry *geometry,
+                    struct gt_err *err)
 {
+    struct gt_gpu *gpu = module->gpu;
     const uintptr_t anywhere = 4096; /* only the address of a launch's own map matters */
 
-    maps->count = 0;
+    module->maps = 0;
     for (size_t i = 0; i < geometry->maps; i++) {
         struct gt_map encoded;
-        int result;
+        int rc;
 
-        maps->map[i] = geometry->map[i];
+        module->map[i] = geometry->map[i];
         if (!geometry->map[i].used)
             continue;
         if (!gpu->cu.TensorMapEncodeTiled)
             return gt_err_set(err, GT_ERANGE,
                               "the driver is too old for tensor maps (cuTensorMapEncodeTiled)");
-        result = encode(gpu, &encoded, &geometry->map[i], anywhere);
-        if (result)
-            return fail(gpu, result, i, err);
+        rc = encode(gpu, &encoded, &geometry->map[i], anywhere, i, err);
+        if (rc)
+            return rc;
     }
-    maps->count = geometry->maps;
+    module->maps = geometry->maps;
     return GT_OK;
 }
 
@@ -255,14 +254,11 @@ static int set_geometry(struct gt_module *module, const struct gt_geometry *geom
         GT_STEP(rc, prepare_function(module->gpu, &module->function[launch->function], want, err));
         if (rc)
             return rc;
-        memcpy(launch->grid, want->grid, sizeof(launch->grid));
-        memcpy(launch->block, want->block, sizeof(launch->block));
-        memcpy(launch->cluster, want->cluster, sizeof(launch->cluster));
-        launch->shared_bytes = want->shared_bytes;
-        launch->pdl = want->pdl;
+        launch->is = *want;
+        launch->is.entry = NULL;
     }
     module->launches = geometry->launches;
-    return gt_module_maps_set(&module->maps, module->gpu, geometry, err);
+    return set_maps(module, geometry, err);
 }
 
 int gt_module_geometry(struct gt_module *module, const struct gt_geometry *geometry,
@@ -326,7 +322,7 @@ void gt_module_facts(const struct gt_module *module, struct gt_module_facts *fac
     for (size_t i = 0; i < module->launches; i++) {
         const struct launch *launch = &module->launch[i];
         const struct function *function = &module->function[launch->function];
-        unsigned shared = launch->shared_bytes + (unsigned)function->static_shared;
+        unsigned shared = launch->is.shared_bytes + (unsigned)function->static_shared;
 
         if (function->registers > facts->registers)
             facts->registers = function->registers;
@@ -360,12 +356,12 @@ static unsigned set_attributes(const struct launch *launch, struct gt_cu_attribu
 {
     unsigned count = 0;
 
-    if (launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1) {
+    if (launch->is.cluster[0] * launch->is.cluster[1] * launch->is.cluster[2] > 1) {
         memset(&attribute[count], 0, sizeof(attribute[count]));
         attribute[count].id = GT_CU_ATTRIBUTE_CLUSTER;
-        memcpy(attribute[count++].value.cluster, launch->cluster, sizeof(launch->cluster));
+        memcpy(attribute[count++].value.cluster, launch->is.cluster, sizeof(launch->is.cluster));
     }
-    if (launch->pdl) {
+    if (launch->is.pdl) {
         memset(&attribute[count], 0, sizeof(attribute[count]));
         attribute[count].id = GT_CU_ATTRIBUTE_PDL;
         attribute[count++].value.flag = 1;
@@ -383,47 +379,37 @@ static int launch_one(const struct gt_module *module, const struct launch *launc
     unsigned attributes = set_attributes(launch, attribute);
 
     if (!attributes)
-        return cu->LaunchKernel(function, launch->grid[0], launch->grid[1], launch->grid[2],
-                                launch->block[0], launch->block[1], launch->block[2],
-                                launch->shared_bytes, stream, parameters, NULL);
+        return cu->LaunchKernel(function, launch->is.grid[0], launch->is.grid[1],
+                                launch->is.grid[2], launch->is.block[0], launch->is.block[1],
+                                launch->is.block[2], launch->is.shared_bytes, stream, parameters,
+                                NULL);
     memset(&config, 0, sizeof(config));
-    memcpy(config.grid, launch->grid, sizeof(launch->grid));
-    memcpy(config.block, launch->block, sizeof(launch->block));
-    config.shared_bytes = launch->shared_bytes;
+    memcpy(config.grid, launch->is.grid, sizeof(launch->is.grid));
+    memcpy(config.block, launch->is.block, sizeof(launch->is.block));
+    config.shared_bytes = launch->is.shared_bytes;
     config.stream = stream;
     config.attribute = attribute;
     config.attributes = attributes;
     return cu->LaunchKernelEx(&config, function, parameters, NULL);
 }
 
-static const void *operand_base(const struct gt_args *args, enum gt_map_operand operand)
-{
-    switch (operand) {
-    case GT_MAP_A:
-        return args->a;
-    case GT_MAP_B:
-        return args->b;
-    case GT_MAP_C:
-        return args->c;
-    case GT_MAP_D:
-        return args->d;
-    case GT_MAP_WORKSPACE:
-        break;
-    }
-    return args->workspace;
-}
-
 /* The maps for these operands; what is not used is left undefined.  A context must be current. */
-static int gt_module_maps_encode(struct gt_maps *to, const struct gt_module_maps *maps,
-                                 struct gt_gpu *gpu, const struct gt_args *args, struct gt_err *err)
+static int encode_maps(struct gt_maps *to, const struct gt_module *module,
+                       const struct gt_args *args, struct gt_err *err)
 {
-    for (size_t i = 0; i < maps->count; i++) {
-        const struct gt_map_geometry *map = &maps->map[i];
-        uintptr_t address = (uintptr_t)operand_base(args, map->operand) + (uintptr_t)map->offset;
-        int result = map->used ? encode(gpu, &to->map[i], map, address) : 0;
+    const void *const base[] = {[GT_MAP_A] = args->a,
+                                [GT_MAP_B] = args->b,
+                                [GT_MAP_C] = args->c,
+                                [GT_MAP_D] = args->d,
+                                [GT_MAP_WORKSPACE] = args->workspace};
 
-        if (result)
-            return fail(gpu, result, i, err);
+    for (size_t i = 0; i < module->maps; i++) {
+        const struct gt_map_geometry *map = &module->map[i];
+        uintptr_t address = (uintptr_t)base[map->operand] + (uintptr_t)map->offset;
+        int rc = map->used ? encode(module->gpu, &to->map[i], map, address, i, err) : GT_OK;
+
+        if (rc)
+            return rc;
     }
     return GT_OK;
 }
@@ -439,23 +425,24 @@ int gt_module_run(const struct gt_module *module, void *stream, const struct gt_
 
     if (rc)
         return rc;
-    rc = gt_module_maps_encode(&maps, &module->maps, module->gpu, args, err);
+    rc = encode_maps(&maps, module, args, err);
     for (size_t i = 0; i < module->launches && !rc; i++) {
         const struct launch *launch = &module->launch[i];
-        int result;
 
-        if (!launch->grid[0] || !launch->grid[1] || !launch->grid[2])
+        if (!launch->is.grid[0] || !launch->is.grid[1] || !launch->is.grid[2])
             continue; /* an empty product has nothing to launch */
-        result = launch_one(module, launch, stream ? stream : module->gpu->stream, parameters);
-        if (result)
-            rc = gt_err_prefix(err, gt_gpu_refuse(module->gpu, result, "cuLaunchKernel", err),
-                               "entry \"%s\"", module->function[launch->function].entry);
+        rc = gt_gpu_accept(
+            module->gpu,
+            launch_one(module, launch, stream ? stream : module->gpu->stream, parameters),
+            "cuLaunchKernel", err);
+        if (rc)
+            gt_err_prefix(err, rc, "entry \"%s\"", module->function[launch->function].entry);
     }
     gt_gpu_leave(module->gpu, pushed);
     return rc;
 }
 
-/* The project's own kernels */
+/* ---- the project's own kernels ---- */
 
 struct gt_program {
     struct gt_gpu *gpu;
@@ -468,7 +455,7 @@ int gt_program_load(struct gt_program **program, struct gt_gpu *gpu, const void 
                     const char *const *entry, size_t entries, struct gt_err *err)
 {
     struct gt_program *loaded = calloc(1, sizeof(*loaded) + entries * sizeof(void *));
-    int rc, result;
+    int rc;
 
     *program = NULL;
     if (!loaded)
@@ -477,10 +464,11 @@ int gt_program_load(struct gt_program **program, struct gt_gpu *gpu, const void 
     loaded->entries = entries;
     rc = load_image(gpu, &loaded->handle, image, err);
     for (size_t i = 0; i < entries && !rc; i++) {
-        result = gpu->cu.ModuleGetFunction(&loaded->function[i], loaded->handle, entry[i]);
-        if (result)
-            rc = gt_err_prefix(err, gt_gpu_fail(gpu, result, "cuModuleGetFunction", err),
-                               "entry \"%s\"", entry[i]);
+        rc = gt_gpu_check(gpu,
+                          gpu->cu.ModuleGetFunction(&loaded->function[i], loaded->handle, entry[i]),
+                          "cuModuleGetFunction", err);
+        if (rc)
+            gt_err_prefix(err, rc, "entry \"%s\"", entry[i]);
     }
     if (rc) {
         gt_program_free(loaded);
@@ -504,11 +492,9 @@ int gt_program_run(const struct gt_program *program, size_t entry, const unsigne
 {
     struct gt_gpu *gpu = program->gpu;
     void *parameters[] = {(void *)(uintptr_t)args}; /* the driver copies, it does not write */
-    int result = gpu->cu.LaunchKernel(program->function[entry], grid[0], grid[1], grid[2], threads,
-                                      1, 1, 0, gpu->stream, parameters, NULL);
 
-    return result ? gt_gpu_fail(gpu, result, "cuLaunchKernel", err) : GT_OK;
+    return gt_gpu_check(gpu,
+                        gpu->cu.LaunchKernel(program->function[entry], grid[0], grid[1], grid[2],
+                                             threads, 1, 1, 0, gpu->stream, parameters, NULL),
+                        "cuLaunchKernel", err);
 }
-
-/* Stage: encodes the tensor maps of a module's launches (module.c) for the operands
- * of each launch. */

@@ -127,8 +127,7 @@ int gt_data_dir(char **path, struct gt_err *err)
     return rc;
 }
 
-/* Names the database that a sweep writes and a look-up reads if the user names
- * none (gt_default_database of kernel.h). */
+/* ---- the database that a sweep writes and a look-up reads if the user names none ---- */
 
 static const char *variable(const char *name)
 {

@@ -1,4 +1,4 @@
-/* expr.c - vocabulary: runs the bytecode of expressions on a small stack machine.
+/* expr.c - vocabulary: compiles expressions to bytecode and runs it on a small stack machine.
  *
  * Enumerating a space evaluates tens of millions of expressions, so that evaluation allocates
  * nothing, a right-hand operand that is a slot or a constant is part of the instruction, and the
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "kernel/expr.h"
 
-/* The bytecode between expr.c, which writes it, and expr.c, which runs it. */
+/* ---- the bytecode ---- */
 
 #define GT_EXPR_STACK  48  /* values alive at once */
 #define GT_EXPR_QUOTED 160 /* characters of the expression repeated in a sentence */
@@ -113,11 +113,11 @@ static int eval_error(const struct gt_expr *expr, enum fault fault, struct gt_er
         b = expr->constant[code->arg]; \
         action break;
 
-/* Those of one that may overflow; `overflows` computes a. */
+/* The cases of an operator that may overflow; `overflows` computes a. */
 #define CHECKED(name, overflows) \
     BINARY(name, if (overflows) return eval_error(expr, FAULT_OVERFLOW, err);)
 
-/* Those of one that divides; `easy`: what it does to a is `quick`. */
+/* The cases of an operator that divides; where `easy` holds, `quick` computes a. */
 #define DIVIDING(name, easy, quick)                        \
     BINARY(                                                \
         name, if (easy) quick; else {                      \
@@ -220,8 +220,7 @@ const char *gt_expr_text(const struct gt_expr *expr)
     return expr->text;
 }
 
-/* Vocabulary: compiles the text of an expression to bytecode, by recursive descent.
- */
+/* ---- compiling a text to bytecode, by recursive descent ---- */
 
 #define MAX_CODE  1024 /* instructions and constants of one expression, each */
 #define MAX_DEPTH 64   /* nesting of the text: parentheses, unary operators, ?: */

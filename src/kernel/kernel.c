@@ -1,6 +1,5 @@
 /* kernel.c - vocabulary: loading and finding kernels. */
 #include "kernel/kernel.h"
-
 #include "base/err.h"
 #include "kernel/kernel_impl.h"
 
@@ -8,12 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void free_list(struct gt_expr *const *expr, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        gt_expr_free(expr[i]);
-}
 
 static void release_constraint(struct gt_constraint *constraint)
 {
@@ -40,31 +33,49 @@ static void free_space(struct gt_kernel *kernel)
     free(kernel->constraint);
 }
 
-/* Frees the expressions of launches, tensor maps, "compile", "model" and the top object. */
-static void free_exprs(const struct gt_kernel *kernel)
+void gt_kernel_each_expr(const struct gt_kernel *kernel,
+                         void (*each)(void *context, struct gt_expr *expr), void *context)
 {
-#define FREE(member, standard) gt_expr_free(of->member);
+#define EACH(member, standard) each(context, of->member);
     for (const struct gt_launch *of = kernel->launch; of < kernel->launch + kernel->launches;
          of++) {
-        free(of->entry);
-        free_list(of->grid, 3);
-        free_list(of->block, 3);
-        free_list(of->cluster, 3);
-        GT_LAUNCH_EXPRS(FREE)
+        for (int i = 0; i < 3; i++) {
+            each(context, of->grid[i]);
+            each(context, of->block[i]);
+            each(context, of->cluster[i]);
+        }
+        GT_LAUNCH_EXPRS(EACH)
     }
     for (const struct gt_tensor_map *of = kernel->map; of < kernel->map + kernel->maps; of++) {
-        free(of->name);
-        free_list(of->dims, GT_MAX_MAP_RANK);
-        free_list(of->strides, GT_MAX_MAP_RANK);
-        free_list(of->box, GT_MAX_MAP_RANK);
-        GT_MAP_EXPRS(FREE)
+        for (int i = 0; i < GT_MAX_MAP_RANK; i++) {
+            each(context, of->dims[i]);
+            each(context, of->strides[i]);
+            each(context, of->box[i]);
+        }
+        GT_MAP_EXPRS(EACH)
     }
-#undef FREE
+#undef EACH
+}
+
+static void free_expr(void *context, struct gt_expr *expr)
+{
+    (void)context;
+    gt_expr_free(expr);
+}
+
+/* Frees launches, tensor maps, and the expressions of "compile", "model" and the top object. */
+static void free_launches(const struct gt_kernel *kernel)
+{
+    gt_kernel_each_expr(kernel, free_expr, NULL);
+    for (size_t i = 0; i < kernel->launches; i++)
+        free(kernel->launch[i].entry);
+    for (size_t i = 0; i < kernel->maps; i++)
+        free(kernel->map[i].name);
 #define FREE(member, standard) gt_expr_free(kernel->member);
     GT_CANDIDATE_EXPRS(FREE)
     GT_COMPILE_EXPRS(FREE)
 #undef FREE
-#define FREE(member) gt_expr_free(kernel->model.member);
+#define FREE(member, unit, least) gt_expr_free(kernel->model.member);
     GT_MODEL_EXPRS(FREE)
 #undef FREE
 }
@@ -74,7 +85,7 @@ void gt_kernel_free(struct gt_kernel *kernel)
     if (!kernel)
         return;
     free_space(kernel);
-    free_exprs(kernel);
+    free_launches(kernel);
     for (size_t i = 0; i < kernel->reported_count; i++)
         free(kernel->reported[i].source);
     free(kernel->reported);
@@ -131,41 +142,6 @@ int gt_kernel_load(struct gt_kernel **kernel, const char *data_dir, const char *
                    struct gt_err *err)
 {
     return load_kernel(kernel, data_dir, path, NULL, err);
-}
-
-uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr *expr)
-{
-    size_t first_derived = kernel->first_param + kernel->params;
-    uint64_t depends = 0;
-
-    if (!expr)
-        return 0;
-    for (size_t i = 0; i < kernel->params; i++)
-        if (gt_expr_uses(expr, kernel->first_param + i))
-            depends |= (uint64_t)1 << i;
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (gt_expr_uses(expr, first_derived + i))
-            depends |= kernel->derived[i].depends;
-    return depends;
-}
-
-uint64_t gt_kernel_deriveds(const struct gt_kernel *kernel, const struct gt_expr *expr)
-{
-    uint64_t deriveds = 0;
-
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (gt_expr_uses(expr, kernel->first_param + kernel->params + i))
-            deriveds |= (uint64_t)1 << i | kernel->derived[i].derived;
-    return deriveds;
-}
-
-bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
-                            uint64_t derived)
-{
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (derived >> i & 1 && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
-            return true;
-    return false;
 }
 
 double gt_kernel_cross_product(const struct gt_kernel *kernel)
@@ -310,6 +286,7 @@ struct gt_kernel *gt_kernels_find(const struct gt_kernels *kernels, const char *
     for (size_t i = 0; i < kernels->count; i++)
         if (!strcmp(kernels->kernel[i]->name, name))
             return kernels->kernel[i];
-    unknown_kernel(kernels, name, err);
+    if (err)
+        unknown_kernel(kernels, name, err);
     return NULL;
 }

@@ -13,10 +13,11 @@
 #include "base/strbuf.h"
 #include "templates/common/maps.h"
 
-#define GT_MAX_PARAMS   64
-#define GT_MAX_DERIVED  64
-#define GT_MAX_LAUNCHES 6
-#define GT_MAX_SERVES   8
+#define GT_MAX_PARAMS      64
+#define GT_MAX_CONSTRAINTS 256
+#define GT_MAX_DERIVED     64
+#define GT_MAX_LAUNCHES    6
+#define GT_MAX_SERVES      8
 
 struct gt_param {
     char *name, *doc;
@@ -91,32 +92,33 @@ struct gt_pattern {
     uint64_t named;        /* bit i: param[i] has the value of the point */
 };
 
-/* X(member): what the performance model needs to know (configs/README.md has units and defaults).
- * Every one is an expression, optional in the description and NULL where it is absent. */
-#define GT_MODEL_EXPRS(X)                                                     \
-    X(block_m)       /* rows of D's tile per block */                         \
-    X(block_n)       /* its columns */                                        \
-    X(block_k)       /* depth of a stage */                                   \
-    X(load_m)        /* rows of A that are loaded for a tile */               \
-    X(load_n)        /* columns of B that are */                              \
-    X(splits)        /* blocks that share one tile of D along k */            \
-    X(stages)        /* tiles in flight; 1: no overlap */                     \
-    X(registers)     /* estimate per thread, before compiling */              \
-    X(lacking)       /* of them, more than the compiler may use; < 0: room */ \
-    X(fma)           /* FMA per thread and k step */                          \
-    X(issue)         /* other instructions per thread and k step, x 256 */    \
-    X(group)         /* blocks of a swizzle group along m */                  \
-    X(shared_words)  /* shared wavefronts per warp and k step, x 256 */       \
-    X(mma)           /* tensor-core products per element and k step, x 256 */ \
-    X(mma_type)      /* type that they run in */                              \
-    X(cluster_m)     /* blocks along m that share what they load */           \
-    X(cluster_n)     /* blocks along n that do */                             \
-    X(prepare_read)  /* bytes, by launches before the product */              \
-    X(prepare_write) /* bytes, by these */                                    \
-    X(even)          /* per cent of tiles divided evenly over blocks along k */
+/* X(member, unit, least): what the performance model needs to know (configs/README.md has units and
+ * defaults). Every one is an expression, optional in the description and NULL where it is absent;
+ * the model takes its value in this unit, and at least as `least`. */
+#define GT_MODEL_EXPRS(X)                                                             \
+    X(block_m, 1, 1)         /* rows of D's tile per block */                         \
+    X(block_n, 1, 1)         /* its columns */                                        \
+    X(block_k, 1, 1)         /* depth of a stage */                                   \
+    X(load_m, 1, 1)          /* rows of A that are loaded for a tile */               \
+    X(load_n, 1, 1)          /* columns of B that are */                              \
+    X(splits, 1, 1)          /* blocks that share one tile of D along k */            \
+    X(stages, 1, 1)          /* tiles in flight; 1: no overlap */                     \
+    X(registers, 1, 1)       /* estimate per thread, before compiling */              \
+    X(lacking, 1, -HUGE_VAL) /* of them, more than the compiler may use; < 0: room */ \
+    X(fma, 1, 0)             /* FMA per thread and k step */                          \
+    X(issue, 256, 0)         /* other instructions per thread and k step */           \
+    X(group, 1, 1)           /* blocks of a swizzle group along m */                  \
+    X(shared_words, 256, 0)  /* shared wavefronts per warp and k step */              \
+    X(mma, 256, 0)           /* tensor-core products per element and k step */        \
+    X(mma_type, 1, 0)        /* type that they run in */                              \
+    X(cluster_m, 1, 1)       /* blocks along m that share what they load */           \
+    X(cluster_n, 1, 1)       /* blocks along n that do */                             \
+    X(prepare_read, 1, 0)    /* bytes, by launches before the product */              \
+    X(prepare_write, 1, 0)   /* bytes, by these */                                    \
+    X(even, 1, 0)            /* per cent of tiles divided evenly over blocks along k */
 
 struct gt_model {
-#define GT_MODEL_MEMBER(name) struct gt_expr *name;
+#define GT_MODEL_MEMBER(name, unit, least) struct gt_expr *name;
     GT_MODEL_EXPRS(GT_MODEL_MEMBER)
 #undef GT_MODEL_MEMBER
 };
@@ -138,7 +140,7 @@ struct gt_kernel {
     char *template_path; /* relative to the data folder: "templates/simt/gemm.cu" */
     char *text;          /* of the template */
     char *include_dirs;  /* <data folder>/templates, then the user's own, a folder a line */
-    char signature[33];  /* hex digest of what decides a candidate: kernel_signature.c */
+    char signature[33];  /* hex digest of what decides a candidate: kernel_template.c */
     bool production;     /* false: a rung of the ladder, for `tune ladder` and by name */
     int rung;            /* place in the ladder; 0: none */
     struct gt_reported *reported;
@@ -225,25 +227,6 @@ int gt_data_dir(char **path, struct gt_err *err);
  * others may write it; GT_EIO: a folder cannot be created.  The variables are ignored in a program
  * that runs with more rights than its user (secure_getenv). */
 int gt_default_database(char **path, bool create, struct gt_err *err);
-
-/* What an entry of "serves" is asked, in this order. */
-enum gt_serves_check {
-    GT_SERVES_TYPE,
-    GT_SERVES_OUT,
-    GT_SERVES_LAYOUT,
-    GT_SERVES_EPILOGUE,
-    GT_SERVES_ROWS,
-    GT_SERVES_BATCH,
-    GT_SERVES_ACCURACY,
-    GT_SERVES_MIN_CC,
-    GT_SERVES_MAX_CC,
-    GT_SERVES_CHECKS
-};
-
-/* The first of them that does not hold; GT_SERVES_CHECKS: the entry serves the problem there. */
-enum gt_serves_check gt_serves_check(const struct gt_serves *entry,
-                                     const struct gt_problem *problem,
-                                     const struct gt_device *device);
 
 /* Whether the kernel serves the problem on the device at all, before any parameter is chosen. */
 bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,

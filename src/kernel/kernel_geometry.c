@@ -1,5 +1,5 @@
-/* kernel_geometry.c - vocabulary: evaluates a candidate's launches and its compile options to
- * numbers that CUDA accepts. */
+/* kernel_geometry.c - vocabulary: evaluates a candidate's launches, tensor maps and compile
+ * options to numbers that CUDA accepts. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,16 +7,37 @@
 #include "base/err.h"
 #include "kernel/kernel.h"
 #include "kernel/kernel_impl.h"
-#include "kernel/kernel_reader.h"
 #include "problem/problem.h"
-#include "templates/common/args.h"
 
 #define MAX_BLOCK_THREADS 1024
-#define MAX_CLUSTER       16 /* blocks; beyond 8 a kernel asks for it, the driver decides */
+#define MAX_CLUSTER       16  /* blocks; beyond 8 a kernel asks for it, the driver decides */
+#define MAX_BOX           256 /* elements along a dimension of a box */
+#define MAX_DIM           ((int64_t)1 << 32) /* elements */
+#define MAP_ALIGN         16                 /* bytes: of bases, strides and rows of a box */
+#define MAPS_CC           90
+#define MAX_STRIDE        ((int64_t)1 << 40) /* bytes, exclusive */
 
-/* kernel_geometry.c: the expression's value; GT_ERANGE unless it lies within least..most. */
-static int gt_geometry_eval(struct gt_evaluation *e, const struct gt_expr *expr,
-                            struct gt_place place, int64_t least, int64_t most, int64_t *value)
+const char *const gt_map_operand_names[] = {"a", "b", "c", "d", "workspace"};
+
+/* An expression's place in a description, for sentences: "launches[2].grid[1]"; only the key where
+ * list is NULL, and no element where that is negative. */
+struct place {
+    const char *list;
+    int index;
+    const char *key;
+    int element;
+};
+
+/* A candidate on its way to a geometry. */
+struct evaluation {
+    const struct gt_candidate *candidate;
+    struct gt_err *err;
+    const int64_t *slots;
+};
+
+/* The expression's value; GT_ERANGE unless it lies within least..most. */
+static int eval_at(struct evaluation *e, const struct gt_expr *expr, struct place place,
+                   int64_t least, int64_t most, int64_t *value)
 {
     const char *kernel = e->candidate->kernel->name;
     char where[32] = "", key[32];
@@ -38,31 +59,30 @@ static int gt_geometry_eval(struct gt_evaluation *e, const struct gt_expr *expr,
                       (long long)most);
 }
 
-/* Evaluates an expression of launches[index] (or of the top, index -1) and checks its range. */
-static int eval(struct gt_evaluation *e, const struct gt_expr *expr, int index, const char *key,
+static int eval(struct evaluation *e, const struct gt_expr *expr, int index, const char *key,
                 int64_t least, int64_t most, int64_t *value)
 {
-    const struct gt_place place = {index < 0 ? NULL : "launches", index, key, -1};
+    const struct place place = {index < 0 ? NULL : "launches", index, key, -1};
 
-    return gt_geometry_eval(e, expr, place, least, most, value);
+    return eval_at(e, expr, place, least, most, value);
 }
 
-static int eval_triple(struct gt_evaluation *e, struct gt_expr *const expr[3], int index,
+static int eval_triple(struct evaluation *e, struct gt_expr *const expr[3], int index,
                        const char *key, int64_t least, const int64_t most[3], unsigned to[3])
 {
     int rc = GT_OK;
 
     for (int i = 0; !rc && i < 3; i++) {
-        const struct gt_place place = {"launches", index, key, i};
+        const struct place place = {"launches", index, key, i};
         int64_t value = 0;
 
-        rc = gt_geometry_eval(e, expr[i], place, least, most[i], &value);
+        rc = eval_at(e, expr[i], place, least, most[i], &value);
         to[i] = (unsigned)value;
     }
     return rc;
 }
 
-static int check_block(struct gt_evaluation *e, int index, const struct gt_launch_geometry *launch)
+static int check_block(struct evaluation *e, int index, const struct gt_launch_geometry *launch)
 {
     const unsigned *block = launch->block, *cluster = launch->cluster, *grid = launch->grid;
     const struct gt_candidate *candidate = e->candidate;
@@ -91,7 +111,7 @@ static int check_block(struct gt_evaluation *e, int index, const struct gt_launc
 }
 
 /* Checks that a grid is empty only where there is nothing to compute. */
-static int check_empty(struct gt_evaluation *e, int index, bool *empty,
+static int check_empty(struct evaluation *e, int index, bool *empty,
                        const struct gt_launch_geometry *launch)
 {
     const struct gt_problem *problem = e->candidate->problem;
@@ -105,8 +125,7 @@ static int check_empty(struct gt_evaluation *e, int index, bool *empty,
 }
 
 /* Fills one launch; *skip is set if its `when` is 0 or its grid is empty. */
-static int eval_launch(struct gt_evaluation *e, int index, struct gt_launch_geometry *to,
-                       bool *skip)
+static int eval_launch(struct evaluation *e, int index, struct gt_launch_geometry *to, bool *skip)
 {
     static const int64_t most_grid[3] = {0x7fffffff, 65535, 65535};
     static const int64_t most_block[3] = {1024, 1024, 64};
@@ -137,13 +156,13 @@ static int eval_launch(struct gt_evaluation *e, int index, struct gt_launch_geom
     return rc;
 }
 
-static int eval_registers(struct gt_evaluation *e, int64_t *registers)
+static int eval_registers(struct evaluation *e, int64_t *registers)
 {
     return eval(e, e->candidate->kernel->max_registers, -1, "compile.max_registers", 0, 255,
                 registers);
 }
 
-static int eval_compile(struct gt_evaluation *e, struct gt_geometry *geometry)
+static int eval_compile(struct evaluation *e, struct gt_geometry *geometry)
 {
     const struct gt_kernel *kernel = e->candidate->kernel;
     int64_t registers = 0, arch = 0, features = 0, ptx = 0;
@@ -175,7 +194,7 @@ static int eval_compile(struct gt_evaluation *e, struct gt_geometry *geometry)
     return rc;
 }
 
-static int eval_launches(struct gt_evaluation *e, struct gt_geometry *geometry)
+static int eval_launches(struct evaluation *e, struct gt_geometry *geometry)
 {
     const struct gt_kernel *kernel = e->candidate->kernel;
     const struct gt_problem *problem = e->candidate->problem;
@@ -199,7 +218,7 @@ static int eval_launches(struct gt_evaluation *e, struct gt_geometry *geometry)
 int gt_candidate_launches(const struct gt_candidate *candidate, const int64_t slots[GT_MAX_SLOTS],
                           struct gt_geometry *geometry, struct gt_err *err)
 {
-    struct gt_evaluation e = {.candidate = candidate, .slots = slots, .err = err};
+    struct evaluation e = {.candidate = candidate, .slots = slots, .err = err};
     int64_t registers = 0;
     int rc;
 
@@ -210,10 +229,13 @@ int gt_candidate_launches(const struct gt_candidate *candidate, const int64_t sl
     return rc;
 }
 
-#define MAX_BOX 256 /* elements along a dimension of a box */
+/* ---- tensor maps ----
+ *
+ * The limits are those of cuTensorMapEncodeTiled; they are checked here so that a candidate is
+ * refused with a sentence before it reaches a GPU. */
 
 struct map_evaluation {
-    struct gt_evaluation *e;
+    struct evaluation *e;
     const struct gt_tensor_map *map;
     int index;
     int64_t operand_bytes;
@@ -221,15 +243,13 @@ struct map_evaluation {
     struct gt_map_geometry *to;
 };
 
-static int eval_maps(struct map_evaluation *m, const struct gt_expr *expr, const char *key,
-                     int index, int64_t least, int64_t most, int64_t *value)
+static int eval_of_map(struct map_evaluation *m, const struct gt_expr *expr, const char *key,
+                       int index, int64_t least, int64_t most, int64_t *value)
 {
-    const struct gt_place place = {"tensor_maps", m->index, key, index};
+    const struct place place = {"tensor_maps", m->index, key, index};
 
-    return gt_geometry_eval(m->e, expr, place, least, most, value);
+    return eval_at(m->e, expr, place, least, most, value);
 }
-
-#define MAX_DIM ((int64_t)1 << 32) /* elements */
 
 static int eval_dims(struct map_evaluation *m)
 {
@@ -238,18 +258,14 @@ static int eval_dims(struct map_evaluation *m)
     for (int i = 0; !rc && i < m->map->rank; i++) {
         int64_t size = 0, box = 0;
 
-        rc = eval_maps(m, m->map->dims[i], "dims", i, 0, MAX_DIM, &size);
-        GT_STEP(rc, eval_maps(m, m->map->box[i], "box", i, 1, MAX_BOX, &box));
+        rc = eval_of_map(m, m->map->dims[i], "dims", i, 0, MAX_DIM, &size);
+        GT_STEP(rc, eval_of_map(m, m->map->box[i], "box", i, 1, MAX_BOX, &box));
         m->to->dims[i] = (uint64_t)size;
         m->to->box[i] = (uint32_t)box;
         m->empty |= !size;
     }
     return rc;
 }
-
-#define MAP_ALIGN 16 /* bytes: of bases, strides and rows of a box */
-
-const char *const gt_map_operand_names[] = {"a", "b", "c", "d", "workspace"};
 
 /* Sets an error whose sentence begins with "kernel mma: tensor_maps[1] (b)". */
 __attribute__((format(printf, 2, 3))) static int refuse(struct map_evaluation *m,
@@ -271,7 +287,7 @@ static int check_reach(struct map_evaluation *m)
 {
     struct gt_map_geometry *to = m->to;
     int64_t offset = 0, span, bytes;
-    int rc = eval_maps(m, m->map->offset, "offset", -1, 0, (int64_t)1 << 48, &offset);
+    int rc = eval_of_map(m, m->map->offset, "offset", -1, 0, (int64_t)1 << 48, &offset);
 
     if (rc)
         return rc;
@@ -291,12 +307,7 @@ static int check_reach(struct map_evaluation *m)
     return GT_OK;
 }
 
-#define LEAST_CC 90
-
-#define MAX_STRIDE ((int64_t)1 << 40) /* bytes, exclusive */
-
-/* Evaluates the strides.  A dimension of one element needs no stride: it may have any, and the
- * driver gets one that it accepts. */
+/* A dimension of one element needs no stride: the driver gets one that it accepts. */
 static int eval_strides(struct map_evaluation *m)
 {
     struct gt_map_geometry *to = m->to;
@@ -306,7 +317,8 @@ static int eval_strides(struct map_evaluation *m)
         int64_t stride = MAP_ALIGN;
 
         if (to->dims[i] > 1 && !m->empty)
-            rc = eval_maps(m, m->map->strides[i - 1], "strides", i - 1, 0, MAX_STRIDE - 1, &stride);
+            rc = eval_of_map(m, m->map->strides[i - 1], "strides", i - 1, 0, MAX_STRIDE - 1,
+                             &stride);
         if (!rc && stride % MAP_ALIGN)
             rc = refuse(m, "strides[%d] is %lld, no multiple of %d bytes", i - 1, (long long)stride,
                         MAP_ALIGN);
@@ -332,12 +344,12 @@ static int find_operand(struct map_evaluation *m, int64_t workspace)
     return GT_OK;
 }
 
-/* Evaluates a number of bytes, which must be 0, `least`, or a doubling of it up to 4 times. */
+/* A number of bytes must be 0, or 1, 2 or 4 times `least`. */
 static int eval_bytes(struct map_evaluation *m, const struct gt_expr *expr, const char *key,
                       int64_t least, int *to)
 {
     int64_t value = 0;
-    int rc = eval_maps(m, expr, key, -1, 0, 4 * least, &value);
+    int rc = eval_of_map(m, expr, key, -1, 0, 4 * least, &value);
 
     if (!rc && value && value != least && value != 2 * least && value != 4 * least)
         rc = refuse(m, "%s is %lld; it must be 0, %lld, %lld or %lld", key, (long long)value,
@@ -371,12 +383,12 @@ static int eval_map(struct map_evaluation *m, int64_t workspace)
     const struct gt_candidate *candidate = m->e->candidate;
     struct gt_map_geometry *to = m->to;
     int64_t when = 0;
-    int rc = eval_maps(m, m->map->when, "when", -1, INT64_MIN, INT64_MAX, &when);
+    int rc = eval_of_map(m, m->map->when, "when", -1, INT64_MIN, INT64_MAX, &when);
 
     if (rc || !when)
         return rc;
-    if (candidate->device->cc < LEAST_CC)
-        return refuse(m, "tensor maps need sm_%d; the device is sm_%d", LEAST_CC,
+    if (candidate->device->cc < MAPS_CC)
+        return refuse(m, "tensor maps need sm_%d; the device is sm_%d", MAPS_CC,
                       candidate->device->cc);
     to->used = true;
     to->operand = m->map->operand;
@@ -394,9 +406,8 @@ static int eval_map(struct map_evaluation *m, int64_t workspace)
     return rc ? rc : check_reach(m);
 }
 
-/* kernel_geometry.c: all maps of the candidate; workspace: its bytes. */
-static int gt_geometry_maps(struct gt_evaluation *e, int64_t workspace,
-                            struct gt_geometry *geometry)
+/* All maps of the candidate; workspace: its bytes. */
+static int eval_all_maps(struct evaluation *e, int64_t workspace, struct gt_geometry *geometry)
 {
     const struct gt_kernel *kernel = e->candidate->kernel;
     int rc = GT_OK;
@@ -416,13 +427,13 @@ int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geomet
 {
     const struct gt_kernel *kernel = candidate->kernel;
     int64_t slots[GT_MAX_SLOTS], deterministic = 1;
-    struct gt_evaluation e = {.candidate = candidate, .slots = slots, .err = err};
+    struct evaluation e = {.candidate = candidate, .slots = slots, .err = err};
     size_t launch_params = 0;
     int rc = gt_candidate_slots(candidate, slots, err);
 
     memset(geometry, 0, sizeof(*geometry));
     GT_STEP(rc, eval_launches(&e, geometry));
-    GT_STEP(rc, gt_geometry_maps(&e, (int64_t)geometry->workspace_bytes, geometry));
+    GT_STEP(rc, eval_all_maps(&e, (int64_t)geometry->workspace_bytes, geometry));
     GT_STEP(rc, eval(&e, kernel->deterministic, -1, "deterministic", INT64_MIN, INT64_MAX,
                      &deterministic));
     GT_STEP(rc, eval_compile(&e, geometry));
@@ -432,82 +443,3 @@ int gt_candidate_geometry(const struct gt_candidate *candidate, struct gt_geomet
             geometry->launch_param[launch_params++] = (int)candidate->point.value[i];
     return rc;
 }
-
-/* Vocabulary: the tensor maps of a description ("tensor_maps"), read and evaluated.
- *
- * The limits are those of cuTensorMapEncodeTiled; they are checked here so that a candidate is
- * refused with a sentence before it reaches a GPU. */
-
-/* ---- reading ---- */
-
-/* Reads the element: "in", "out" or a type. */
-GT_READS_ONCE static void read_element(struct gt_reader *r, struct gt_tensor_map *map,
-                                       const cJSON *object)
-{
-    const cJSON *member = gt_reader_get(r, object, "element", cJSON_String, GT_OPTIONAL);
-    const char *text = member ? member->valuestring : "in";
-    enum gt_dtype type = GT_F32;
-
-    if (!strcmp(text, "in"))
-        map->element = GT_MAP_IN;
-    else if (!strcmp(text, "out"))
-        map->element = GT_MAP_OUT;
-    else if (gt_dtype_parse(&type, text, strlen(text)))
-        map->element = (int)type;
-    else
-        gt_reader_fail(r, "\"element\" is \"%.32s\"; it must be in, out or a type", text);
-}
-
-/* Reads dimensions, strides and box; the first list determines the rank. */
-GT_READS_ONCE static void read_lists(struct gt_reader *r, struct gt_tensor_map *map,
-                                     const cJSON *object)
-{
-    int strides, boxes;
-
-    map->rank = gt_reader_exprs(r, map->dims, object, "dims", GT_MAX_MAP_RANK, GT_REQUIRED);
-    strides = gt_reader_exprs(r, map->strides, object, "strides", GT_MAX_MAP_RANK - 1,
-                              map->rank > 1 ? GT_REQUIRED : GT_OPTIONAL);
-    boxes = gt_reader_exprs(r, map->box, object, "box", GT_MAX_MAP_RANK, GT_REQUIRED);
-    if (strides != map->rank - 1)
-        gt_reader_fail(r,
-                       "\"strides\" lists %d; with %d dims it must list %d, for all but the "
-                       "innermost",
-                       strides, map->rank, map->rank - 1);
-    if (boxes != map->rank)
-        gt_reader_fail(r, "\"box\" lists %d; it must be as many as \"dims\", %d", boxes, map->rank);
-}
-
-GT_READS_ONCE static void read_map(struct gt_reader *r, const cJSON *object, size_t index)
-{
-    static const char allowed[] =
-        "name operand offset element dims strides box swizzle when promotion";
-    struct gt_tensor_map *map = &r->kernel->map[index];
-
-    r->kernel->maps++;
-    if (!gt_reader_object(r, object, allowed))
-        return;
-    gt_reader_string(r, &map->name, object, "name", GT_REQUIRED);
-    map->operand = (enum gt_map_operand)gt_reader_choice(r, object, "operand", gt_map_operand_names,
-                                                         GT_MAP_WORKSPACE + 1, -1);
-    read_element(r, map, object);
-    read_lists(r, map, object);
-#define READ(member, standard) gt_reader_expr(r, &map->member, object, #member, standard);
-    GT_MAP_EXPRS(READ)
-#undef READ
-}
-
-GT_READS_ONCE void gt_reader_maps(struct gt_reader *r)
-{
-    const struct gt_kernel *kernel = r->kernel;
-    size_t takers = 0;
-
-    gt_reader_list(r, "tensor_maps", GT_MAX_MAPS, GT_OPTIONAL, read_map);
-    for (size_t i = 0; i < kernel->launches; i++)
-        takers += kernel->launch[i].maps;
-    if (takers && !kernel->maps)
-        gt_reader_fail(r, "a launch has \"maps\", but there are no \"tensor_maps\"");
-    if (kernel->maps && !takers)
-        gt_reader_fail(r, "no launch takes the \"tensor_maps\" (\"maps\": true)");
-}
-
-/* ---- evaluating ---- */

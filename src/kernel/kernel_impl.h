@@ -2,6 +2,7 @@
 #ifndef GT_KERNEL_IMPL_H
 #define GT_KERNEL_IMPL_H
 
+#include "base/json.h"
 #include "kernel/kernel.h"
 
 /* X(name, value): what expressions see of problem and device, in slot order; then come the codes of
@@ -67,38 +68,26 @@ bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr
     X(code_ptx, "0")
 #define GT_CANDIDATE_EXPRS(X) X(workspace, "0") X(deterministic, "1")
 
+/* Calls `each` for every expression of launches and tensor maps; those of lists may be NULL. */
+void gt_kernel_each_expr(const struct gt_kernel *kernel,
+                         void (*each)(void *context, struct gt_expr *expr), void *context);
+
 /* "a", "b", "c", "d", "workspace" by enum gt_map_operand. */
 extern const char *const gt_map_operand_names[GT_MAP_WORKSPACE + 1];
+
+#define GT_WHERE_MAX 512 /* of a place in a description, for sentences */
+
+/* kernel_expand.c: replaces items of the lists of a description that stand for several ("use",
+ * "repeat") by these.  data_dir: where configs/formulas is. */
+int gt_description_expand(cJSON *root, const char *path, const char *data_dir, struct gt_err *err);
 
 /* kernel_reader.c: fills a zeroed kernel from its description's text; kernel->path is set. */
 int gt_kernel_read_description(struct gt_kernel *kernel, const char *data_dir, const char *text,
                                size_t length, struct gt_err *err);
 
-/* An expression's place in a description, for sentences: "launches[2].grid[1]"; only the key where
- * list is NULL, and no element where that is negative. */
-struct gt_place {
-    const char *list;
-    int index;
-    const char *key;
-    int element;
-};
-
-/* A candidate on its way to a geometry. */
-struct gt_evaluation {
-    const struct gt_candidate *candidate;
-    struct gt_err *err;
-    const int64_t *slots;
-};
-
 /* kernel_template.c: reads the template of a kernel whose description is read, checks that the
  * parameters are used, and signs the kernel.  include_dirs: of the user, as in gt_kernels_load. */
 int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
                             const char *include_dirs, struct gt_err *err);
-
-/* kernel_template.c: appends the preprocessing tokens of a text, a blank in front of each. */
-void gt_tokens_add(struct gt_strbuf *to, const char *text);
-
-/* kernel_signature.c: fills kernel->signature; code: the template's canonical text. */
-int gt_kernel_sign(struct gt_kernel *kernel, const char *code, struct gt_err *err);
 
 #endif

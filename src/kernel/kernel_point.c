@@ -1,4 +1,5 @@
-/* kernel_point.c - vocabulary: default points, and the constraints of a candidate. */
+/* kernel_point.c - vocabulary: points as text, and the slots and constraints of a
+ * candidate, also after a few parameters have got other values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,45 @@ void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel)
     for (size_t i = 0; i < kernel->params; i++)
         point->value[i] = kernel->param[i].value[kernel->param[i].standard];
 }
+
+/* ---- what expressions ask about ---- */
+
+uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr *expr)
+{
+    size_t first_derived = kernel->first_param + kernel->params;
+    uint64_t depends = 0;
+
+    if (!expr)
+        return 0;
+    for (size_t i = 0; i < kernel->params; i++)
+        if (gt_expr_uses(expr, kernel->first_param + i))
+            depends |= (uint64_t)1 << i;
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        if (gt_expr_uses(expr, first_derived + i))
+            depends |= kernel->derived[i].depends;
+    return depends;
+}
+
+uint64_t gt_kernel_deriveds(const struct gt_kernel *kernel, const struct gt_expr *expr)
+{
+    uint64_t deriveds = 0;
+
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        if (gt_expr_uses(expr, kernel->first_param + kernel->params + i))
+            deriveds |= (uint64_t)1 << i | kernel->derived[i].derived;
+    return deriveds;
+}
+
+bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
+                            uint64_t derived)
+{
+    for (size_t i = 0; i < kernel->deriveds; i++)
+        if (derived >> i & 1 && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
+            return true;
+    return false;
+}
+
+/* ---- slots and constraints ---- */
 
 /* Fills the slots.  Derived values that cannot be computed (a division by zero, say) are returned
  * as undefined: bit i for derived[i]; *rc and err describe the first one. */
@@ -141,7 +181,117 @@ int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, str
     return check(candidate, false, failed, err);
 }
 
-/* Vocabulary: points as text. */
+/* ---- changes ----
+ *
+ * A look-up asks thousands of times whether a neighbour of a valid candidate is valid, too.  Only
+ * what asks for a changed value is computed for that. */
+
+static void compare(struct gt_change *change, size_t slot)
+{
+    change->differ[slot / 64] |= (uint64_t)(change->now[slot] != change->before[slot]) << slot % 64;
+}
+
+void gt_change_begin(struct gt_change *change, const struct gt_candidate *candidate,
+                     uint64_t changed, const int64_t before[GT_MAX_SLOTS],
+                     int64_t now[GT_MAX_SLOTS])
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+
+    *change = (struct gt_change){.kernel = kernel, .before = before, .now = now};
+    memcpy(now, before, kernel->names.count * sizeof(*now));
+    for (uint64_t left = changed; left; left &= left - 1) {
+        const size_t i = (size_t)__builtin_ctzll(left);
+
+        now[kernel->first_param + i] = candidate->point.value[i];
+        compare(change, kernel->first_param + i);
+        change->stale |= kernel->param[i].derived;
+    }
+}
+
+bool gt_change_derive(struct gt_change *change, uint64_t derived)
+{
+    const struct gt_kernel *kernel = change->kernel;
+    const size_t first = kernel->first_param + kernel->params;
+
+    derived &= change->stale;
+    change->stale &= ~derived;
+    for (; derived; derived &= derived - 1) {
+        const size_t i = (size_t)__builtin_ctzll(derived);
+        const struct gt_expr *expr = kernel->derived[i].expr;
+
+        if (!gt_change_asked(change, expr))
+            continue;
+        if (gt_expr_eval(expr, change->now, &change->now[first + i], NULL))
+            return false;
+        compare(change, first + i);
+    }
+    return true;
+}
+
+bool gt_change_asked(const struct gt_change *change, const struct gt_expr *expr)
+{
+    return gt_expr_uses_any(expr, change->differ);
+}
+
+/* Whether a constraint that held still does.  False also where it cannot be computed. */
+static bool holds(struct gt_change *change, const struct gt_constraint *constraint)
+{
+    int64_t value;
+
+    if (!gt_change_derive(change, constraint->derived))
+        return false;
+    return !gt_change_asked(change, constraint->expr) ||
+           (gt_expr_eval(constraint->expr, change->now, &value, NULL) == GT_OK && value);
+}
+
+bool gt_candidate_still_valid(const struct gt_candidate *candidate, uint64_t changed,
+                              const int64_t before[GT_MAX_SLOTS], int64_t now[GT_MAX_SLOTS],
+                              size_t *likely)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    struct gt_change change;
+
+    gt_change_begin(&change, candidate, changed, before, now);
+    if (*likely < kernel->constraints && !holds(&change, &kernel->constraint[*likely]))
+        return false;
+    for (size_t i = 0; i < kernel->constraints; i++)
+        if (kernel->constraint[i].depends & changed && i != *likely &&
+            !holds(&change, &kernel->constraint[i])) {
+            *likely = i;
+            return false;
+        }
+    return gt_change_derive(&change, change.stale);
+}
+
+bool gt_candidate_breaks(const struct gt_candidate *candidate, uint64_t changed,
+                         const int64_t before[GT_MAX_SLOTS], int64_t now[GT_MAX_SLOTS],
+                         uint64_t *broken)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    struct gt_change change;
+    int64_t value;
+
+    gt_change_begin(&change, candidate, changed, before, now);
+    *broken = changed;
+    if (!gt_change_derive(&change, change.stale))
+        return true;
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        const struct gt_constraint *constraint = &kernel->constraint[i];
+
+        if (!(constraint->depends & changed) || !gt_change_asked(&change, constraint->expr))
+            continue;
+        if (gt_expr_eval(constraint->expr, now, &value, NULL))
+            return true;
+        if (!value) {
+            *broken = constraint->depends;
+            return true;
+        }
+    }
+    *broken = 0;
+    return false;
+}
+
+/* ---- points as text ---- */
 
 void gt_param_format(struct gt_strbuf *buf, const struct gt_param *param, int64_t value)
 {

@@ -1,4 +1,8 @@
-/* kernel_reader.c - vocabulary: members of kernel descriptions. */
+/* kernel_reader.c - vocabulary: the one reader of kernel descriptions (configs/kernels/NAME.json).
+ * Every key is listed here once, with its range; configs/README.md explains them.
+ *
+ * The first failure sticks: from then on every function does nothing and returns its standard, so
+ * that readers call one another in turn and r->rc is looked at once. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,12 +10,30 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/json.h"
 #include "base/strbuf.h"
 #include "kernel/kernel_impl.h"
-#include "kernel/kernel_reader.h"
+#include "problem/problem.h"
 #include "templates/common/args.h"
 
-void gt_reader_at(struct gt_reader *r, const char *format, ...)
+#define MAX_NAME     31  /* characters of a parameter or derived name */
+#define MAX_VALUES   256 /* of a parameter: points are kept as one byte each */
+#define MAX_REPORTED 64
+#define MAX_SEEDS    64
+
+struct reader {
+    struct gt_kernel *kernel;
+    const cJSON *root;
+    char where[GT_WHERE_MAX]; /* "path: params[3]": in front of every sentence */
+    int rc;                   /* the first failure */
+    struct gt_err *err;
+};
+
+/* ---- members of an object ---- */
+
+/* Says where in the file the reader is. */
+__attribute__((format(printf, 2, 3))) static void set_where(struct reader *r, const char *format,
+                                                            ...)
 {
     const char *path = r->kernel->path;
     size_t length = strlen(path);
@@ -20,15 +42,16 @@ void gt_reader_at(struct gt_reader *r, const char *format, ...)
 
     if (r->rc)
         return;
-    if (length > GT_READER_WHERE_MAX - 112) /* the end of a path tells more than its beginning */
-        path += length - (GT_READER_WHERE_MAX - 112);
+    if (length > GT_WHERE_MAX - 112) /* the end of a path tells more than its beginning */
+        path += length - (GT_WHERE_MAX - 112);
     used = snprintf(r->where, sizeof(r->where), "%s: ", path);
     va_start(args, format);
     vsnprintf(r->where + used, sizeof(r->where) - (size_t)used, format, args);
     va_end(args);
 }
 
-void gt_reader_fail(struct gt_reader *r, const char *format, ...)
+/* Fails with GT_ECONFIG: where the reader is, a colon and the sentence. */
+__attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *format, ...)
 {
     char text[sizeof(r->err->msg)];
     va_list args;
@@ -41,7 +64,8 @@ void gt_reader_fail(struct gt_reader *r, const char *format, ...)
     r->rc = gt_err_set(r->err, GT_ECONFIG, "%s: %s", r->where, text);
 }
 
-bool gt_reader_object(struct gt_reader *r, const cJSON *item, const char *allowed)
+/* Whether the item is an object that has only keys that are words of `allowed`, each once. */
+static bool check_object(struct reader *r, const cJSON *item, const char *allowed)
 {
     if (!r->rc && !cJSON_IsObject(item))
         r->rc = gt_err_set(r->err, GT_ECONFIG, "%s must be an object", r->where);
@@ -50,8 +74,9 @@ bool gt_reader_object(struct gt_reader *r, const cJSON *item, const char *allowe
     return !r->rc;
 }
 
-const cJSON *gt_reader_get(struct gt_reader *r, const cJSON *object, const char *key, int type,
-                           enum gt_presence presence)
+/* A member of that type, or NULL. */
+static const cJSON *get(struct reader *r, const cJSON *object, const char *key, int type,
+                        enum gt_presence presence)
 {
     const cJSON *member = NULL;
 
@@ -61,7 +86,7 @@ const cJSON *gt_reader_get(struct gt_reader *r, const cJSON *object, const char 
 }
 
 /* Zeroed room for `count` items of `size` bytes, at least one; NULL after a failure. */
-static void *gt_reader_allocate(struct gt_reader *r, size_t count, size_t size)
+static void *allocate(struct reader *r, size_t count, size_t size)
 {
     void *memory = r->rc ? NULL : calloc(count ? count : 1, size);
 
@@ -70,39 +95,31 @@ static void *gt_reader_allocate(struct gt_reader *r, size_t count, size_t size)
     return memory;
 }
 
-void gt_reader_string(struct gt_reader *r, char **to, const cJSON *object, const char *key,
-                      enum gt_presence presence)
+/* A copy of a string member; *to keeps what it holds if the member is absent. */
+static void read_string(struct reader *r, char **to, const cJSON *object, const char *key,
+                        enum gt_presence presence)
 {
-    const cJSON *member = gt_reader_get(r, object, key, cJSON_String, presence);
+    const cJSON *member = get(r, object, key, cJSON_String, presence);
     char *copy = member ? strdup(member->valuestring) : NULL;
 
     if (copy && !*copy)
-        gt_reader_fail(r, "\"%s\" is empty", key);
+        fail(r, "\"%s\" is empty", key);
     if (member && !copy)
         r->rc = gt_err_nomem(r->err);
     if (copy) /* also after a failure, because the kernel owns it */
         *to = copy;
 }
 
-int64_t gt_reader_integer(struct gt_reader *r, const cJSON *object, const char *key, int64_t least,
-                          int64_t most, int64_t standard)
+/* A number; `standard` if the member is absent and may be. */
+static int64_t read_integer(struct reader *r, const cJSON *object, const char *key, int64_t least,
+                            int64_t most, enum gt_presence presence, int64_t standard)
 {
     if (!r->rc)
-        r->rc = gt_json_integer(&standard, object, r->where, key, least, most, GT_OPTIONAL, r->err);
+        r->rc = gt_json_integer(&standard, object, r->where, key, least, most, presence, r->err);
     return standard;
 }
 
-int64_t gt_reader_needed(struct gt_reader *r, const cJSON *object, const char *key, int64_t least,
-                         int64_t most)
-{
-    int64_t value = least;
-
-    if (!r->rc)
-        r->rc = gt_json_integer(&value, object, r->where, key, least, most, GT_REQUIRED, r->err);
-    return value;
-}
-
-static double gt_reader_real(struct gt_reader *r, const cJSON *object, const char *key, double most)
+static double read_real(struct reader *r, const cJSON *object, const char *key, double most)
 {
     double value = 0;
 
@@ -111,18 +128,20 @@ static double gt_reader_real(struct gt_reader *r, const cJSON *object, const cha
     return value;
 }
 
-bool gt_reader_bool(struct gt_reader *r, const cJSON *object, const char *key, bool standard)
+static bool read_bool(struct reader *r, const cJSON *object, const char *key, bool standard)
 {
     if (!r->rc)
         r->rc = gt_json_bool(&standard, object, r->where, key, GT_OPTIONAL, r->err);
     return standard;
 }
 
-int gt_reader_choice(struct gt_reader *r, const cJSON *object, const char *key,
-                     const char *const *names, int count, int standard)
+/* Which of the names a string member is: an index; `standard` if it is absent, or -1: it must be
+ * there. */
+static int read_choice(struct reader *r, const cJSON *object, const char *key,
+                       const char *const *names, int count, int standard)
 {
     const cJSON *member =
-        gt_reader_get(r, object, key, cJSON_String, standard < 0 ? GT_REQUIRED : GT_OPTIONAL);
+        get(r, object, key, cJSON_String, standard < 0 ? GT_REQUIRED : GT_OPTIONAL);
     struct gt_strbuf list = GT_STRBUF_INIT;
 
     for (int i = 0; member && i < count; i++)
@@ -132,16 +151,13 @@ int gt_reader_choice(struct gt_reader *r, const cJSON *object, const char *key,
         gt_strbuf_addf(&list, "%s%s", !i ? "" : i + 1 < count ? ", " : " or ", names[i]);
     /* A list that is incomplete because memory ran out is still passed on. */
     if (member)
-        gt_reader_fail(r, "\"%s\" is \"%.32s\"; it must be %s", key, member->valuestring,
-                       list.text);
+        fail(r, "\"%s\" is \"%.32s\"; it must be %s", key, member->valuestring, list.text);
     gt_strbuf_release(&list);
     return standard < 0 ? 0 : standard;
 }
 
-/* Parses an expression; `key` is for sentences.  A failure inside the description is malformed
- * configuration, whatever its cause. */
-static void parse_text(struct gt_reader *r, struct gt_expr **expr, const char *text,
-                       const char *key)
+/* Parses an expression; `key` is for sentences.  Any failure but of memory is GT_ECONFIG. */
+static void parse_text(struct reader *r, struct gt_expr **expr, const char *text, const char *key)
 {
     if (r->rc)
         return;
@@ -155,8 +171,7 @@ static void parse_text(struct gt_reader *r, struct gt_expr **expr, const char *t
 }
 
 /* Parses an expression that is a string or a number. */
-static void parse_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *item,
-                       const char *key)
+static void parse_expr(struct reader *r, struct gt_expr **expr, const cJSON *item, const char *key)
 {
     char number[32];
     int64_t value;
@@ -167,12 +182,14 @@ static void parse_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *
         snprintf(number, sizeof(number), "%lld", (long long)value);
         parse_text(r, expr, number, key);
     } else {
-        gt_reader_fail(r, "\"%s\" must be an expression (a string) or a whole number", key);
+        fail(r, "\"%s\" must be an expression (a string) or a whole number", key);
     }
 }
 
-void gt_reader_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
-                    const char *key, const char *standard)
+/* A member that is an expression (a string or a whole number); the expression `standard` if it is
+ * absent, or NULL if standard is NULL. */
+static void read_expr(struct reader *r, struct gt_expr **expr, const cJSON *object, const char *key,
+                      const char *standard)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
 
@@ -182,22 +199,23 @@ void gt_reader_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *obj
         parse_text(r, expr, standard, key);
 }
 
-static void gt_reader_needed_expr(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
-                                  const char *key)
+static void read_needed_expr(struct reader *r, struct gt_expr **expr, const cJSON *object,
+                             const char *key)
 {
     if (!cJSON_GetObjectItemCaseSensitive(object, key))
-        gt_reader_fail(r, "key \"%s\" is missing", key);
-    gt_reader_expr(r, expr, object, key, NULL);
+        fail(r, "key \"%s\" is missing", key);
+    read_expr(r, expr, object, key, NULL);
 }
 
-int gt_reader_exprs(struct gt_reader *r, struct gt_expr **expr, const cJSON *object,
-                    const char *key, int most, enum gt_presence presence)
+/* A list of one to `most` expressions; returns how many, 0 if it is absent. */
+static int read_exprs(struct reader *r, struct gt_expr **expr, const cJSON *object, const char *key,
+                      int most, enum gt_presence presence)
 {
-    const cJSON *list = gt_reader_get(r, object, key, cJSON_Array, presence);
+    const cJSON *list = get(r, object, key, cJSON_Array, presence);
     int count = list ? cJSON_GetArraySize(list) : 0;
 
     if (list && (count < 1 || count > most))
-        gt_reader_fail(r, "\"%s\" must list 1 to %d expressions", key, most);
+        fail(r, "\"%s\" must list 1 to %d expressions", key, most);
     for (int i = 0; !r->rc && i < count; i++) {
         char name[32];
 
@@ -208,25 +226,26 @@ int gt_reader_exprs(struct gt_reader *r, struct gt_expr **expr, const cJSON *obj
 }
 
 /* A list of one to three expressions; missing ones are 1. */
-static void gt_reader_triple(struct gt_reader *r, struct gt_expr *expr[3], const cJSON *object,
-                             const char *key, enum gt_presence presence)
+static void read_triple(struct reader *r, struct gt_expr *expr[3], const cJSON *object,
+                        const char *key, enum gt_presence presence)
 {
-    for (int i = gt_reader_exprs(r, expr, object, key, 3, presence); i < 3; i++)
+    for (int i = read_exprs(r, expr, object, key, 3, presence); i < 3; i++)
         parse_text(r, &expr[i], "1", key);
 }
 
-void gt_reader_list(struct gt_reader *r, const char *key, size_t max, enum gt_presence presence,
-                    void (*read)(struct gt_reader *, const cJSON *, size_t))
+/* A list under a key of the top object; `read` is called for each item, with where set to it. */
+static void read_list(struct reader *r, const char *key, size_t max, enum gt_presence presence,
+                      void (*read)(struct reader *, const cJSON *, size_t))
 {
-    const cJSON *list = gt_reader_get(r, r->root, key, cJSON_Array, presence), *item;
+    const cJSON *list = get(r, r->root, key, cJSON_Array, presence), *item;
     size_t index = 0;
 
     if (list && (size_t)cJSON_GetArraySize(list) > max)
-        gt_reader_fail(r, "\"%s\" has %d entries; at most %zu are allowed", key,
-                       cJSON_GetArraySize(list), max);
+        fail(r, "\"%s\" has %d entries; at most %zu are allowed", key, cJSON_GetArraySize(list),
+             max);
     cJSON_ArrayForEach(item, list)
     {
-        gt_reader_at(r, "%s[%zu]", key, index);
+        set_where(r, "%s[%zu]", key, index);
         if (!r->rc)
             read(r, item, index++);
     }
@@ -234,18 +253,113 @@ void gt_reader_list(struct gt_reader *r, const char *key, size_t max, enum gt_pr
         snprintf(r->where, sizeof(r->where), "%s", r->kernel->path);
 }
 
-/* Vocabulary: the one reader of kernel descriptions (configs/kernels/NAME.json).
- *
- * Every key is listed here once, with its range; configs/README.md explains them. */
+/* ---- "serves" ---- */
 
-#define MAX_NAME        31  /* characters of a parameter or derived name */
-#define MAX_VALUES      256 /* of a parameter: points are kept as one byte each */
-#define MAX_CONSTRAINTS 256
-#define MAX_REPORTED    64
-#define MAX_SEEDS       64
+/* Reads a list of names, which `parse` turns into bits; `known` is for the error sentence.  *bits
+ * stays if the member is absent. */
+static void read_bits(struct reader *r, unsigned *bits, const cJSON *object, const char *key,
+                      enum gt_presence presence, const char *known,
+                      bool (*parse)(unsigned *bit, const char *text, size_t length))
+{
+    const cJSON *list = get(r, object, key, cJSON_Array, presence), *item;
+    unsigned bit;
+
+    if (!list)
+        return;
+    *bits = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        const char *text = cJSON_IsString(item) ? item->valuestring : "";
+
+        if (!parse(&bit, text, strlen(text))) {
+            fail(r, "\"%s\" lists \"%.32s\"; it must be one of: %s", key, text, known);
+            return;
+        }
+        if (*bits & 1u << bit)
+            fail(r, "\"%s\" lists \"%.32s\" twice", key, text);
+        *bits |= 1u << bit;
+    }
+    if (!*bits)
+        fail(r, "\"%s\" is empty; it must list some of: %s", key, known);
+}
+
+static bool parse_type(unsigned *bit, const char *text, size_t length)
+{
+    enum gt_dtype type;
+
+    if (!gt_dtype_parse(&type, text, length))
+        return false;
+    *bit = type;
+    return true;
+}
+
+/* A type that A and B may have: sums alone are of s32. */
+static bool parse_operand_type(unsigned *bit, const char *text, size_t length)
+{
+    return parse_type(bit, text, length) && *bit != GT_S32;
+}
+
+static enum gt_accuracy read_accuracy(struct reader *r, const cJSON *object,
+                                      enum gt_accuracy before, enum gt_presence presence)
+{
+    const cJSON *member = get(r, object, "accuracy", cJSON_String, presence);
+    const char *text = member ? member->valuestring : "";
+
+    if (member && !gt_accuracy_parse(&before, text, strlen(text)))
+        fail(r, "\"accuracy\" is \"%.32s\"; it must be strict, f32, tf32 or low", text);
+    return before;
+}
+
+/* Reads an entry; what it does not specify is taken from the entry before it. */
+static void read_entry(struct reader *r, const cJSON *object, size_t index)
+{
+    static const char allowed[] = "types out layouts min_cc max_cc accuracy epilogues batch max_m";
+    static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8";
+    static const char outs[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8 s32";
+    struct gt_serves *entry = &r->kernel->entry[index];
+    enum gt_presence presence = index ? GT_OPTIONAL : GT_REQUIRED;
+
+    *entry = index ? entry[-1]
+                   : (struct gt_serves){.epilogues = 1u << GT_EPILOGUE_NONE,
+                                        .max_cc = 9999,
+                                        .max_m = GT_MAX_EXTENT};
+    r->kernel->entries++;
+    if (!check_object(r, object, allowed))
+        return;
+    read_bits(r, &entry->types, object, "types", presence, types, parse_operand_type);
+    read_bits(r, &entry->outs, object, "out", presence, outs, parse_type);
+    read_bits(r, &entry->layouts, object, "layouts", presence, "nn nt tn tt", gt_layout_parse);
+    read_bits(r, &entry->epilogues, object, "epilogues", GT_OPTIONAL,
+              "none bias relu gelu bias+relu bias+gelu", gt_epilogue_parse);
+    entry->min_cc =
+        (int)read_integer(r, object, "min_cc", 75, 9999, presence, index ? entry->min_cc : 75);
+    entry->max_cc = (int)read_integer(r, object, "max_cc", 75, 9999, GT_OPTIONAL, entry->max_cc);
+    if (entry->max_cc < entry->min_cc)
+        fail(r, "max_cc %d is below min_cc %d", entry->max_cc, entry->min_cc);
+    entry->max_m = read_integer(r, object, "max_m", 1, GT_MAX_EXTENT, GT_OPTIONAL, entry->max_m);
+    entry->batched = read_bool(r, object, "batch", entry->batched);
+    entry->accuracy = read_accuracy(r, object, entry->accuracy, presence);
+}
+
+static void read_serves(struct reader *r)
+{
+    const cJSON *serves = cJSON_GetObjectItemCaseSensitive(r->root, "serves");
+
+    if (cJSON_IsObject(serves)) { /* means a list with this one entry */
+        set_where(r, "serves");
+        read_entry(r, serves, 0);
+        snprintf(r->where, sizeof(r->where), "%s", r->kernel->path);
+        return;
+    }
+    read_list(r, "serves", GT_MAX_SERVES, GT_REQUIRED, read_entry);
+    if (!r->kernel->entries)
+        fail(r, "\"serves\" is empty");
+}
+
+/* ---- parameters, derived values, constraints ---- */
 
 /* Adds a name that later expressions may use. */
-static void add_name(struct gt_reader *r, const char *name)
+static void add_name(struct reader *r, const char *name)
 {
     static const char *const reserved[] = {"cdiv", "min", "max", "pow2", "xdiv", "args"};
     struct gt_names *names = &r->kernel->names;
@@ -255,35 +369,35 @@ static void add_name(struct gt_reader *r, const char *name)
     for (size_t i = 0; i < length; i++)
         if (!(isalpha((unsigned char)name[i]) || name[i] == '_' ||
               (i && isdigit((unsigned char)name[i]))))
-            gt_reader_fail(r, "name \"%.64s\" must consist of letters, digits and _", name);
+            fail(r, "name \"%.64s\" must consist of letters, digits and _", name);
     if (r->rc)
         return;
     if (length > MAX_NAME)
-        gt_reader_fail(r, "name \"%.64s\" is longer than %d characters", name, MAX_NAME);
+        fail(r, "name \"%.64s\" is longer than %d characters", name, MAX_NAME);
     if (!strncmp(name, "GT_", 3) || !strncmp(name, "gt_", 3) || !strncmp(name, "__", 2))
-        gt_reader_fail(r, "name \"%s\" begins with GT_, gt_ or __, which are reserved", name);
+        fail(r, "name \"%s\" begins with GT_, gt_ or __, which are reserved", name);
     for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++)
         if (!strcmp(reserved[i], name))
-            gt_reader_fail(r, "name \"%s\" is reserved", name);
+            fail(r, "name \"%s\" is reserved", name);
     taken = gt_names_find(names, name, length);
     if (taken >= 0)
-        gt_reader_fail(r, "name \"%s\" is taken by %s", name,
-                       taken < GT_FACT_COUNT ? "a fact of the problem or the device"
-                                             : "an earlier parameter or derived value");
+        fail(r, "name \"%s\" is taken by %s", name,
+             taken < GT_FACT_COUNT ? "a fact of the problem or the device"
+                                   : "an earlier parameter or derived value");
     if (!r->rc)
         names->name[names->count++] = name;
 }
 
-static void read_values(struct gt_reader *r, struct gt_param *param, const cJSON *object)
+static void read_values(struct reader *r, struct gt_param *param, const cJSON *object)
 {
-    const cJSON *list = gt_reader_get(r, object, "values", cJSON_Array, GT_REQUIRED), *item;
+    const cJSON *list = get(r, object, "values", cJSON_Array, GT_REQUIRED), *item;
     int count = list ? cJSON_GetArraySize(list) : 0;
     int64_t standard;
 
     if (list && (count < 1 || count > MAX_VALUES))
-        gt_reader_fail(r, "\"values\" %s; it must list 1 to %d numbers",
-                       count ? "is too long" : "is empty", MAX_VALUES);
-    param->value = gt_reader_allocate(r, (size_t)count, sizeof(*param->value));
+        fail(r, "\"values\" %s; it must list 1 to %d numbers", count ? "is too long" : "is empty",
+             MAX_VALUES);
+    param->value = allocate(r, (size_t)count, sizeof(*param->value));
     if (!param->value)
         return;
     cJSON_ArrayForEach(item, list)
@@ -291,50 +405,50 @@ static void read_values(struct gt_reader *r, struct gt_param *param, const cJSON
         int64_t *value = &param->value[param->count];
 
         if (!gt_json_whole(item, INT32_MIN, INT32_MAX, value)) {
-            gt_reader_fail(r, "values[%zu] must be a whole number of 32 bits", param->count);
+            fail(r, "values[%zu] must be a whole number of 32 bits", param->count);
             return;
         }
         for (size_t i = 0; i < param->count; i++)
             if (param->value[i] == *value)
-                gt_reader_fail(r, "value %lld is listed twice", (long long)*value);
+                fail(r, "value %lld is listed twice", (long long)*value);
         param->count++;
     }
-    standard = gt_reader_needed(r, object, "default", INT32_MIN, INT32_MAX);
+    standard = read_integer(r, object, "default", INT32_MIN, INT32_MAX, GT_REQUIRED, INT32_MIN);
     while (param->standard < param->count && param->value[param->standard] != standard)
         param->standard++;
     if (param->standard == param->count)
-        gt_reader_fail(r, "\"default\" %lld is not among the values", (long long)standard);
+        fail(r, "\"default\" %lld is not among the values", (long long)standard);
 }
 
-static void read_param(struct gt_reader *r, const cJSON *object, size_t index)
+static void read_param(struct reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] = "name values default kind doc";
     static const char *const kinds[] = {"compile", "launch"};
     struct gt_param *param = &r->kernel->param[index];
 
     r->kernel->params++;
-    if (!gt_reader_object(r, object, allowed))
+    if (!check_object(r, object, allowed))
         return;
-    gt_reader_string(r, &param->name, object, "name", GT_REQUIRED);
-    gt_reader_at(r, "params[%zu] (%.32s)", index, param->name);
+    read_string(r, &param->name, object, "name", GT_REQUIRED);
+    set_where(r, "params[%zu] (%.32s)", index, param->name);
     add_name(r, param->name);
-    gt_reader_string(r, &param->doc, object, "doc", GT_REQUIRED);
-    param->launch = gt_reader_choice(r, object, "kind", kinds, 2, 0);
+    read_string(r, &param->doc, object, "doc", GT_REQUIRED);
+    param->launch = read_choice(r, object, "kind", kinds, 2, 0);
     read_values(r, param, object);
 }
 
-static void read_derived(struct gt_reader *r, const cJSON *object, size_t index)
+static void read_derived(struct reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] = "name value doc";
     struct gt_derived *derived = &r->kernel->derived[index];
 
     r->kernel->deriveds++;
-    if (!gt_reader_object(r, object, allowed))
+    if (!check_object(r, object, allowed))
         return;
-    gt_reader_string(r, &derived->name, object, "name", GT_REQUIRED);
-    gt_reader_string(r, &derived->doc, object, "doc", GT_OPTIONAL);
+    read_string(r, &derived->name, object, "name", GT_REQUIRED);
+    read_string(r, &derived->doc, object, "doc", GT_OPTIONAL);
     /* Read before the name is added, because a value cannot use itself. */
-    gt_reader_needed_expr(r, &derived->expr, object, "value");
+    read_needed_expr(r, &derived->expr, object, "value");
     if (!r->rc) {
         derived->depends = gt_kernel_depends(r->kernel, derived->expr);
         derived->derived = gt_kernel_deriveds(r->kernel, derived->expr);
@@ -344,41 +458,41 @@ static void read_derived(struct gt_reader *r, const cJSON *object, size_t index)
     add_name(r, derived->name);
 }
 
-static void read_pattern(struct gt_reader *r, struct gt_pattern *pattern, const char *text)
+static void read_pattern(struct reader *r, struct gt_pattern *pattern, const char *text)
 {
     struct gt_err why = {0};
 
     if (!r->rc && gt_pattern_parse(pattern, r->kernel, text, &why))
-        gt_reader_fail(r, "%s", why.msg);
+        fail(r, "%s", why.msg);
 }
 
 /* The values by which a point meets a bet. */
-static void read_instead(struct gt_reader *r, const cJSON *object, struct gt_constraint *constraint)
+static void read_instead(struct reader *r, const cJSON *object, struct gt_constraint *constraint)
 {
     char *text = NULL;
 
-    gt_reader_string(r, &text, object, "instead", GT_OPTIONAL);
+    read_string(r, &text, object, "instead", GT_OPTIONAL);
     if (text && !constraint->bet)
-        gt_reader_fail(r, "\"instead\" belongs to constraints of kind \"bet\"");
+        fail(r, "\"instead\" belongs to constraints of kind \"bet\"");
     if (text && !r->rc)
-        constraint->instead = gt_reader_allocate(r, 1, sizeof(*constraint->instead));
+        constraint->instead = allocate(r, 1, sizeof(*constraint->instead));
     if (constraint->instead)
         read_pattern(r, constraint->instead, text);
     free(text);
 }
 
-static void read_constraint(struct gt_reader *r, const cJSON *object, size_t index)
+static void read_constraint(struct reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] = "if kind why instead";
     static const char *const kinds[] = {"must", "bet"};
     struct gt_constraint *constraint = &r->kernel->constraint[index];
 
     r->kernel->constraints++;
-    if (!gt_reader_object(r, object, allowed))
+    if (!check_object(r, object, allowed))
         return;
-    gt_reader_string(r, &constraint->why, object, "why", GT_REQUIRED);
-    constraint->bet = gt_reader_choice(r, object, "kind", kinds, 2, 0);
-    gt_reader_needed_expr(r, &constraint->expr, object, "if");
+    read_string(r, &constraint->why, object, "why", GT_REQUIRED);
+    constraint->bet = read_choice(r, object, "kind", kinds, 2, 0);
+    read_needed_expr(r, &constraint->expr, object, "if");
     if (!r->rc) {
         constraint->depends = gt_kernel_depends(r->kernel, constraint->expr);
         constraint->derived = gt_kernel_deriveds(r->kernel, constraint->expr);
@@ -386,38 +500,112 @@ static void read_constraint(struct gt_reader *r, const cJSON *object, size_t ind
     read_instead(r, object, constraint);
 }
 
-static void read_launch(struct gt_reader *r, const cJSON *object, size_t index)
+/* ---- launches ---- */
+
+static void read_launch(struct reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] = "entry when grid block shared cluster carveout pdl maps";
     struct gt_launch *launch = &r->kernel->launch[index];
 
     r->kernel->launches++;
-    if (!gt_reader_object(r, object, allowed))
+    if (!check_object(r, object, allowed))
         return;
-    gt_reader_string(r, &launch->entry, object, "entry", GT_REQUIRED);
-    gt_reader_triple(r, launch->grid, object, "grid", GT_REQUIRED);
-    gt_reader_triple(r, launch->block, object, "block", GT_REQUIRED);
-    gt_reader_triple(r, launch->cluster, object, "cluster", GT_OPTIONAL);
-#define READ(member, standard) gt_reader_expr(r, &launch->member, object, #member, standard);
+    read_string(r, &launch->entry, object, "entry", GT_REQUIRED);
+    read_triple(r, launch->grid, object, "grid", GT_REQUIRED);
+    read_triple(r, launch->block, object, "block", GT_REQUIRED);
+    read_triple(r, launch->cluster, object, "cluster", GT_OPTIONAL);
+#define READ(member, standard) read_expr(r, &launch->member, object, #member, standard);
     GT_LAUNCH_EXPRS(READ)
 #undef READ
-    launch->maps = gt_reader_bool(r, object, "maps", false);
+    launch->maps = read_bool(r, object, "maps", false);
 }
 
-static void read_reported(struct gt_reader *r, const cJSON *object, size_t index)
+/* ---- tensor maps ---- */
+
+/* Reads the element: "in", "out" or a type. */
+static void read_element(struct reader *r, struct gt_tensor_map *map, const cJSON *object)
+{
+    const cJSON *member = get(r, object, "element", cJSON_String, GT_OPTIONAL);
+    const char *text = member ? member->valuestring : "in";
+    enum gt_dtype type = GT_F32;
+
+    if (!strcmp(text, "in"))
+        map->element = GT_MAP_IN;
+    else if (!strcmp(text, "out"))
+        map->element = GT_MAP_OUT;
+    else if (gt_dtype_parse(&type, text, strlen(text)))
+        map->element = (int)type;
+    else
+        fail(r, "\"element\" is \"%.32s\"; it must be in, out or a type", text);
+}
+
+/* Reads dimensions, strides and box; the first list determines the rank. */
+static void read_shape(struct reader *r, struct gt_tensor_map *map, const cJSON *object)
+{
+    int strides, boxes;
+
+    map->rank = read_exprs(r, map->dims, object, "dims", GT_MAX_MAP_RANK, GT_REQUIRED);
+    strides = read_exprs(r, map->strides, object, "strides", GT_MAX_MAP_RANK - 1,
+                         map->rank > 1 ? GT_REQUIRED : GT_OPTIONAL);
+    boxes = read_exprs(r, map->box, object, "box", GT_MAX_MAP_RANK, GT_REQUIRED);
+    if (strides != map->rank - 1)
+        fail(r,
+             "\"strides\" lists %d; with %d dims it must list %d, for all but the "
+             "innermost",
+             strides, map->rank, map->rank - 1);
+    if (boxes != map->rank)
+        fail(r, "\"box\" lists %d; it must be as many as \"dims\", %d", boxes, map->rank);
+}
+
+static void read_map(struct reader *r, const cJSON *object, size_t index)
+{
+    static const char allowed[] =
+        "name operand offset element dims strides box swizzle when promotion";
+    struct gt_tensor_map *map = &r->kernel->map[index];
+
+    r->kernel->maps++;
+    if (!check_object(r, object, allowed))
+        return;
+    read_string(r, &map->name, object, "name", GT_REQUIRED);
+    map->operand = (enum gt_map_operand)read_choice(r, object, "operand", gt_map_operand_names,
+                                                    GT_MAP_WORKSPACE + 1, -1);
+    read_element(r, map, object);
+    read_shape(r, map, object);
+#define READ(member, standard) read_expr(r, &map->member, object, #member, standard);
+    GT_MAP_EXPRS(READ)
+#undef READ
+}
+
+static void read_maps(struct reader *r)
+{
+    const struct gt_kernel *kernel = r->kernel;
+    size_t takers = 0;
+
+    read_list(r, "tensor_maps", GT_MAX_MAPS, GT_OPTIONAL, read_map);
+    for (size_t i = 0; i < kernel->launches; i++)
+        takers += kernel->launch[i].maps;
+    if (takers && !kernel->maps)
+        fail(r, "a launch has \"maps\", but there are no \"tensor_maps\"");
+    if (kernel->maps && !takers)
+        fail(r, "no launch takes the \"tensor_maps\" (\"maps\": true)");
+}
+
+/* ---- what others reported, seeds ---- */
+
+static void read_reported(struct reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] = "source tflops share";
     struct gt_reported *reported = &r->kernel->reported[index];
 
     r->kernel->reported_count++;
-    if (!gt_reader_object(r, object, allowed))
+    if (!check_object(r, object, allowed))
         return;
-    gt_reader_string(r, &reported->source, object, "source", GT_REQUIRED);
-    reported->tflops = gt_reader_real(r, object, "tflops", 1e6);
-    reported->share = gt_reader_real(r, object, "share", 100);
+    read_string(r, &reported->source, object, "source", GT_REQUIRED);
+    reported->tflops = read_real(r, object, "tflops", 1e6);
+    reported->share = read_real(r, object, "share", 100);
 }
 
-static void read_seed(struct gt_reader *r, const cJSON *item, size_t index)
+static void read_seed(struct reader *r, const cJSON *item, size_t index)
 {
     if (!cJSON_IsString(item)) {
         r->rc = gt_err_set(r->err, GT_ECONFIG, "%s must be a text like \"BM=128,BN=64\"", r->where);
@@ -429,80 +617,78 @@ static void read_seed(struct gt_reader *r, const cJSON *item, size_t index)
 
 /* ---- the rest of the top object ---- */
 
-static void read_model(struct gt_reader *r)
+static void read_model(struct reader *r)
 {
-#define KEY(member) " " #member
+#define KEY(member, unit, least) " " #member
     static const char allowed[] = GT_MODEL_EXPRS(KEY);
 #undef KEY
-    const cJSON *object = gt_reader_get(r, r->root, "model", cJSON_Object, GT_OPTIONAL);
+    const cJSON *object = get(r, r->root, "model", cJSON_Object, GT_OPTIONAL);
 
-    gt_reader_at(r, "model");
-    if (!object || !gt_reader_object(r, object, allowed + 1))
+    set_where(r, "model");
+    if (!object || !check_object(r, object, allowed + 1))
         return;
-#define READ(member) gt_reader_expr(r, &r->kernel->model.member, object, #member, NULL);
+#define READ(member, unit, least) read_expr(r, &r->kernel->model.member, object, #member, NULL);
     GT_MODEL_EXPRS(READ)
 #undef READ
 }
 
-static void read_compile(struct gt_reader *r)
+static void read_compile(struct reader *r)
 {
 #define KEY(member, standard) " " #member
     static const char allowed[] = GT_COMPILE_EXPRS(KEY);
 #undef KEY
-    const cJSON *object = gt_reader_get(r, r->root, "compile", cJSON_Object, GT_OPTIONAL);
+    const cJSON *object = get(r, r->root, "compile", cJSON_Object, GT_OPTIONAL);
 
-    gt_reader_at(r, "compile");
+    set_where(r, "compile");
     if (object)
-        gt_reader_object(r, object, allowed + 1);
-#define READ(member, standard) gt_reader_expr(r, &r->kernel->member, object, #member, standard);
+        check_object(r, object, allowed + 1);
+#define READ(member, standard) read_expr(r, &r->kernel->member, object, #member, standard);
     GT_COMPILE_EXPRS(READ)
 #undef READ
 }
 
-static void read_role(struct gt_reader *r)
+static void read_role(struct reader *r)
 {
     static const char *const roles[] = {"production", "ladder"};
     struct gt_kernel *kernel = r->kernel;
 
-    kernel->production = !gt_reader_choice(r, r->root, "role", roles, 2, -1);
-    kernel->rung = (int)(kernel->production ? gt_reader_integer(r, r->root, "rung", 1, 99, 0)
-                                            : gt_reader_needed(r, r->root, "rung", 1, 99));
+    kernel->production = !read_choice(r, r->root, "role", roles, 2, -1);
+    kernel->rung = (int)read_integer(r, r->root, "rung", 1, 99,
+                                     kernel->production ? GT_OPTIONAL : GT_REQUIRED, 0);
     if (kernel->production && kernel->rung)
-        gt_reader_fail(r, "\"rung\" is for kernels of the ladder only");
+        fail(r, "\"rung\" is for kernels of the ladder only");
 }
 
 /* Reads the strings of the top object: name, document, template. */
-static void read_identity(struct gt_reader *r)
+static void read_identity(struct reader *r)
 {
     struct gt_kernel *kernel = r->kernel;
     const char *base = strrchr(kernel->path, '/');
     size_t length;
 
     base = base ? base + 1 : kernel->path;
-    gt_reader_string(r, &kernel->name, r->root, "kernel", GT_REQUIRED);
+    read_string(r, &kernel->name, r->root, "kernel", GT_REQUIRED);
     if (r->rc)
         return;
     length = strlen(kernel->name);
     if (strspn(kernel->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") <
             length ||
         length > 63)
-        gt_reader_fail(r, "\"kernel\" is \"%.64s\"; a name has up to 63 letters, digits and _",
-                       kernel->name);
+        fail(r, "\"kernel\" is \"%.64s\"; a name has up to 63 letters, digits and _", kernel->name);
     if (strncmp(base, kernel->name, length) || strcmp(base + length, ".json"))
-        gt_reader_fail(r, "\"kernel\" is \"%s\"; it must be the file's name", kernel->name);
-    gt_reader_string(r, &kernel->doc, r->root, "doc", GT_REQUIRED);
-    gt_reader_string(r, &kernel->template_path, r->root, "template", GT_REQUIRED);
+        fail(r, "\"kernel\" is \"%s\"; it must be the file's name", kernel->name);
+    read_string(r, &kernel->doc, r->root, "doc", GT_REQUIRED);
+    read_string(r, &kernel->template_path, r->root, "template", GT_REQUIRED);
     if (!r->rc && (*kernel->template_path == '/' || strstr(kernel->template_path, "..") ||
                    strpbrk(kernel->template_path, "\"\\\n")))
-        gt_reader_fail(r,
-                       "\"template\" is \"%.100s\"; it must be a path inside the data folder or "
-                       "the description's own folder",
-                       kernel->template_path);
+        fail(r,
+             "\"template\" is \"%.100s\"; it must be a path inside the data folder or "
+             "the description's own folder",
+             kernel->template_path);
 }
 
-/* Reads parameters and derived values in their order, because later expressions use earlier names.
- */
-static void read_names(struct gt_reader *r)
+/* Reads parameters, then derived values, because later expressions use earlier names. */
+static void read_names(struct reader *r)
 {
     struct gt_kernel *kernel = r->kernel;
     size_t launch_params = 0;
@@ -510,25 +696,25 @@ static void read_names(struct gt_reader *r)
     for (size_t i = 0; i < GT_FACT_COUNT; i++)
         kernel->names.name[i] = gt_fact_names[i];
     kernel->names.count = kernel->first_param = GT_FACT_COUNT;
-    gt_reader_list(r, "params", GT_MAX_PARAMS, GT_REQUIRED, read_param);
+    read_list(r, "params", GT_MAX_PARAMS, GT_REQUIRED, read_param);
     for (size_t i = 0; i < kernel->params; i++)
         launch_params += kernel->param[i].launch;
     if (launch_params > GT_MAX_LAUNCH_PARAMS)
-        gt_reader_fail(r, "%zu parameters of kind launch; gt_args has room for %d", launch_params,
-                       GT_MAX_LAUNCH_PARAMS);
-    gt_reader_list(r, "derive", GT_MAX_DERIVED, GT_OPTIONAL, read_derived);
+        fail(r, "%zu parameters of kind launch; gt_args has room for %d", launch_params,
+             GT_MAX_LAUNCH_PARAMS);
+    read_list(r, "derive", GT_MAX_DERIVED, GT_OPTIONAL, read_derived);
 }
 
 /* Allocates the items of a list of the top object; a list that is absent or has another type needs
  * none. */
-static void *allocate_list(struct gt_reader *r, const char *key, size_t item_bytes)
+static void *allocate_list(struct reader *r, const char *key, size_t item_bytes)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(r->root, key);
 
-    return gt_reader_allocate(r, array ? (size_t)cJSON_GetArraySize(array) : 0, item_bytes);
+    return allocate(r, array ? (size_t)cJSON_GetArraySize(array) : 0, item_bytes);
 }
 
-static void read_top(struct gt_reader *r)
+static void read_top(struct reader *r)
 {
     static const char allowed[] =
         "kernel doc template role rung reported serves params derive constraints launches "
@@ -536,23 +722,23 @@ static void read_top(struct gt_reader *r)
     struct gt_kernel *kernel = r->kernel;
 
     snprintf(r->where, sizeof(r->where), "%s", kernel->path);
-    if (!gt_reader_object(r, r->root, allowed))
+    if (!check_object(r, r->root, allowed))
         return;
     read_identity(r);
     read_role(r);
-    gt_reader_serves(r);
+    read_serves(r);
     read_names(r);
     kernel->constraint = allocate_list(r, "constraints", sizeof(*kernel->constraint));
-    gt_reader_list(r, "constraints", MAX_CONSTRAINTS, GT_OPTIONAL, read_constraint);
-    gt_reader_list(r, "launches", GT_MAX_LAUNCHES, GT_REQUIRED, read_launch);
+    read_list(r, "constraints", GT_MAX_CONSTRAINTS, GT_OPTIONAL, read_constraint);
+    read_list(r, "launches", GT_MAX_LAUNCHES, GT_REQUIRED, read_launch);
     if (!kernel->launches)
-        gt_reader_fail(r, "\"launches\" is empty");
-    gt_reader_maps(r);
+        fail(r, "\"launches\" is empty");
+    read_maps(r);
     kernel->reported = allocate_list(r, "reported", sizeof(*kernel->reported));
-    gt_reader_list(r, "reported", MAX_REPORTED, GT_OPTIONAL, read_reported);
+    read_list(r, "reported", MAX_REPORTED, GT_OPTIONAL, read_reported);
     kernel->seed = allocate_list(r, "seeds", sizeof(*kernel->seed));
-    gt_reader_list(r, "seeds", MAX_SEEDS, GT_OPTIONAL, read_seed);
-#define READ(member, standard) gt_reader_expr(r, &kernel->member, r->root, #member, standard);
+    read_list(r, "seeds", MAX_SEEDS, GT_OPTIONAL, read_seed);
+#define READ(member, standard) read_expr(r, &kernel->member, r->root, #member, standard);
     GT_CANDIDATE_EXPRS(READ)
 #undef READ
     read_compile(r);
@@ -562,7 +748,7 @@ static void read_top(struct gt_reader *r)
 int gt_kernel_read_description(struct gt_kernel *kernel, const char *data_dir, const char *text,
                                size_t length, struct gt_err *err)
 {
-    struct gt_reader reader = {.kernel = kernel, .err = err};
+    struct reader reader = {.kernel = kernel, .err = err};
     cJSON *root;
 
     reader.rc = gt_json_parse(&root, kernel->path, text, length, err);

@@ -1,139 +1,46 @@
-/* kernel_serves.c - vocabulary: "serves" of a kernel description, read and asked. */
+/* kernel_serves.c - vocabulary: which problems and devices a kernel serves ("serves" of its
+ * description), and why none does. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/err.h"
 #include "base/strbuf.h"
 #include "kernel/kernel.h"
-#include "kernel/kernel_reader.h"
 #include "problem/problem.h"
 
-/* ---- reading ---- */
+/* What an entry of "serves" is asked, in this order. */
+enum serves_check {
+    SERVES_TYPE,
+    SERVES_OUT,
+    SERVES_LAYOUT,
+    SERVES_EPILOGUE,
+    SERVES_ROWS,
+    SERVES_BATCH,
+    SERVES_ACCURACY,
+    SERVES_MIN_CC,
+    SERVES_MAX_CC,
+    SERVES_CHECKS
+};
 
-/* Reads a list of names under `key`; `parse` turns each into a bit, and `known` is for the error
- * sentence.  *bits is unchanged if the member is absent. */
-GT_READS_ONCE static void read_bits(struct gt_reader *r, unsigned *bits, const cJSON *object,
-                                    const char *key, enum gt_presence presence, const char *known,
-                                    bool (*parse)(unsigned *bit, const char *text, size_t length))
+/* The first of them that does not hold; SERVES_CHECKS: the entry serves the problem there. */
+static enum serves_check first_failing(const struct gt_serves *entry,
+                                       const struct gt_problem *problem,
+                                       const struct gt_device *device)
 {
-    const cJSON *list = gt_reader_get(r, object, key, cJSON_Array, presence), *item;
-    unsigned bit;
-
-    if (!list)
-        return;
-    *bits = 0;
-    cJSON_ArrayForEach(item, list)
-    {
-        const char *text = cJSON_IsString(item) ? item->valuestring : "";
-
-        if (!parse(&bit, text, strlen(text))) {
-            gt_reader_fail(r, "\"%s\" lists \"%.32s\"; it must be one of: %s", key, text, known);
-            return;
-        }
-        if (*bits & 1u << bit)
-            gt_reader_fail(r, "\"%s\" lists \"%.32s\" twice", key, text);
-        *bits |= 1u << bit;
-    }
-    if (!*bits)
-        gt_reader_fail(r, "\"%s\" is empty; it must list some of: %s", key, known);
-}
-
-GT_READS_ONCE static bool parse_type(unsigned *bit, const char *text, size_t length)
-{
-    enum gt_dtype type;
-
-    if (!gt_dtype_parse(&type, text, length))
-        return false;
-    *bit = type;
-    return true;
-}
-
-/* A type that A and B may have: sums alone are of s32. */
-GT_READS_ONCE static bool parse_operand_type(unsigned *bit, const char *text, size_t length)
-{
-    return parse_type(bit, text, length) && *bit != GT_S32;
-}
-
-GT_READS_ONCE static enum gt_accuracy read_accuracy(struct gt_reader *r, const cJSON *object,
-                                                    enum gt_accuracy before,
-                                                    enum gt_presence presence)
-{
-    const cJSON *member = gt_reader_get(r, object, "accuracy", cJSON_String, presence);
-    const char *text = member ? member->valuestring : "";
-
-    if (member && !gt_accuracy_parse(&before, text, strlen(text)))
-        gt_reader_fail(r, "\"accuracy\" is \"%.32s\"; it must be strict, f32, tf32 or low", text);
-    return before;
-}
-
-/* Reads an entry; what it does not specify is taken from the entry before it. */
-GT_READS_ONCE static void read_entry(struct gt_reader *r, const cJSON *object, size_t index)
-{
-    static const char allowed[] = "types out layouts min_cc max_cc accuracy epilogues batch max_m";
-    static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8";
-    static const char outs[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8 s32";
-    struct gt_serves *entry = &r->kernel->entry[index];
-    enum gt_presence presence = index ? GT_OPTIONAL : GT_REQUIRED;
-
-    *entry = index ? entry[-1]
-                   : (struct gt_serves){.epilogues = 1u << GT_EPILOGUE_NONE,
-                                        .max_cc = 9999,
-                                        .max_m = GT_MAX_EXTENT};
-    r->kernel->entries++;
-    if (!gt_reader_object(r, object, allowed))
-        return;
-    read_bits(r, &entry->types, object, "types", presence, types, parse_operand_type);
-    read_bits(r, &entry->outs, object, "out", presence, outs, parse_type);
-    read_bits(r, &entry->layouts, object, "layouts", presence, "nn nt tn tt", gt_layout_parse);
-    read_bits(r, &entry->epilogues, object, "epilogues", GT_OPTIONAL,
-              "none bias relu gelu bias+relu bias+gelu", gt_epilogue_parse);
-    entry->min_cc = (int)(index ? gt_reader_integer(r, object, "min_cc", 75, 9999, entry->min_cc)
-                                : gt_reader_needed(r, object, "min_cc", 75, 9999));
-    entry->max_cc = (int)gt_reader_integer(r, object, "max_cc", 75, 9999, entry->max_cc);
-    if (entry->max_cc < entry->min_cc)
-        gt_reader_fail(r, "max_cc %d is below min_cc %d", entry->max_cc, entry->min_cc);
-    entry->max_m = gt_reader_integer(r, object, "max_m", 1, GT_MAX_EXTENT, entry->max_m);
-    entry->batched = gt_reader_bool(r, object, "batch", entry->batched);
-    entry->accuracy = read_accuracy(r, object, entry->accuracy, presence);
-}
-
-GT_READS_ONCE void gt_reader_serves(struct gt_reader *r)
-{
-    const cJSON *serves = cJSON_GetObjectItemCaseSensitive(r->root, "serves");
-
-    if (cJSON_IsObject(serves)) { /* means a list with this one entry */
-        gt_reader_at(r, "serves");
-        read_entry(r, serves, 0);
-        snprintf(r->where, sizeof(r->where), "%s", r->kernel->path);
-        return;
-    }
-    gt_reader_list(r, "serves", GT_MAX_SERVES, GT_REQUIRED, read_entry);
-    if (!r->kernel->entries)
-        gt_reader_fail(r, "\"serves\" is empty");
-}
-
-/* ---- asking ---- */
-
-enum gt_serves_check gt_serves_check(const struct gt_serves *entry,
-                                     const struct gt_problem *problem,
-                                     const struct gt_device *device)
-{
-    const bool holds[GT_SERVES_CHECKS] = {
-        [GT_SERVES_TYPE] = entry->types >> problem->type & 1,
-        [GT_SERVES_OUT] = entry->outs >> problem->out & 1,
-        [GT_SERVES_LAYOUT] = entry->layouts >> gt_problem_layout(problem) & 1,
-        [GT_SERVES_EPILOGUE] = entry->epilogues >> problem->epilogue & 1,
-        [GT_SERVES_ROWS] = problem->m <= entry->max_m,
-        [GT_SERVES_BATCH] = problem->batch == 1 || entry->batched,
-        [GT_SERVES_ACCURACY] = entry->accuracy <= problem->accuracy,
-        [GT_SERVES_MIN_CC] = device->cc >= entry->min_cc,
-        [GT_SERVES_MAX_CC] = device->cc <= entry->max_cc,
+    const bool holds[SERVES_CHECKS] = {
+        [SERVES_TYPE] = entry->types >> problem->type & 1,
+        [SERVES_OUT] = entry->outs >> problem->out & 1,
+        [SERVES_LAYOUT] = entry->layouts >> gt_problem_layout(problem) & 1,
+        [SERVES_EPILOGUE] = entry->epilogues >> problem->epilogue & 1,
+        [SERVES_ROWS] = problem->m <= entry->max_m,
+        [SERVES_BATCH] = problem->batch == 1 || entry->batched,
+        [SERVES_ACCURACY] = entry->accuracy <= problem->accuracy,
+        [SERVES_MIN_CC] = device->cc >= entry->min_cc,
+        [SERVES_MAX_CC] = device->cc <= entry->max_cc,
     };
     unsigned held = 0;
 
-    while (held < GT_SERVES_CHECKS && holds[held])
+    while (held < SERVES_CHECKS && holds[held])
         held++;
-    return (enum gt_serves_check)held;
+    return (enum serves_check)held;
 }
 
 bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *problem,
@@ -141,8 +48,7 @@ bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *p
 {
     size_t i = 0;
 
-    while (i < kernel->entries &&
-           gt_serves_check(&kernel->entry[i], problem, device) < GT_SERVES_CHECKS)
+    while (i < kernel->entries && first_failing(&kernel->entry[i], problem, device) < SERVES_CHECKS)
         i++;
     return i < kernel->entries;
 }
@@ -152,7 +58,7 @@ bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *p
 
 /* What the entries serve that come closest to the problem, all of them together. */
 struct reach {
-    enum gt_serves_check check; /* the first that these entries do not pass */
+    enum serves_check check; /* the first that these entries do not pass */
     struct gt_serves all;
 };
 
@@ -171,8 +77,7 @@ static const char *arithmetic(enum gt_dtype type)
     return names[type] ? names[type] : gt_dtype_name(type);
 }
 
-/* Adds what one more entry serves.  Of the archs the least counts that is newer than the device,
- * and the newest of all. */
+/* Adds what one more entry serves: of archs the least newer than the device, and the newest. */
 static void extend(struct gt_serves *all, const struct gt_serves *entry, int cc)
 {
     const bool first = !all->types;
@@ -197,14 +102,14 @@ static void find_reach(struct reach *reach, const struct gt_kernel *const *kerne
                        bool production, const struct gt_problem *problem,
                        const struct gt_device *device)
 {
-    *reach = (struct reach){.check = GT_SERVES_TYPE};
+    *reach = (struct reach){.check = SERVES_TYPE};
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < kernel[i]->entries && (kernel[i]->production || !production); j++) {
             const struct gt_serves *entry = &kernel[i]->entry[j];
-            enum gt_serves_check check = gt_serves_check(entry, problem, device);
+            enum serves_check check = first_failing(entry, problem, device);
 
-            if (check == GT_SERVES_MAX_CC)
-                check = GT_SERVES_MIN_CC;
+            if (check == SERVES_MAX_CC)
+                check = SERVES_MIN_CC;
             if (check > reach->check)
                 *reach = (struct reach){.check = check};
             if (check == reach->check)
@@ -257,26 +162,26 @@ bool gt_unserved(char text[GT_UNSERVED_MAX], const char *who, const struct gt_ke
     const struct gt_serves *all = &reach.all;
 
     find_reach(&reach, kernel, count, !who, problem, device);
-    if (reach.check == GT_SERVES_CHECKS)
+    if (reach.check == SERVES_CHECKS)
         return false;
     if (!all->types)
         gt_strbuf_add(&buf, "there is no kernel");
-    else if (reach.check == GT_SERVES_TYPE)
+    else if (reach.check == SERVES_TYPE)
         add_choice(&buf, subject, "multiply", all->types, type_name, "", problem->type);
-    else if (reach.check == GT_SERVES_OUT)
+    else if (reach.check == SERVES_OUT)
         add_choice(&buf, subject, "write D of", all->outs, type_name, type, problem->out);
-    else if (reach.check == GT_SERVES_LAYOUT)
+    else if (reach.check == SERVES_LAYOUT)
         add_choice(&buf, subject, "take layout", all->layouts, gt_layout_name, type,
                    gt_problem_layout(problem));
-    else if (reach.check == GT_SERVES_EPILOGUE)
+    else if (reach.check == SERVES_EPILOGUE)
         add_choice(&buf, subject, "compute epilogue", all->epilogues, gt_epilogue_name, type,
                    problem->epilogue);
-    else if (reach.check == GT_SERVES_ROWS)
+    else if (reach.check == SERVES_ROWS)
         gt_strbuf_addf(&buf, "%s can make at most %lld rows of such a D of %s, not %lld", subject,
                        (long long)all->max_m, type, (long long)problem->m);
-    else if (reach.check == GT_SERVES_BATCH)
+    else if (reach.check == SERVES_BATCH)
         gt_strbuf_addf(&buf, "%s cannot take batches of %s", subject, type);
-    else if (reach.check == GT_SERVES_ACCURACY)
+    else if (reach.check == SERVES_ACCURACY)
         gt_strbuf_addf(&buf, "%s can reach accuracy %s at best with %s, not %s", subject,
                        gt_accuracy_name(all->accuracy), type, gt_accuracy_name(problem->accuracy));
     else

@@ -1,162 +1,86 @@
-/* kernel_template.c - vocabulary: finds a kernel's template, reads it and checks that it uses what
- * the description declares. */
+/* kernel_template.c - vocabulary: finds a kernel's template, reads it, checks that it uses what
+ * the description declares, and signs the kernel. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "kernel/kernel_impl.h"
-#include "kernel/kernel_reader.h"
+#include "problem/problem.h"
 
-/* Whether the canonical text holds the token; each token in it follows a blank. */
-static bool has_token(const char *code, const char *token)
+/* ---- tokens ----
+ *
+ * The canonical text holds each token with one blank in front of it, and each directive on its own
+ * line.  It leaves out what changes no code: comments, blanks, line breaks between tokens, names of
+ * included files, include guards, and what belongs to the CPU emulator (GT_EMULATE). */
+
+static bool word_character(char c)
 {
-    size_t length = strlen(token);
-
-    for (const char *at = code; (at = strstr(at, token)); at += length)
-        if (at > code && at[-1] == ' ' && strchr(" \n(", at[length])) /* "(" of #define F() */
-            return true;
-    return false;
+    return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Finds the template: beside the description (a user's own kernel), else in the data folder. */
-static int find_template(const struct gt_kernel *kernel, const char *data_dir,
-                         struct gt_strbuf *path, struct gt_err *err)
+static size_t number_length(const char *text)
 {
-    const char *slash = strrchr(kernel->path, '/');
-    int rc;
+    size_t length = 1;
 
-    gt_strbuf_add_bytes(path, kernel->path, slash ? (size_t)(slash + 1 - kernel->path) : 0);
-    gt_strbuf_add(path, kernel->template_path);
-    rc = gt_strbuf_check(path, err);
-    if (rc || !access(path->text, R_OK))
-        return rc;
-    gt_strbuf_reset(path);
-    gt_strbuf_addf(path, "%s/%s", data_dir, kernel->template_path);
-    rc = gt_strbuf_check(path, err);
-    if (!rc && access(path->text, R_OK))
-        rc = gt_err_set(err, GT_ECONFIG,
-                        "%s: template \"%s\" is neither beside the description nor in %s",
-                        kernel->path, kernel->template_path, data_dir);
-    return rc;
+    while (word_character(text[length]) || text[length] == '.' ||
+           ((text[length] == '+' || text[length] == '-') && strchr("eEpP", text[length - 1])))
+        length++;
+    return length;
 }
 
-static uint64_t list_depends(const struct gt_kernel *kernel, struct gt_expr *const *expr, int count)
+static size_t quoted_length(const char *text)
 {
-    uint64_t used = 0;
+    size_t length = 1;
 
-    for (int i = 0; i < count; i++)
-        used |= gt_kernel_depends(kernel, expr[i]);
-    return used;
+    while (text[length] && text[length] != *text)
+        length += text[length] == '\\' && text[length + 1] ? 2 : 1;
+    return length + (text[length] != '\0');
 }
 
-/* The parameters on which tensor maps, launches and workspace depend. */
-static uint64_t launches_depend(const struct gt_kernel *kernel)
+/* The length of the preprocessing token at the beginning of text (C++17, [lex.pptoken]). */
+static size_t token_length(const char *text)
 {
-    uint64_t used = gt_kernel_depends(kernel, kernel->workspace);
+    static const char *const punctuators[] = {
+        "<<=", ">>=", "...", "->*", "::", "##", "++", "--", "->", ".*", "+=", "-=", "*=",
+        "/=",  "%=",  "&=",  "|=",  "^=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>"};
+    size_t length = 1;
 
-    for (size_t i = 0; i < kernel->launches; i++) {
-        const struct gt_launch *launch = &kernel->launch[i];
-
-        used |= list_depends(kernel, launch->grid, 3) | list_depends(kernel, launch->block, 3) |
-                list_depends(kernel, launch->cluster, 3);
-#define DEPENDS(member, standard) used |= gt_kernel_depends(kernel, launch->member);
-        GT_LAUNCH_EXPRS(DEPENDS)
-#undef DEPENDS
+    if (isdigit((unsigned char)*text) || (*text == '.' && isdigit((unsigned char)text[1])))
+        return number_length(text);
+    if (word_character(*text)) {
+        while (word_character(text[length]))
+            length++;
+        return length;
     }
-    for (size_t i = 0; i < kernel->maps; i++) {
-        const struct gt_tensor_map *map = &kernel->map[i];
+    if (*text == '"' || *text == '\'')
+        return quoted_length(text);
+    for (size_t i = 0; i < sizeof(punctuators) / sizeof(*punctuators); i++)
+        if (*text == *punctuators[i] && !strncmp(text, punctuators[i], strlen(punctuators[i])))
+            return strlen(punctuators[i]);
+    return 1;
+}
 
-        used |= list_depends(kernel, map->dims, map->rank) |
-                list_depends(kernel, map->box, map->rank) |
-                list_depends(kernel, map->strides, map->rank - 1);
-#define DEPENDS(member, standard) used |= gt_kernel_depends(kernel, map->member);
-        GT_MAP_EXPRS(DEPENDS)
-#undef DEPENDS
+/* Appends the preprocessing tokens of a text, a blank in front of each. */
+static void add_tokens(struct gt_strbuf *to, const char *text)
+{
+    for (;;) {
+        size_t length;
+
+        text += strspn(text, " \t\r\n\v\f");
+        if (!*text)
+            return;
+        length = token_length(text);
+        gt_strbuf_add_char(to, ' ');
+        gt_strbuf_add_bytes(to, text, length);
+        text += length;
     }
-    return used;
 }
 
-static uint64_t compile_depends(const struct gt_kernel *kernel)
-{
-    uint64_t used = 0;
-
-#define DEPENDS(member, standard) used |= gt_kernel_depends(kernel, kernel->member);
-    GT_COMPILE_EXPRS(DEPENDS)
-#undef DEPENDS
-    return used;
-}
-
-/* Refuses a parameter that has no effect and an entry that does not exist: both are mistakes. */
-static int check_words(const struct gt_kernel *kernel, const char *code, struct gt_err *err)
-{
-    const uint64_t compiled = compile_depends(kernel);
-    const uint64_t launched = compiled | launches_depend(kernel);
-
-    for (size_t i = 0; i < kernel->params && i < GT_MAX_PARAMS; i++) {
-        const struct gt_param *param = &kernel->param[i];
-
-        if (has_token(code, param->name) || (param->launch ? launched : compiled) >> i & 1)
-            continue;
-        return gt_err_set(err, GT_ECONFIG,
-                          "%s: params[%zu] (%s): the template %s does not mention %s%s",
-                          kernel->path, i, param->name, kernel->template_path, param->name,
-                          param->launch ? ", nor do launches or tensor maps" : "");
-    }
-    for (size_t i = 0; i < kernel->launches; i++)
-        if (!has_token(code, kernel->launch[i].entry))
-            return gt_err_set(err, GT_ECONFIG,
-                              "%s: launches[%zu]: the template %s has no entry \"%.64s\"",
-                              kernel->path, i, kernel->template_path, kernel->launch[i].entry);
-    return GT_OK;
-}
-
-/* Appends the folders of "DIR[:DIR...]", each on a line of its own. */
-static int add_include_dirs(struct gt_strbuf *to, const char *dirs, struct gt_err *err)
-{
-    for (int count = 1; *dirs; count++) {
-        const size_t length = strcspn(dirs, ":"), before = to->length + 1;
-
-        if (count > GT_MAX_INCLUDE_DIRS)
-            return gt_err_set(err, GT_ERANGE, "more than %d include folders are given",
-                              GT_MAX_INCLUDE_DIRS);
-        gt_strbuf_add_char(to, '\n');
-        gt_strbuf_add_bytes(to, dirs, length);
-        if (gt_strbuf_check(to, err))
-            return GT_ENOMEM;
-        if (access(to->text + before, R_OK | X_OK))
-            return gt_err_set(err, GT_EIO, "include folder \"%.200s\" cannot be read: %s",
-                              to->text + before, strerror(errno));
-        dirs += length + (dirs[length] == ':');
-    }
-    return GT_OK;
-}
-
-static int set_include_dirs(struct gt_kernel *kernel, const char *data_dir,
-                            const char *include_dirs, struct gt_err *err)
-{
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc;
-
-    gt_strbuf_addf(&text, "%s/templates", data_dir);
-    rc = gt_strbuf_check(&text, err);
-    if (!rc && include_dirs)
-        rc = add_include_dirs(&text, include_dirs, err);
-    kernel->include_dirs = rc ? NULL : gt_strbuf_detach(&text);
-    gt_strbuf_release(&text);
-    return rc || kernel->include_dirs ? rc : gt_err_nomem(err);
-}
-
-struct scan {
-    const char *include_dirs; /* one folder a line: the templates' first, then the user's */
-    struct gt_strbuf seen;    /* paths of included files, each "\n<path>\n" */
-    size_t files;
-    int depth; /* of the file's folder below the one that it was found in */
-    struct gt_err *err;
-};
+/* ---- directives ---- */
 
 /* Appends the text with comments turned into blanks; lines keep their numbers. */
 static void strip_comments(struct gt_strbuf *to, const char *text)
@@ -190,11 +114,6 @@ static void strip_comments(struct gt_strbuf *to, const char *text)
     }
 }
 
-static bool word_character(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Returns what follows `#name` if the line is that directive; else NULL. */
 static const char *directive(const char *line, const char *name)
 {
@@ -211,15 +130,14 @@ static const char *directive(const char *line, const char *name)
     return line + strspn(line, " \t");
 }
 
-/* Appends what a GPU sees of a line.  The blank that distinguishes `#define F (x)` from `#define
- * F(x)` is kept. */
+/* Appends what a GPU sees of a line.  `#define F (x)` stays apart from `#define F(x)`. */
 static void add_line(struct gt_strbuf *to, const char *line)
 {
     const char *define = directive(line, "define"), *pragma = directive(line, "pragma");
     size_t name = 0;
 
     if (line[strspn(line, " \t")] != '#') {
-        gt_tokens_add(to, line);
+        add_tokens(to, line);
         return;
     }
     if (pragma && !strncmp(pragma, "once", 4) && !word_character(pragma[4]))
@@ -234,9 +152,127 @@ static void add_line(struct gt_strbuf *to, const char *line)
         gt_strbuf_add(to, "()");
         line = define + name;
     }
-    gt_tokens_add(to, line);
+    add_tokens(to, line);
     gt_strbuf_add_char(to, '\n');
 }
+
+/* Takes a line off *text, with those that continue it behind backslashes; returns their number. */
+static int take_line(struct gt_strbuf *line, const char **text)
+{
+    int lines = 0;
+    bool continued;
+
+    gt_strbuf_reset(line);
+    do {
+        size_t length = strcspn(*text, "\n"), kept = length;
+
+        while (kept && (*text)[kept - 1] == '\r')
+            kept--;
+        continued = kept && (*text)[kept - 1] == '\\';
+        gt_strbuf_add_bytes(line, *text, continued ? kept - 1 : kept);
+        *text += length + ((*text)[length] != '\0');
+        lines++;
+    } while (continued && **text);
+    return lines;
+}
+
+#define MAX_CONDITIONS 64 /* nested #if of one file */
+
+/* The branches of #if that a line is in.  A condition on GT_EMULATE has a GPU's side and the
+ * emulator's side, and its own directives do not count. */
+struct conditions {
+    int depth;
+    bool emulated[MAX_CONDITIONS]; /* by depth: this branch is the emulator's */
+    bool about[MAX_CONDITIONS];    /* the condition is GT_EMULATE */
+    bool met[MAX_CONDITIONS];      /* the GPU's branch has begun: others are not the GPU's */
+};
+
+static bool about_emulation(const char *rest)
+{
+    return !strncmp(rest, "GT_EMULATE", 10) && !word_character(rest[10]);
+}
+
+/* What a GPU sees of a line: the line, "", or a directive in its place (made in scratch). */
+static const char *follow(struct conditions *c, const char *line, struct gt_strbuf *scratch)
+{
+    const char *ifdef = directive(line, "ifdef"), *ifndef = directive(line, "ifndef");
+    const char *elif = directive(line, "elif");
+    int depth = c->depth;
+    bool hidden = false;
+
+    if (ifdef || ifndef || directive(line, "if")) {
+        depth = ++c->depth;
+        c->about[depth] = (ifdef || ifndef) && about_emulation(ifdef ? ifdef : ifndef);
+        c->emulated[depth] = c->emulated[depth - 1] || (c->about[depth] && ifdef);
+        c->met[depth] = !ifdef;
+        hidden = c->about[depth];
+    } else if ((elif || directive(line, "else")) && c->about[depth]) {
+        c->emulated[depth] = c->emulated[depth - 1] || c->met[depth];
+        c->met[depth] = hidden = true;
+        if (elif && !c->emulated[depth]) { /* for a GPU, the conditions begin here */
+            c->about[depth] = hidden = false;
+            gt_strbuf_reset(scratch);
+            gt_strbuf_addf(scratch, "#if %s", elif);
+            line = scratch->text;
+        }
+    } else if (directive(line, "endif") && depth) {
+        hidden = c->about[depth];
+        c->depth--;
+    }
+    return hidden || c->emulated[depth] ? "" : line;
+}
+
+/* Whether no branch between belongs to a condition that begins before. */
+static bool balanced(const char *line, const char *end)
+{
+    int depth = 0;
+
+    for (; line < end && depth >= 0; line = strchr(line, '\n') + 1) {
+        if (!depth && (!strncmp(line, " # else", 7) || !strncmp(line, " # elif", 7)))
+            return false;
+        depth += !strncmp(line, " # if", 5) - !strncmp(line, " # endif", 8);
+    }
+    return !depth;
+}
+
+/* Removes `#ifndef NAME`, `#define NAME` and the last `#endif` where they enclose the text. */
+static void strip_guard(struct gt_strbuf *text)
+{
+    static const char opening[] = " # ifndef ", middle[] = " # define ", last[] = " # endif\n";
+    const char *name = text->text + sizeof(opening) - 1, *second, *body, *end, *line;
+    size_t length = sizeof(last) - 1;
+
+    if (strncmp(text->text, opening, sizeof(opening) - 1) || text->length < length)
+        return;
+    end = text->text + text->length - length;
+    length = strcspn(name, "\n") + 1;
+    second = name + length;
+    if (strncmp(second, middle, sizeof(middle) - 1) ||
+        strncmp(second + sizeof(middle) - 1, name, length))
+        return;
+    body = second + sizeof(middle) - 1 + length;
+    if (body > end || strcmp(end, last) || !balanced(body, end))
+        return;
+    line = end;
+    while (line > body && (line == end || line[-1] != '\n'))
+        line--;
+    if (line < end && strncmp(line, " #", 2))
+        end--; /* drops the line break of the #endif */
+    length = (size_t)(end - body);
+    memmove(text->text, body, length);
+    text->length = length;
+    text->text[length] = '\0';
+}
+
+/* ---- files ---- */
+
+struct scan {
+    const char *include_dirs; /* one folder a line: the templates' first, then the user's */
+    struct gt_strbuf seen;    /* paths of included files, each "\n<path>\n" */
+    size_t files;
+    int depth; /* of the file's folder below the one that it was found in */
+    struct gt_err *err;
+};
 
 #define MAX_INCLUDES 1024 /* files: ends a circle of includes under changing names */
 
@@ -358,74 +394,6 @@ static int add_include(struct scan *scan, struct gt_strbuf *to, const char *from
     return rc;
 }
 
-/* Takes a line off *text, together with the lines that backslashes continue it with; returns their
- * number. */
-static int take_line(struct gt_strbuf *line, const char **text)
-{
-    int lines = 0;
-    bool continued;
-
-    gt_strbuf_reset(line);
-    do {
-        size_t length = strcspn(*text, "\n"), kept = length;
-
-        while (kept && (*text)[kept - 1] == '\r')
-            kept--;
-        continued = kept && (*text)[kept - 1] == '\\';
-        gt_strbuf_add_bytes(line, *text, continued ? kept - 1 : kept);
-        *text += length + ((*text)[length] != '\0');
-        lines++;
-    } while (continued && **text);
-    return lines;
-}
-
-#define MAX_CONDITIONS 64 /* nested #if of one file */
-
-/* The branches of #if that a line is in.  A condition on GT_EMULATE has a GPU's side and the
- * emulator's side, and its own directives do not count. */
-struct conditions {
-    int depth;
-    bool emulated[MAX_CONDITIONS]; /* by depth: this branch is the emulator's */
-    bool about[MAX_CONDITIONS];    /* the condition is GT_EMULATE */
-    bool met[MAX_CONDITIONS];      /* the GPU's branch has begun: others are not the GPU's */
-};
-
-static bool about_emulation(const char *rest)
-{
-    return !strncmp(rest, "GT_EMULATE", 10) && !word_character(rest[10]);
-}
-
-/* Processes a line and returns what a GPU sees of it: the line, "", or a directive that replaces it
- * (made in scratch). */
-static const char *follow(struct conditions *c, const char *line, struct gt_strbuf *scratch)
-{
-    const char *ifdef = directive(line, "ifdef"), *ifndef = directive(line, "ifndef");
-    const char *elif = directive(line, "elif");
-    int depth = c->depth;
-    bool hidden = false;
-
-    if (ifdef || ifndef || directive(line, "if")) {
-        depth = ++c->depth;
-        c->about[depth] = (ifdef || ifndef) && about_emulation(ifdef ? ifdef : ifndef);
-        c->emulated[depth] = c->emulated[depth - 1] || (c->about[depth] && ifdef);
-        c->met[depth] = !ifdef;
-        hidden = c->about[depth];
-    } else if ((elif || directive(line, "else")) && c->about[depth]) {
-        c->emulated[depth] = c->emulated[depth - 1] || c->met[depth];
-        c->met[depth] = hidden = true;
-        if (elif && !c->emulated[depth]) { /* for a GPU, the conditions begin here */
-            c->about[depth] = hidden = false;
-            gt_strbuf_reset(scratch);
-            gt_strbuf_addf(scratch, "#if %s", elif);
-            line = scratch->text;
-        }
-    } else if (directive(line, "endif") && depth) {
-        hidden = c->about[depth];
-        c->depth--;
-    }
-    return hidden || c->emulated[depth] ? "" : line;
-}
-
 /* Appends the tokens of the lines of a file and of what they include. */
 static int add_lines(struct scan *scan, struct gt_strbuf *to, const char *path, const char *text)
 {
@@ -456,49 +424,6 @@ static int add_lines(struct scan *scan, struct gt_strbuf *to, const char *path, 
     return rc;
 }
 
-/* Whether the lines in between are balanced: no branch belongs to a condition that begins before
- * them. */
-static bool balanced(const char *line, const char *end)
-{
-    int depth = 0;
-
-    for (; line < end && depth >= 0; line = strchr(line, '\n') + 1) {
-        if (!depth && (!strncmp(line, " # else", 7) || !strncmp(line, " # elif", 7)))
-            return false;
-        depth += !strncmp(line, " # if", 5) - !strncmp(line, " # endif", 8);
-    }
-    return !depth;
-}
-
-/* Removes `#ifndef NAME`, `#define NAME` and the last `#endif` where they enclose the text. */
-static void strip_guard(struct gt_strbuf *text)
-{
-    static const char opening[] = " # ifndef ", middle[] = " # define ", last[] = " # endif\n";
-    const char *name = text->text + sizeof(opening) - 1, *second, *body, *end, *line;
-    size_t length = sizeof(last) - 1;
-
-    if (strncmp(text->text, opening, sizeof(opening) - 1) || text->length < length)
-        return;
-    end = text->text + text->length - length;
-    length = strcspn(name, "\n") + 1;
-    second = name + length;
-    if (strncmp(second, middle, sizeof(middle) - 1) ||
-        strncmp(second + sizeof(middle) - 1, name, length))
-        return;
-    body = second + sizeof(middle) - 1 + length;
-    if (body > end || strcmp(end, last) || !balanced(body, end))
-        return;
-    line = end;
-    while (line > body && (line == end || line[-1] != '\n'))
-        line--;
-    if (line < end && strncmp(line, " #", 2))
-        end--; /* drops the line break of the #endif */
-    length = (size_t)(end - body);
-    memmove(text->text, body, length);
-    text->length = length;
-    text->text[length] = '\0';
-}
-
 static int add_text(struct scan *scan, struct gt_strbuf *to, const char *path, const char *text)
 {
     struct gt_strbuf code = GT_STRBUF_INIT, tokens = GT_STRBUF_INIT;
@@ -524,8 +449,8 @@ static int add_text(struct scan *scan, struct gt_strbuf *to, const char *path, c
 /* Appends the canonical text of kernel->text, which was read from `path`, and of what it includes;
  * a missing include is GT_ECONFIG with file and line, unless the user gave include folders: then it
  * may stand in a branch that is not compiled, and the compiler decides. */
-static int gt_tokens_add_template(struct gt_strbuf *to, const struct gt_kernel *kernel,
-                                  const char *path, struct gt_err *err)
+static int add_template(struct gt_strbuf *to, const struct gt_kernel *kernel, const char *path,
+                        struct gt_err *err)
 {
     struct scan scan = {.include_dirs = kernel->include_dirs, .seen = GT_STRBUF_INIT, .err = err};
     int rc;
@@ -534,6 +459,275 @@ static int gt_tokens_add_template(struct gt_strbuf *to, const struct gt_kernel *
     rc = add_text(&scan, to, path, kernel->text);
     gt_strbuf_release(&scan.seen);
     return rc ? rc : gt_strbuf_check(to, err);
+}
+
+/* ---- the signature ----
+ *
+ * Stored rows belong to it.  It covers everything that decides the code, the launches or the
+ * validity of a candidate: the tokens of the template with its includes, and the parts of the
+ * description that are listed here.  It leaves out everything else: names of kernels and files,
+ * remarks, values, defaults, seeds, bets, the performance model, and derived values that only these
+ * use. */
+
+/* The canonical text that is being built, and the derived values that it has used so far (bit i for
+ * derived[i]). */
+struct signing {
+    const struct gt_kernel *kernel;
+    struct gt_strbuf *to;
+    uint64_t derived;
+};
+
+static void use_derived(struct signing *s, const struct gt_expr *expr)
+{
+    for (size_t i = 0; i < s->kernel->deriveds; i++)
+        if (gt_kernel_uses_derived(s->kernel, expr, (uint64_t)1 << i))
+            s->derived |= (uint64_t)1 << i;
+}
+
+static void add_expr(struct signing *s, const char *key, const struct gt_expr *expr)
+{
+    gt_strbuf_addf(s->to, " %s=", key);
+    add_tokens(s->to, gt_expr_text(expr));
+    use_derived(s, expr);
+}
+
+static void add_list(struct signing *s, const char *key, struct gt_expr *const *expr, int count)
+{
+    gt_strbuf_addf(s->to, " %s", key);
+    for (int i = 0; i < count; i++)
+        add_expr(s, "", expr[i]);
+}
+
+/* Adds the names of the bits that are set. */
+static void add_bits(struct signing *s, const char *key, unsigned bits,
+                     const char *(*name)(unsigned bit))
+{
+    gt_strbuf_addf(s->to, " %s=", key);
+    for (unsigned bit = 0; bit < 8 * sizeof(bits); bit++)
+        if (bits >> bit & 1)
+            gt_strbuf_addf(s->to, " %s", name(bit));
+}
+
+static const char *type_name(unsigned bit)
+{
+    return gt_dtype_name((enum gt_dtype)bit);
+}
+
+static void add_serves(struct signing *s)
+{
+    for (size_t i = 0; i < s->kernel->entries; i++) {
+        const struct gt_serves *entry = &s->kernel->entry[i];
+
+        gt_strbuf_add(s->to, "serves");
+        add_bits(s, "types", entry->types, type_name);
+        add_bits(s, "out", entry->outs, type_name);
+        add_bits(s, "layouts", entry->layouts, gt_layout_name);
+        add_bits(s, "epilogues", entry->epilogues, gt_epilogue_name);
+        gt_strbuf_addf(s->to, " cc=%d..%d max_m=%lld accuracy=%s batch=%d\n", entry->min_cc,
+                       entry->max_cc, (long long)entry->max_m, gt_accuracy_name(entry->accuracy),
+                       entry->batched);
+    }
+}
+
+static void add_launches(struct signing *s)
+{
+    for (size_t i = 0; i < s->kernel->launches; i++) {
+        const struct gt_launch *launch = &s->kernel->launch[i];
+
+        gt_strbuf_addf(s->to, "launch %s maps=%d", launch->entry, launch->maps);
+        add_list(s, "grid", launch->grid, 3);
+        add_list(s, "block", launch->block, 3);
+        add_list(s, "cluster", launch->cluster, 3);
+#define ADD(member, standard) add_expr(s, #member, launch->member);
+        GT_LAUNCH_EXPRS(ADD)
+#undef ADD
+        gt_strbuf_add_char(s->to, '\n');
+    }
+}
+
+static void add_maps(struct signing *s)
+{
+    for (size_t i = 0; i < s->kernel->maps; i++) {
+        const struct gt_tensor_map *map = &s->kernel->map[i];
+        const char *element = map->element == GT_MAP_IN    ? "in"
+                              : map->element == GT_MAP_OUT ? "out"
+                                                           : type_name((unsigned)map->element);
+
+        gt_strbuf_addf(s->to, "map %s of %s", element, gt_map_operand_names[map->operand]);
+        add_list(s, "dims", map->dims, map->rank);
+        add_list(s, "strides", map->strides, map->rank - 1);
+        add_list(s, "box", map->box, map->rank);
+#define ADD(member, standard) add_expr(s, #member, map->member);
+        GT_MAP_EXPRS(ADD)
+#undef ADD
+        gt_strbuf_add_char(s->to, '\n');
+    }
+}
+
+static void add_description(struct signing *s)
+{
+    const struct gt_kernel *kernel = s->kernel;
+
+    for (size_t i = 0; i < kernel->params; i++)
+        gt_strbuf_addf(s->to, "param %s %s\n", kernel->param[i].name,
+                       kernel->param[i].launch ? "launch" : "compile");
+    add_serves(s);
+    for (size_t i = 0; i < kernel->constraints; i++)
+        if (!kernel->constraint[i].bet) {
+            add_expr(s, "must", kernel->constraint[i].expr);
+            gt_strbuf_add_char(s->to, '\n');
+        }
+    add_launches(s);
+    add_maps(s);
+#define ADD(member, standard) add_expr(s, #member, kernel->member);
+    GT_COMPILE_EXPRS(ADD)
+    GT_CANDIDATE_EXPRS(ADD)
+#undef ADD
+    for (size_t i = kernel->deriveds; i-- > 0;)
+        if (s->derived >> i & 1) {
+            gt_strbuf_add_char(s->to, '\n');
+            add_expr(s, kernel->derived[i].name, kernel->derived[i].expr);
+        }
+}
+
+/* Fills kernel->signature; code: the template's canonical text. */
+static int sign(struct gt_kernel *kernel, const char *code, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct signing s = {.kernel = kernel, .to = &text};
+    struct gt_digest digest;
+    int rc;
+
+    add_description(&s);
+    rc = gt_strbuf_check(&text, err);
+    if (!rc && gt_digest_init(&digest))
+        rc = gt_err_nomem(err);
+    if (!rc) {
+        gt_digest_add(&digest, code, strlen(code));
+        gt_digest_add(&digest, text.text, text.length);
+        gt_digest_final(&digest, kernel->signature);
+    }
+    gt_strbuf_release(&text);
+    return rc;
+}
+
+/* ---- reading and checking ---- */
+
+/* Whether the canonical text holds the token; each token in it follows a blank. */
+static bool has_token(const char *code, const char *token)
+{
+    size_t length = strlen(token);
+
+    for (const char *at = code; (at = strstr(at, token)); at += length)
+        if (at > code && at[-1] == ' ' && strchr(" \n(", at[length])) /* "(" of #define F() */
+            return true;
+    return false;
+}
+
+/* Finds the template: beside the description (a user's own kernel), else in the data folder. */
+static int find_template(const struct gt_kernel *kernel, const char *data_dir,
+                         struct gt_strbuf *path, struct gt_err *err)
+{
+    const char *slash = strrchr(kernel->path, '/');
+    int rc;
+
+    gt_strbuf_add_bytes(path, kernel->path, slash ? (size_t)(slash + 1 - kernel->path) : 0);
+    gt_strbuf_add(path, kernel->template_path);
+    rc = gt_strbuf_check(path, err);
+    if (rc || !access(path->text, R_OK))
+        return rc;
+    gt_strbuf_reset(path);
+    gt_strbuf_addf(path, "%s/%s", data_dir, kernel->template_path);
+    rc = gt_strbuf_check(path, err);
+    if (!rc && access(path->text, R_OK))
+        rc = gt_err_set(err, GT_ECONFIG,
+                        "%s: template \"%s\" is neither beside the description nor in %s",
+                        kernel->path, kernel->template_path, data_dir);
+    return rc;
+}
+
+/* Parameters that expressions depend on. */
+struct depending {
+    const struct gt_kernel *kernel;
+    uint64_t used;
+};
+
+static void add_depends(void *context, struct gt_expr *expr)
+{
+    struct depending *depending = context;
+
+    depending->used |= gt_kernel_depends(depending->kernel, expr);
+}
+
+static uint64_t compile_depends(const struct gt_kernel *kernel)
+{
+    uint64_t used = 0;
+
+#define DEPENDS(member, standard) used |= gt_kernel_depends(kernel, kernel->member);
+    GT_COMPILE_EXPRS(DEPENDS)
+#undef DEPENDS
+    return used;
+}
+
+/* Refuses a parameter that has no effect and an entry that does not exist: both are mistakes. */
+static int check_words(const struct gt_kernel *kernel, const char *code, struct gt_err *err)
+{
+    const uint64_t compiled = compile_depends(kernel);
+    struct depending launched = {kernel, compiled | gt_kernel_depends(kernel, kernel->workspace)};
+
+    gt_kernel_each_expr(kernel, add_depends, &launched);
+    for (size_t i = 0; i < kernel->params && i < GT_MAX_PARAMS; i++) {
+        const struct gt_param *param = &kernel->param[i];
+
+        if (has_token(code, param->name) || (param->launch ? launched.used : compiled) >> i & 1)
+            continue;
+        return gt_err_set(err, GT_ECONFIG,
+                          "%s: params[%zu] (%s): the template %s does not mention %s%s",
+                          kernel->path, i, param->name, kernel->template_path, param->name,
+                          param->launch ? ", nor do launches or tensor maps" : "");
+    }
+    for (size_t i = 0; i < kernel->launches; i++)
+        if (!has_token(code, kernel->launch[i].entry))
+            return gt_err_set(err, GT_ECONFIG,
+                              "%s: launches[%zu]: the template %s has no entry \"%.64s\"",
+                              kernel->path, i, kernel->template_path, kernel->launch[i].entry);
+    return GT_OK;
+}
+
+/* Appends the folders of "DIR[:DIR...]", each on a line of its own. */
+static int add_include_dirs(struct gt_strbuf *to, const char *dirs, struct gt_err *err)
+{
+    for (int count = 1; *dirs; count++) {
+        const size_t length = strcspn(dirs, ":"), before = to->length + 1;
+
+        if (count > GT_MAX_INCLUDE_DIRS)
+            return gt_err_set(err, GT_ERANGE, "more than %d include folders are given",
+                              GT_MAX_INCLUDE_DIRS);
+        gt_strbuf_add_char(to, '\n');
+        gt_strbuf_add_bytes(to, dirs, length);
+        if (gt_strbuf_check(to, err))
+            return GT_ENOMEM;
+        if (access(to->text + before, R_OK | X_OK))
+            return gt_err_set(err, GT_EIO, "include folder \"%.200s\" cannot be read: %s",
+                              to->text + before, strerror(errno));
+        dirs += length + (dirs[length] == ':');
+    }
+    return GT_OK;
+}
+
+static int set_include_dirs(struct gt_kernel *kernel, const char *data_dir,
+                            const char *include_dirs, struct gt_err *err)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    int rc;
+
+    gt_strbuf_addf(&text, "%s/templates", data_dir);
+    rc = gt_strbuf_check(&text, err);
+    if (!rc && include_dirs)
+        rc = add_include_dirs(&text, include_dirs, err);
+    kernel->include_dirs = rc ? NULL : gt_strbuf_detach(&text);
+    gt_strbuf_release(&text);
+    return rc || kernel->include_dirs ? rc : gt_err_nomem(err);
 }
 
 int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
@@ -550,313 +744,12 @@ int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
     if (rc)
         goto out;
     kernel->text = gt_strbuf_detach(&text);
-    rc = kernel->text ? gt_tokens_add_template(&code, kernel, path.text, err) : gt_err_nomem(err);
+    rc = kernel->text ? add_template(&code, kernel, path.text, err) : gt_err_nomem(err);
     GT_STEP(rc, check_words(kernel, code.text, err));
-    GT_STEP(rc, gt_kernel_sign(kernel, code.text, err));
+    GT_STEP(rc, sign(kernel, code.text, err));
 out:
     gt_strbuf_release(&path);
     gt_strbuf_release(&text);
     gt_strbuf_release(&code);
     return rc;
 }
-
-/* Vocabulary: items of a description's lists that stand for several.
- *
- *   {"repeat": {"I": [1, 7]}, ...}                 one item for each number, "$I" replaced by it
- *   {"use": "pack", "OPERAND": "A", "ROWS": "M"}   the items of configs/formulas/pack.json, with
- *                                                  "$OPERAND" and "$ROWS" replaced */
-
-#define MAX_REPEATS 64  /* of one item */
-#define MAX_ITEMS   512 /* of an expanded list */
-
-struct expansion {
-    const char *data_dir;
-    char where[GT_READER_WHERE_MAX]; /* "path: tensor_maps[6]", as written */
-    cJSON *to;                       /* the expanded list */
-    struct gt_err *err;
-};
-
-/* ---- names ---- */
-
-/* Appends the text with each "$name" replaced. */
-static void add_replaced(struct gt_strbuf *to, const char *text, const char *name,
-                         const char *value)
-{
-    size_t length = strlen(name);
-
-    for (; *text; text++) {
-        if (*text == '$' && !strncmp(text + 1, name, length) &&
-            !isalnum((unsigned char)text[1 + length])) {
-            gt_strbuf_add(to, value);
-            text += length;
-        } else {
-            gt_strbuf_add_char(to, *text);
-        }
-    }
-}
-
-/* Replaces the name in every string of the item. */
-static int replace(cJSON *item, const char *name, const char *value, struct gt_err *err)
-{
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    cJSON *child;
-    char *copy;
-    int rc = GT_OK;
-
-    if (cJSON_IsString(item) && strchr(item->valuestring, '$')) {
-        add_replaced(&text, item->valuestring, name, value);
-        rc = gt_strbuf_check(&text, err);
-        copy = rc ? NULL : cJSON_malloc(text.length + 1);
-        if (!rc && !copy)
-            rc = gt_err_nomem(err);
-        if (copy) {
-            memcpy(copy, text.text, text.length + 1);
-            cJSON_free(item->valuestring);
-            item->valuestring = copy;
-        }
-        gt_strbuf_release(&text);
-    }
-    cJSON_ArrayForEach(child, item)
-    {
-        GT_STEP(rc, replace(child, name, value, err));
-    }
-    return rc;
-}
-
-/* Appends the item to the list, which owns it then; deletes it after a failure. */
-static int append(struct expansion *e, cJSON *item)
-{
-    if (cJSON_GetArraySize(e->to) >= MAX_ITEMS) {
-        cJSON_Delete(item);
-        return gt_err_set(e->err, GT_ECONFIG, "%s: with it the list has more than %d items",
-                          e->where, MAX_ITEMS);
-    }
-    if (item && cJSON_AddItemToArray(e->to, item))
-        return GT_OK;
-    cJSON_Delete(item);
-    return gt_err_nomem(e->err);
-}
-
-/* ---- repeat ---- */
-
-/* Reads the name and the range of "repeat". */
-static int read_range(const struct expansion *e, const cJSON *repeat, int64_t *first, int64_t *last)
-{
-    const cJSON *range = cJSON_IsObject(repeat) ? repeat->child : NULL;
-
-    if (range && !range->next && cJSON_GetArraySize(range) == 2 &&
-        gt_json_whole(cJSON_GetArrayItem(range, 0), INT32_MIN, INT32_MAX, first) &&
-        gt_json_whole(cJSON_GetArrayItem(range, 1), *first, *first + MAX_REPEATS - 1, last))
-        return GT_OK;
-    return gt_err_set(
-        e->err, GT_ECONFIG,
-        "%s: \"repeat\" must be an object like {\"I\": [1, 7]}, of at most %d numbers", e->where,
-        MAX_REPEATS);
-}
-
-static int add_repeated(struct expansion *e, cJSON *item)
-{
-    cJSON *repeat = cJSON_DetachItemFromObjectCaseSensitive(item, "repeat");
-    int64_t first = 0, last = 0;
-    int rc = read_range(e, repeat, &first, &last);
-
-    for (int64_t i = first; i <= last && !rc; i++) {
-        cJSON *copy = cJSON_Duplicate(item, true);
-        char number[32];
-
-        snprintf(number, sizeof(number), "%lld", (long long)i);
-        if (copy)
-            rc = replace(copy, repeat->child->string, number, e->err);
-        if (rc)
-            cJSON_Delete(copy);
-        else
-            rc = append(e, copy);
-    }
-    cJSON_Delete(repeat);
-    cJSON_Delete(item);
-    return rc;
-}
-
-/* ---- use ---- */
-
-/* Loads the formulas' file and finds its two lists: the names that a use must give, and the items.
- */
-static int load_formulas(const struct expansion *e, const cJSON *use, cJSON **root, cJSON **names,
-                         cJSON **items)
-{
-    static const char allowed[] = "doc names items";
-    const char *name = cJSON_IsString(use) ? use->valuestring : "";
-    struct gt_strbuf path = GT_STRBUF_INIT;
-    int rc;
-
-    *root = *names = *items = NULL;
-    if (!*name || strspn(name, "abcdefghijklmnopqrstuvwxyz_0123456789") < strlen(name))
-        return gt_err_set(e->err, GT_ECONFIG,
-                          "%s: \"use\" must be the name of a file of configs/formulas", e->where);
-    gt_strbuf_addf(&path, "%s/configs/formulas/%s.json", e->data_dir, name);
-    rc = gt_strbuf_check(&path, e->err);
-    GT_STEP(rc, gt_json_load(root, path.text, e->err));
-    GT_STEP(rc, gt_json_keys(*root, path.text, allowed, e->err));
-    *names = cJSON_GetObjectItemCaseSensitive(*root, "names");
-    *items = cJSON_GetObjectItemCaseSensitive(*root, "items");
-    if (!rc && (!cJSON_IsArray(*names) || !cJSON_IsArray(*items)))
-        rc = gt_err_set(e->err, GT_ECONFIG, "%s: \"names\" and \"items\" must be lists", path.text);
-    gt_strbuf_release(&path);
-    if (!rc || rc == GT_ENOMEM)
-        return rc;
-    gt_err_prefix(e->err, rc, "%s: \"use\"", e->where);
-    if (e->err)
-        e->err->code = GT_ECONFIG;
-    return GT_ECONFIG;
-}
-
-/* Checks that the item gives each of the names as a string, and nothing else but "use". */
-static int check_names(const struct expansion *e, const cJSON *item, const cJSON *names)
-{
-    const cJSON *name;
-
-    cJSON_ArrayForEach(name, names)
-    {
-        const char *key = cJSON_IsString(name) ? name->valuestring : "";
-
-        if (!cJSON_IsString(cJSON_GetObjectItemCaseSensitive(item, key)))
-            return gt_err_set(e->err, GT_ECONFIG, "%s: \"use\" needs \"%.32s\", a string", e->where,
-                              key);
-    }
-    if (cJSON_GetArraySize(item) == cJSON_GetArraySize(names) + 1)
-        return GT_OK;
-    return gt_err_set(e->err, GT_ECONFIG,
-                      "%s: beside \"use\" only the names of the formulas may be given, each once",
-                      e->where);
-}
-
-static int add_used(struct expansion *e, cJSON *item)
-{
-    cJSON *root, *names, *items, *name, *copy;
-    int rc = load_formulas(e, cJSON_GetObjectItemCaseSensitive(item, "use"), &root, &names, &items);
-
-    GT_STEP(rc, check_names(e, item, names));
-    cJSON_ArrayForEach(name, names)
-    {
-        GT_STEP(rc, replace(items, name->valuestring,
-                            cJSON_GetObjectItemCaseSensitive(item, name->valuestring)->valuestring,
-                            e->err));
-    }
-    while (!rc && (copy = cJSON_DetachItemFromArray(items, 0)))
-        rc = append(e, copy);
-    cJSON_Delete(root);
-    cJSON_Delete(item);
-    return rc;
-}
-
-/* ---- lists ---- */
-
-static int expand_list(struct expansion *e, cJSON *root, const char *path, const char *key)
-{
-    cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key), *item;
-    int rc = GT_OK;
-
-    if (!cJSON_IsArray(list))
-        return GT_OK; /* the reader reports it */
-    e->to = cJSON_CreateArray();
-    if (!e->to)
-        return gt_err_nomem(e->err);
-    for (int i = 0; !rc && (item = cJSON_DetachItemFromArray(list, 0)); i++) {
-        snprintf(e->where, sizeof(e->where), "%s: %s[%d]", path, key, i);
-        if (cJSON_GetObjectItemCaseSensitive(item, "repeat"))
-            rc = add_repeated(e, item);
-        else if (cJSON_GetObjectItemCaseSensitive(item, "use"))
-            rc = add_used(e, item);
-        else
-            rc = append(e, item);
-    }
-    if (!rc) { /* by hand, because cJSON's replacing silently loses the key if memory runs out */
-        list->child = e->to->child;
-        e->to->child = NULL;
-    }
-    cJSON_Delete(e->to);
-    return rc;
-}
-
-int gt_description_expand(cJSON *root, const char *path, const char *data_dir, struct gt_err *err)
-{
-    static const char *const keys[] = {"params", "derive", "constraints", "launches",
-                                       "tensor_maps"};
-    struct expansion e = {.data_dir = data_dir, .err = err};
-    int rc = GT_OK;
-
-    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys) && !rc; i++)
-        rc = expand_list(&e, root, path, keys[i]);
-    return rc;
-}
-
-/* Vocabulary: reduces a template with its includes to the preprocessing tokens
- * that a GPU compiles, over which a signature is taken.
- *
- * The canonical text holds each token with one blank in front of it, and each directive on its own
- * line.  It leaves out what changes no code: comments, blanks, line breaks between tokens, names of
- * included files, include guards, and what belongs to the CPU emulator (GT_EMULATE). */
-
-/* ---- tokens ---- */
-
-static size_t number_length(const char *text)
-{
-    size_t length = 1;
-
-    while (word_character(text[length]) || text[length] == '.' ||
-           ((text[length] == '+' || text[length] == '-') && strchr("eEpP", text[length - 1])))
-        length++;
-    return length;
-}
-
-static size_t quoted_length(const char *text)
-{
-    size_t length = 1;
-
-    while (text[length] && text[length] != *text)
-        length += text[length] == '\\' && text[length + 1] ? 2 : 1;
-    return length + (text[length] != '\0');
-}
-
-/* The length in bytes of the preprocessing token at the beginning of text (C++17, [lex.pptoken]).
- */
-static size_t token_length(const char *text)
-{
-    static const char *const punctuators[] = {
-        "<<=", ">>=", "...", "->*", "::", "##", "++", "--", "->", ".*", "+=", "-=", "*=",
-        "/=",  "%=",  "&=",  "|=",  "^=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>"};
-    size_t length = 1;
-
-    if (isdigit((unsigned char)*text) || (*text == '.' && isdigit((unsigned char)text[1])))
-        return number_length(text);
-    if (word_character(*text)) {
-        while (word_character(text[length]))
-            length++;
-        return length;
-    }
-    if (*text == '"' || *text == '\'')
-        return quoted_length(text);
-    for (size_t i = 0; i < sizeof(punctuators) / sizeof(*punctuators); i++)
-        if (*text == *punctuators[i] && !strncmp(text, punctuators[i], strlen(punctuators[i])))
-            return strlen(punctuators[i]);
-    return 1;
-}
-
-void gt_tokens_add(struct gt_strbuf *to, const char *text)
-{
-    for (;;) {
-        size_t length;
-
-        text += strspn(text, " \t\r\n\v\f");
-        if (!*text)
-            return;
-        length = token_length(text);
-        gt_strbuf_add_char(to, ' ');
-        gt_strbuf_add_bytes(to, text, length);
-        text += length;
-    }
-}
-
-/* ---- directives ---- */
-
-/* ---- files ---- */

@@ -15,20 +15,11 @@
 #include "lookup/lookup_impl.h"
 #include "problem/problem.h"
 
-/* What the files src/lookup/deployed*.c share: reading (deployed.c),
- * checking (deployed.c), answering (deployed.c) and loading (deployed.c). */
-
-/* A GPU that is open. */
-struct gt_deployed_gpu {
-    struct gt_deployed_gpu *next;
+/* A GPU that is open, or a module that is loaded on it. */
+struct made {
+    struct made *next;
     struct gt_gpu *gpu;
-};
-
-/* A module that is loaded. */
-struct gt_deployed_module {
-    struct gt_deployed_module *next;
-    const struct gt_gpu *gpu;
-    struct gt_module *module;
+    struct gt_module *module; /* NULL: of a GPU */
 };
 
 struct gt_deployed {
@@ -44,11 +35,11 @@ struct gt_deployed {
     struct gt_problem_key *key; /* of each item */
     uint32_t *slot;             /* hash table of items: index + 1, 0 is empty */
     uint32_t slots;             /* a power of two, at least twice the items */
-    _Atomic(struct gt_deployed_gpu *) gpus;
-    _Atomic(struct gt_deployed_module *) *module; /* of each item, on any GPU */
+    _Atomic(struct made *) gpus;
+    _Atomic(struct made *) *module; /* of each item, on any GPU */
 };
 
-/* Reads a deployed file into memory and lists its problems; see deployed.h. */
+/* ---- reading ---- */
 
 size_t gt_deployed_index_bytes(const struct gt_deployed_head *head)
 {
@@ -98,49 +89,10 @@ static int check_head(const struct gt_deployed *deployed, uint64_t size, struct 
     return GT_OK;
 }
 
-static void place(struct gt_deployed *deployed)
-{
-    const struct gt_deployed_head *head = &deployed->head;
-
-    deployed->item = (const void *)(deployed->bytes + sizeof(*head));
-    deployed->launch = (const void *)(deployed->item + head->items);
-    deployed->map = (const void *)(deployed->launch + head->launches);
-    deployed->image = (const void *)(deployed->map + head->maps);
-    deployed->text = (const void *)(deployed->image + head->images);
-}
-
-/* Makes the hash table of problems, whose texts are already checked. */
-static int list_problems(struct gt_deployed *deployed, struct gt_err *err)
-{
-    const uint32_t items = deployed->head.items;
-
-    for (deployed->slots = 4; deployed->slots < 2 * items;)
-        deployed->slots *= 2;
-    deployed->slot = calloc(deployed->slots, sizeof(*deployed->slot));
-    deployed->key = calloc(items + 1, sizeof(*deployed->key));
-    deployed->module = calloc(items + 1, sizeof(*deployed->module));
-    if (!deployed->slot || !deployed->key || !deployed->module)
-        return gt_err_nomem(err);
-    for (uint32_t i = 0; i < items; i++) {
-        struct gt_lookup_key key = {.arch = deployed->item[i].cc};
-        struct gt_problem problem;
-        struct gt_err why = {0};
-        int rc = gt_problem_parse(&problem, deployed->text + deployed->item[i].problem, &why);
-        uint64_t at;
-
-        GT_STEP(rc, gt_problem_check(&problem, &why));
-        if (rc == GT_ENOMEM)
-            return gt_err_nomem(err);
-        if (rc)
-            return gt_err_set(err, GT_EDB, "%s: %.900s", deployed->path, why.msg);
-        gt_problem_key(&key.problem, &problem);
-        deployed->key[i] = key.problem;
-        for (at = gt_lookup_hash(&key); deployed->slot[at & (deployed->slots - 1)];)
-            at++;
-        deployed->slot[at & (deployed->slots - 1)] = i + 1;
-    }
-    return GT_OK;
-}
+/* ---- checking ----
+ *
+ * Digests find damage.  These checks find what another program wrote wrongly: nothing in the file
+ * may point outside of it, or lead to a call that the driver does not check itself. */
 
 static bool within(uint32_t first, uint32_t count, uint32_t most, uint32_t all)
 {
@@ -227,7 +179,7 @@ static bool map_is_sound(const struct gt_deployed_map *map)
 }
 
 /* Checks everything that a digest does not say: offsets, counts and ranges. */
-static int gt_deployed_check(const struct gt_deployed *deployed, struct gt_err *err)
+static int check(const struct gt_deployed *deployed, struct gt_err *err)
 {
     const struct gt_deployed_head *head = &deployed->head;
     const char *wrong = NULL;
@@ -253,6 +205,52 @@ static int gt_deployed_check(const struct gt_deployed *deployed, struct gt_err *
                  : GT_OK;
 }
 
+/* ---- taking what was read ---- */
+
+static void place(struct gt_deployed *deployed)
+{
+    const struct gt_deployed_head *head = &deployed->head;
+
+    deployed->item = (const void *)(deployed->bytes + sizeof(*head));
+    deployed->launch = (const void *)(deployed->item + head->items);
+    deployed->map = (const void *)(deployed->launch + head->launches);
+    deployed->image = (const void *)(deployed->map + head->maps);
+    deployed->text = (const void *)(deployed->image + head->images);
+}
+
+/* Makes the hash table of problems, whose texts are already checked. */
+static int list_problems(struct gt_deployed *deployed, struct gt_err *err)
+{
+    const uint32_t items = deployed->head.items;
+
+    for (deployed->slots = 4; deployed->slots < 2 * items;)
+        deployed->slots *= 2;
+    deployed->slot = calloc(deployed->slots, sizeof(*deployed->slot));
+    deployed->key = calloc(items + 1, sizeof(*deployed->key));
+    deployed->module = calloc(items + 1, sizeof(*deployed->module));
+    if (!deployed->slot || !deployed->key || !deployed->module)
+        return gt_err_nomem(err);
+    for (uint32_t i = 0; i < items; i++) {
+        struct gt_lookup_key key = {.arch = deployed->item[i].cc};
+        struct gt_problem problem;
+        struct gt_err why = {0};
+        int rc = gt_problem_parse(&problem, deployed->text + deployed->item[i].problem, &why);
+        uint64_t at;
+
+        GT_STEP(rc, gt_problem_check(&problem, &why));
+        if (rc == GT_ENOMEM)
+            return gt_err_nomem(err);
+        if (rc)
+            return gt_err_set(err, GT_EDB, "%s: %.900s", deployed->path, why.msg);
+        gt_problem_key(&key.problem, &problem);
+        deployed->key[i] = key.problem;
+        for (at = gt_lookup_hash(&key); deployed->slot[at & (deployed->slots - 1)];)
+            at++;
+        deployed->slot[at & (deployed->slots - 1)] = i + 1;
+    }
+    return GT_OK;
+}
+
 /* Takes everything in front of the images, which has been read into `bytes`. */
 static int take(struct gt_deployed *deployed, struct gt_err *err)
 {
@@ -270,8 +268,14 @@ static int take(struct gt_deployed *deployed, struct gt_err *err)
             "it again with `tune export --format deploy`",
             deployed->path);
     place(deployed);
-    rc = gt_deployed_check(deployed, err);
+    rc = check(deployed, err);
     return rc ? rc : list_problems(deployed, err);
+}
+
+static int allocate(struct gt_deployed *deployed, struct gt_err *err)
+{
+    deployed->bytes = malloc(gt_deployed_index_bytes(&deployed->head));
+    return deployed->bytes ? GT_OK : gt_err_nomem(err);
 }
 
 static struct gt_deployed *begin(const char *path)
@@ -288,35 +292,31 @@ static struct gt_deployed *begin(const char *path)
     return NULL;
 }
 
+/* Hands out what was made, or closes it after a failure. */
+static int finish(struct gt_deployed **deployed, struct gt_deployed *made, int rc)
+{
+    if (rc)
+        gt_deployed_close(made);
+    *deployed = rc ? NULL : made;
+    return rc;
+}
+
 int gt_deployed_parse(struct gt_deployed **deployed, const char *path, const void *bytes,
                       size_t size, struct gt_err *err)
 {
     struct gt_deployed *made = begin(path);
-    int rc = GT_OK;
+    int rc = made ? GT_OK : gt_err_nomem(err);
 
-    *deployed = NULL;
-    if (!made)
-        return gt_err_nomem(err);
-    if (size < sizeof(made->head))
+    if (!rc && size < sizeof(made->head))
         rc = gt_err_set(err, GT_EDB, "%s: cut off within its head", path);
-    if (!rc) {
+    if (!rc)
         memcpy(&made->head, bytes, sizeof(made->head));
-        rc = check_head(made, size, err);
-    }
-    if (!rc) {
-        made->bytes = malloc(gt_deployed_index_bytes(&made->head));
-        if (!made->bytes)
-            rc = gt_err_nomem(err);
-    }
-    if (!rc) {
+    GT_STEP(rc, check_head(made, size, err));
+    GT_STEP(rc, allocate(made, err));
+    if (!rc)
         memcpy(made->bytes, bytes, gt_deployed_index_bytes(&made->head));
-        rc = take(made, err);
-    }
-    if (rc)
-        gt_deployed_close(made);
-    else
-        *deployed = made;
-    return rc;
+    GT_STEP(rc, take(made, err));
+    return finish(deployed, made, rc);
 }
 
 /* Reads exactly `bytes` bytes from that offset. */
@@ -364,12 +364,9 @@ static int read_index(struct gt_deployed *deployed, struct gt_err *err)
 
     GT_STEP(rc, read_at(deployed, &deployed->head, sizeof(deployed->head), 0, err));
     GT_STEP(rc, check_head(deployed, (uint64_t)status.st_size, err));
-    if (rc)
-        return rc;
-    deployed->bytes = malloc(gt_deployed_index_bytes(&deployed->head));
-    if (!deployed->bytes)
-        return gt_err_nomem(err);
-    rc = read_at(deployed, deployed->bytes, gt_deployed_index_bytes(&deployed->head), 0, err);
+    GT_STEP(rc, allocate(deployed, err));
+    GT_STEP(rc,
+            read_at(deployed, deployed->bytes, gt_deployed_index_bytes(&deployed->head), 0, err));
     /* The file may have changed between the two readings. */
     if (!rc && memcmp(deployed->bytes, &deployed->head, sizeof(deployed->head)) != 0)
         rc = gt_err_set(err, GT_EDB, "%s: changed while it was read", deployed->path);
@@ -379,17 +376,8 @@ static int read_index(struct gt_deployed *deployed, struct gt_err *err)
 int gt_deployed_open(struct gt_deployed **deployed, const char *path, struct gt_err *err)
 {
     struct gt_deployed *made = begin(path);
-    int rc;
 
-    *deployed = NULL;
-    if (!made)
-        return gt_err_nomem(err);
-    rc = read_index(made, err);
-    if (rc)
-        gt_deployed_close(made);
-    else
-        *deployed = made;
-    return rc;
+    return finish(deployed, made, made ? read_index(made, err) : gt_err_nomem(err));
 }
 
 bool gt_deployed_is(const char *path)
@@ -433,178 +421,7 @@ int gt_deployed_image(const struct gt_deployed *deployed, const struct gt_deploy
     return rc;
 }
 
-/* Checks the contents of a deployed file before anything is made of it; see
- * deployed.h.
- *
- * Digests find damage.  These checks find what another program wrote wrongly: nothing in the file
- * may point outside of it, or lead to a call that the driver does not check itself. */
-
-/* GPUs and modules of a deployed file: made once, then shared by all plans; see
- * deployed.h.
- *
- * Lists only grow, at their heads, by compare-and-swap, until the file is closed.  Threads that
- * find the same thing missing at the same moment each make it, and one is kept. */
-
-static struct gt_gpu *find_gpu(struct gt_deployed_gpu *at, int ordinal)
-{
-    for (; at; at = at->next)
-        if (gt_gpu_device(at->gpu)->ordinal == ordinal && gt_gpu_alive(at->gpu))
-            return at->gpu;
-    return NULL;
-}
-
-int gt_deployed_gpu(struct gt_deployed *deployed, int ordinal, struct gt_gpu **gpu,
-                    struct gt_err *err)
-{
-    struct gt_deployed_gpu *first = atomic_load(&deployed->gpus), *made;
-    int rc;
-
-    *gpu = find_gpu(first, ordinal);
-    if (*gpu)
-        return GT_OK;
-    made = calloc(1, sizeof(*made));
-    if (!made)
-        return gt_err_nomem(err);
-    rc = gt_gpu_open(&made->gpu, ordinal, true, err);
-    if (rc) {
-        free(made);
-        return rc;
-    }
-    *gpu = made->gpu;
-    for (made->next = first; !atomic_compare_exchange_weak(&deployed->gpus, &made->next, made);) {
-        struct gt_gpu *other = find_gpu(made->next, ordinal);
-
-        if (other) { /* another thread has made it first */
-            gt_gpu_close(made->gpu);
-            free(made);
-            *gpu = other;
-            return GT_OK;
-        }
-    }
-    return GT_OK;
-}
-
-/* Refuses code that is newer than the driver, which would refuse it itself, but with a number that
- * explains little. */
-static int check_driver(const struct gt_deployed *deployed, const struct gt_gpu *gpu,
-                        const struct gt_deployed_item *item, struct gt_err *err)
-{
-    const int driver = gt_gpu_device(gpu)->driver, nvrtc = deployed->image[item->image].nvrtc;
-
-    if (gt_device_takes_code(gt_gpu_device(gpu), nvrtc))
-        return GT_OK;
-    return gt_err_set(err, GT_ERANGE,
-                      "%s: kernel %s was compiled by CUDA %d.%d, and this driver is of CUDA %d.%d: "
-                      "it needs a driver of CUDA %d, or an export made with NVRTC %d",
-                      deployed->path, gt_deployed_text(deployed, item->kernel), nvrtc / 1000,
-                      nvrtc % 1000 / 10, driver / 1000, driver % 1000 / 10, nvrtc / 1000,
-                      driver / 1000);
-}
-
-static int load(struct gt_deployed *deployed, struct gt_gpu *gpu,
-                const struct gt_deployed_item *item, struct gt_module **module, struct gt_err *err)
-{
-    struct gt_geometry geometry;
-    void *image = NULL;
-    size_t size;
-    int rc = check_driver(deployed, gpu, item, err);
-
-    GT_STEP(rc, gt_deployed_image(deployed, item, &image, &size, err));
-    if (rc)
-        return rc;
-    gt_deployed_geometry(deployed, item, &geometry);
-    rc = gt_module_load(module, gpu, image, size, &geometry, err);
-    free(image);
-    return rc ? gt_err_prefix(err, rc, "%s: kernel %s", deployed->path,
-                              gt_deployed_text(deployed, item->kernel))
-              : GT_OK;
-}
-
-static struct gt_module *find_module(struct gt_deployed_module *at, const struct gt_gpu *gpu)
-{
-    for (; at; at = at->next)
-        if (at->gpu == gpu)
-            return at->module;
-    return NULL;
-}
-
-int gt_deployed_module(struct gt_deployed *deployed, struct gt_gpu *gpu,
-                       const struct gt_deployed_item *item, struct gt_module **module,
-                       struct gt_err *err)
-{
-    _Atomic(struct gt_deployed_module *) *list = &deployed->module[item - deployed->item];
-    struct gt_deployed_module *first = atomic_load(list), *made;
-    int rc;
-
-    *module = find_module(first, gpu);
-    if (*module)
-        return GT_OK;
-    made = calloc(1, sizeof(*made));
-    if (!made)
-        return gt_err_nomem(err);
-    made->gpu = gpu;
-    rc = load(deployed, gpu, item, &made->module, err);
-    if (rc) {
-        free(made);
-        return rc;
-    }
-    *module = made->module;
-    for (made->next = first; !atomic_compare_exchange_weak(list, &made->next, made);) {
-        struct gt_module *other = find_module(made->next, gpu);
-
-        if (other) {
-            gt_module_free(made->module);
-            free(made);
-            *module = other;
-            return GT_OK;
-        }
-    }
-    return GT_OK;
-}
-
-static void unload(struct gt_deployed *deployed)
-{
-    struct gt_deployed_gpu *gpu = atomic_load(&deployed->gpus);
-
-    for (uint32_t i = 0; deployed->module && i < deployed->head.items; i++) {
-        struct gt_deployed_module *at = atomic_load(&deployed->module[i]);
-
-        while (at) {
-            struct gt_deployed_module *next = at->next;
-
-            gt_module_free(at->module);
-            free(at);
-            at = next;
-        }
-    }
-    while (gpu) {
-        struct gt_deployed_gpu *next = gpu->next;
-
-        gt_gpu_close(gpu->gpu);
-        free(gpu);
-        gpu = next;
-    }
-}
-
-void gt_deployed_close(struct gt_deployed *deployed)
-{
-    if (!deployed)
-        return;
-    unload(deployed);
-    if (deployed->fd >= 0)
-        close(deployed->fd);
-    free(deployed->module);
-    free(deployed->slot);
-    free(deployed->key);
-    free(deployed->bytes);
-    free(deployed->path);
-    free(deployed);
-}
-
-/* Finds the answer to a problem in a deployed file; see deployed.h. */
-
-/* Slowdown to expect on another device of the arch: as in lookup_tiers.c. */
-#define GT_LOSS_DEVICE 0.05
+/* ---- answering ---- */
 
 uint32_t gt_deployed_items(const struct gt_deployed *deployed)
 {
@@ -702,10 +519,8 @@ static void fill_answer(const struct gt_deployed *deployed, const struct gt_depl
                            .passed_over = gt_deployed_text(deployed, item->passed_over),
                            .predicted = item->predicted,
                            .expected_loss = item->expected_loss + (named ? 0 : GT_LOSS_DEVICE),
-                           .workspace_bytes = (size_t)item->workspace_bytes,
                            .tuned_us = item->tuned_us,
-                           .baseline_us = item->baseline_us,
-                           .varies = item->varies};
+                           .baseline_us = item->baseline_us};
     if (named)
         answer->expected_us = item->expected_us;
     if (exact) {
@@ -714,16 +529,9 @@ static void fill_answer(const struct gt_deployed *deployed, const struct gt_depl
         answer->trials = item->trials;
         answer->cublaslt = gt_deployed_text(deployed, item->cublaslt);
     }
-    if (item->launches) {
-        const struct gt_deployed_launch *launch = &deployed->launch[item->first_launch];
-
-        memcpy(answer->grid, launch->grid, sizeof(answer->grid));
-        memcpy(answer->block, launch->block, sizeof(answer->block));
-        answer->shared_bytes = launch->shared_bytes;
-    }
 }
 
-/* Whether its launches are for such a GPU; sms 0: of any number of multiprocessors. */
+/* Whether its launches are for such a GPU (sms 0: of any number of multiprocessors). */
 static bool suits(const struct gt_deployed_item *item, const struct gt_device *device)
 {
     return item->cc == device->cc && (!device->sms || item->sms == device->sms);
@@ -795,10 +603,153 @@ int gt_deployed_resolve(const struct gt_deployed *deployed, const char *device_n
     if (resolved->item) {
         fill_answer(deployed, resolved->item, named, &resolved->answer);
         gt_deployed_geometry(deployed, resolved->item, &resolved->geometry);
+        gt_answer_take_geometry(&resolved->answer, &resolved->geometry);
         return gt_resolved_own_texts(resolved, err);
     }
     resolved->answer = (struct gt_answer){.tier = GT_TIER_NONE};
     rc = explain(deployed, device, &phrase, err);
     resolved->answer.passed_over = phrase;
     return rc;
+}
+
+/* ---- GPUs and modules: made once, then shared by all plans ----
+ *
+ * Lists only grow, at their heads, by compare-and-swap, until the file is closed.  Threads that
+ * find the same thing missing at the same moment each make it, and one is kept. */
+
+static struct made *find_gpu(struct made *at, int ordinal)
+{
+    while (at && (gt_gpu_device(at->gpu)->ordinal != ordinal || !gt_gpu_alive(at->gpu)))
+        at = at->next;
+    return at;
+}
+
+static struct made *find_module(struct made *at, const struct gt_gpu *gpu)
+{
+    while (at && at->gpu != gpu)
+        at = at->next;
+    return at;
+}
+
+int gt_deployed_gpu(struct gt_deployed *deployed, int ordinal, struct gt_gpu **gpu,
+                    struct gt_err *err)
+{
+    struct made *first = atomic_load(&deployed->gpus), *found = find_gpu(first, ordinal), *made;
+    int rc;
+
+    *gpu = found ? found->gpu : NULL;
+    if (found)
+        return GT_OK;
+    made = calloc(1, sizeof(*made));
+    rc = made ? gt_gpu_open(&made->gpu, ordinal, true, err) : gt_err_nomem(err);
+    if (rc) {
+        free(made);
+        return rc;
+    }
+    *gpu = made->gpu;
+    for (made->next = first; !atomic_compare_exchange_weak(&deployed->gpus, &made->next, made);)
+        if ((found = find_gpu(made->next, ordinal))) { /* another thread has made it first */
+            gt_gpu_close(made->gpu);
+            free(made);
+            *gpu = found->gpu;
+            return GT_OK;
+        }
+    return GT_OK;
+}
+
+/* Refuses code that is newer than the driver, which would refuse it itself, but with a number that
+ * explains little. */
+static int check_driver(const struct gt_deployed *deployed, const struct gt_gpu *gpu,
+                        const struct gt_deployed_item *item, struct gt_err *err)
+{
+    const int driver = gt_gpu_device(gpu)->driver, nvrtc = deployed->image[item->image].nvrtc;
+
+    if (gt_device_takes_code(gt_gpu_device(gpu), nvrtc))
+        return GT_OK;
+    return gt_err_set(err, GT_ERANGE,
+                      "%s: kernel %s was compiled by CUDA %d.%d, and this driver is of CUDA %d.%d: "
+                      "it needs a driver of CUDA %d, or an export made with NVRTC %d",
+                      deployed->path, gt_deployed_text(deployed, item->kernel), nvrtc / 1000,
+                      nvrtc % 1000 / 10, driver / 1000, driver % 1000 / 10, nvrtc / 1000,
+                      driver / 1000);
+}
+
+static int load(struct gt_deployed *deployed, struct gt_gpu *gpu,
+                const struct gt_deployed_item *item, struct gt_module **module, struct gt_err *err)
+{
+    struct gt_geometry geometry;
+    void *image = NULL;
+    size_t size;
+    int rc = check_driver(deployed, gpu, item, err);
+
+    GT_STEP(rc, gt_deployed_image(deployed, item, &image, &size, err));
+    if (rc)
+        return rc;
+    gt_deployed_geometry(deployed, item, &geometry);
+    rc = gt_module_load(module, gpu, image, size, &geometry, err);
+    free(image);
+    return rc ? gt_err_prefix(err, rc, "%s: kernel %s", deployed->path,
+                              gt_deployed_text(deployed, item->kernel))
+              : GT_OK;
+}
+
+int gt_deployed_module(struct gt_deployed *deployed, struct gt_gpu *gpu,
+                       const struct gt_deployed_item *item, struct gt_module **module,
+                       struct gt_err *err)
+{
+    _Atomic(struct made *) *list = &deployed->module[item - deployed->item];
+    struct made *first = atomic_load(list), *found = find_module(first, gpu), *made;
+    int rc;
+
+    *module = found ? found->module : NULL;
+    if (found)
+        return GT_OK;
+    made = calloc(1, sizeof(*made));
+    rc = made ? load(deployed, gpu, item, &made->module, err) : gt_err_nomem(err);
+    if (rc) {
+        free(made);
+        return rc;
+    }
+    made->gpu = gpu;
+    *module = made->module;
+    for (made->next = first; !atomic_compare_exchange_weak(list, &made->next, made);)
+        if ((found = find_module(made->next, gpu))) {
+            gt_module_free(made->module);
+            free(made);
+            *module = found->module;
+            return GT_OK;
+        }
+    return GT_OK;
+}
+
+/* Frees a list and what it holds: modules, or GPUs. */
+static void free_list(struct made *at)
+{
+    while (at) {
+        struct made *next = at->next;
+
+        if (at->module)
+            gt_module_free(at->module);
+        else
+            gt_gpu_close(at->gpu);
+        free(at);
+        at = next;
+    }
+}
+
+void gt_deployed_close(struct gt_deployed *deployed)
+{
+    if (!deployed)
+        return;
+    for (uint32_t i = 0; deployed->module && i < deployed->head.items; i++)
+        free_list(atomic_load(&deployed->module[i]));
+    free_list(atomic_load(&deployed->gpus));
+    if (deployed->fd >= 0)
+        close(deployed->fd);
+    free(deployed->module);
+    free(deployed->slot);
+    free(deployed->key);
+    free(deployed->bytes);
+    free(deployed->path);
+    free(deployed);
 }

@@ -103,8 +103,7 @@ int gt_deployed_image(const struct gt_deployed *deployed, const struct gt_deploy
 /* Fills answer, item and geometry of resolved, whose problem and device are set; device.sms 0: no
  * GPU is there, and any of the arch will do.  A device of another name gets, as tier near, what was
  * made for one of its arch and number of multiprocessors.  Tier none is an answer, and its
- * passed_over says what the file holds instead.  answer.point and answer.passed_over are malloc'ed.
- */
+ * passed_over says what the file holds instead.  Point and passed_over are malloc'ed. */
 int gt_deployed_resolve(const struct gt_deployed *deployed, const char *device_name,
                         struct gt_resolved *resolved, struct gt_err *err);
 

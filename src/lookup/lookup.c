@@ -1,11 +1,9 @@
-/* lookup.c - gt_lookup: returns a remembered answer (lookup.c), else finds one
- * (lookup_tiers.c).  lookup_open.c opens the tables; gt_plan takes the answer from here. */
+/* lookup.c - gt_lookup: returns a remembered answer, else finds one (lookup_tiers.c).
+ * lookup_open.c opens the tables; gt_plan takes the answer from here. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "base/digest.h"
 #include "base/err.h"
@@ -17,66 +15,15 @@
 /* Runs once for each problem, and is compiled for size. */
 #define ONCE __attribute__((cold))
 
-void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
-{
-    const bool batched = p->batch > 1;
-    const int64_t size[10] = {p->m,
-                              p->n,
-                              p->k,
-                              p->lda,
-                              p->ldb,
-                              p->ldc,
-                              p->batch,
-                              batched ? p->stride_a : 0,
-                              batched ? p->stride_b : 0,
-                              batched ? p->stride_c : 0};
-    const int32_t kind[8] = {(int32_t)p->type,     (int32_t)p->out, (int32_t)p->acc,
-                             (int32_t)p->accuracy, p->trans_a,      p->trans_b,
-                             p->epilogue,          p->align};
-
-    key->has_beta = p->beta != 0;
-    memcpy(key->size, size, sizeof(size));
-    memcpy(key->kind, kind, sizeof(kind));
-}
-
-/* Logs the problem with a single write, so that lines of several programs do not mix.  A log that
- * cannot be written does not cost the answer. */
-ONCE static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
-{
-    char line[GT_PROBLEM_TEXT_MAX + 1];
-    size_t length;
-
-    if (gt->log < 0)
-        return;
-    gt_problem_format(problem, line);
-    length = strlen(line);
-    line[length] = '\n';
-    gt_write_quietly(gt->log, line, length + 1);
-}
-
-/* Looks in the deployed file or, if there is none, in the tables. */
-ONCE static int resolve(struct gt *gt, int arch, const struct gt_device *device,
-                        const char *device_name, struct gt_resolved *resolved, struct gt_err *err)
-{
-    int code = GT_OK;
-
-    if (device)
-        resolved->device = *device;
-    else if (gt->deployed)
-        resolved->device.cc = arch;
-    else
-        code = gt_device_profile_of(&resolved->device, gt->data_dir, arch, device_name, err);
-    if (code)
-        return code;
-    if (!device && !gt->deployed && device_name &&
-        gt_device_called(resolved->device.name, device_name))
-        device_name = resolved->device.name;
-    code = gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)
-                        : gt_lookup_resolve_exactly(&gt->sources, device_name, resolved, err);
-    if (!device && resolved->elsewhere)
-        resolved->answer.expected_us = 0; /* of a device that is not there, a guess upon a guess */
-    return code;
-}
+/* ---- answers that are remembered: for any number of threads, in bounded memory ----
+ *
+ * Answers live in generations of GT_ANSWERS_KEPT problems.  There are two: the present one and the
+ * one before, from which an answer that is asked for again moves on.  When the present one is full,
+ * it becomes the one before, and what is left in the oldest is freed.
+ *
+ * A reader takes no lock: it counts itself in, looks, and counts itself out.  Whoever frees a
+ * generation has taken it out of the readers' sight before, and waits until each counter was seen
+ * at zero; every reader that could still see it has then gone. */
 
 #define PLACES (2 * GT_ANSWERS_KEPT) /* a power of two: one in two stays free */
 
@@ -87,7 +34,7 @@ struct gt_lookup_map {
     _Atomic(struct gt_lookup_entry *) slot[PLACES];
 };
 
-static void gt_lookup_free_entry(struct gt_lookup_entry *entry)
+static void free_entry(struct gt_lookup_entry *entry)
 {
     if (entry) {
         free((char *)entry->answer.point);
@@ -103,7 +50,7 @@ static void free_map(struct gt_lookup_map *map)
         struct gt_lookup_entry *entry = atomic_load_explicit(&map->slot[i], memory_order_relaxed);
 
         if (entry && entry->generation == map->generation)
-            gt_lookup_free_entry(entry);
+            free_entry(entry);
     }
     free(map);
 }
@@ -196,8 +143,8 @@ static int find_and_keep(struct gt_answers *answers, const struct gt_lookup_key 
 
 /* Remembers the entry, which becomes theirs.  If another thread was faster, *entry is freed and
  * becomes that thread's.  *first: it was not remembered before. */
-static int gt_answers_put(struct gt_answers *answers, struct gt_lookup_entry **entry, bool *first,
-                          struct gt_err *err)
+static int put(struct gt_answers *answers, struct gt_lookup_entry **entry, bool *first,
+               struct gt_err *err)
 {
     struct gt_lookup_entry *other;
     int code;
@@ -210,48 +157,9 @@ static int gt_answers_put(struct gt_answers *answers, struct gt_lookup_entry **e
     pthread_mutex_unlock(&answers->lock);
     if (!code && !other)
         return GT_OK;
-    gt_lookup_free_entry(*entry);
+    free_entry(*entry);
     *entry = code ? NULL : other;
     return code;
-}
-
-/* Finds the answer for a new key.  No lock is held: threads that ask for the same problem at the
- * same moment each find the answer, and the first one's is kept. */
-ONCE static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
-                           const struct gt_device *device, const char *device_name,
-                           const struct gt_problem *problem, struct gt_lookup_entry **answered,
-                           struct gt_err *err)
-{
-    struct gt_resolved resolved = {.problem = *problem};
-    struct gt_lookup_entry *entry = calloc(1, sizeof(*entry));
-    bool first = false;
-    int code = entry ? gt_problem_check(problem, err) : gt_err_nomem(err);
-
-    if (!code)
-        code = resolve(gt, (int)key->arch, device, device_name, &resolved, err);
-    if (code) {
-        gt_resolved_release(&resolved);
-        free(entry);
-        return code;
-    }
-    entry->key = *key;
-    entry->answer = resolved.answer;
-    entry->kernel = resolved.kernel;
-    code = gt_answers_put(&gt->answers, &entry, &first, err);
-    if (first && entry->answer.tier != GT_TIER_EXACT)
-        log_untuned(gt, problem);
-    *answered = entry;
-    return code;
-}
-
-/* Whether the members that an answer's key leaves out are valid: alpha, the size of beta, strides
- * without a batch, and members of later versions.  So a problem that cannot be computed is refused
- * even if one of the same sizes was answered before. */
-static bool rest_valid(const struct gt_problem *p)
-{
-    return gt_factor_valid(p->alpha, p->out) && gt_factor_valid(p->beta, p->out) &&
-           (p->stride_a | p->stride_b | p->stride_c) >= 0 && p->version <= GT_PROBLEM_VERSION &&
-           !(p->reserved[0] | p->reserved[1] | p->reserved[2] | p->reserved[3]);
 }
 
 /* Counts this thread in.  Its counter is chosen by the address of a thread-local variable, which is
@@ -269,7 +177,7 @@ static atomic_uint *count_in(struct gt_answers *answers)
 
 /* *entry: what is remembered for the key, NULL if nothing.  It stays until GT_ANSWERS_KEPT further
  * problems were remembered. */
-static int gt_answers_find(struct gt_answers *answers, const struct gt_lookup_key *key,
+static int find_remembered(struct gt_answers *answers, const struct gt_lookup_key *key,
                            struct gt_lookup_entry **entry, struct gt_err *err)
 {
     const uint64_t hash = gt_lookup_hash(key);
@@ -289,6 +197,128 @@ static int gt_answers_find(struct gt_answers *answers, const struct gt_lookup_ke
     return code;
 }
 
+/* Sets answer and kernel of resolved, with texts of its own, if the key is remembered. */
+static int copy_remembered(struct gt_answers *answers, const struct gt_lookup_key *key,
+                           struct gt_resolved *resolved, bool *found, struct gt_err *err)
+{
+    struct gt_lookup_entry *entry;
+    int code;
+
+    pthread_mutex_lock(&answers->lock);
+    code = find_and_keep(answers, key, &entry, err);
+    *found = !code && entry;
+    if (*found) {
+        resolved->answer = entry->answer;
+        resolved->kernel = entry->kernel;
+        code = gt_resolved_own_texts(resolved, err);
+    }
+    pthread_mutex_unlock(&answers->lock);
+    return code;
+}
+
+void gt_answers_forget_readers(struct gt_answers *answers)
+{
+    for (int phase = 0; phase < 2; phase++)
+        for (size_t i = 0; i < GT_READER_COUNTERS; i++)
+            atomic_store(&answers->readers[phase][i].count, 0);
+}
+
+bool gt_answers_begin(struct gt_answers *answers)
+{
+    struct gt_lookup_map *map = new_map(1);
+
+    atomic_init(&answers->present, map);
+    atomic_init(&answers->before, NULL);
+    pthread_mutex_init(&answers->lock, NULL);
+    return map;
+}
+
+void gt_answers_end(struct gt_answers *answers)
+{
+    free_map(atomic_load(&answers->before));
+    free_map(atomic_load(&answers->present));
+    pthread_mutex_destroy(&answers->lock);
+}
+
+/* ---- asking ---- */
+
+/* Logs the problem with a single write, so that lines of several programs do not mix.  A log that
+ * cannot be written does not cost the answer. */
+ONCE static void log_untuned(const struct gt *gt, const struct gt_problem *problem)
+{
+    char line[GT_PROBLEM_TEXT_MAX + 1];
+    size_t length;
+
+    if (gt->log < 0)
+        return;
+    gt_problem_format(problem, line);
+    length = strlen(line);
+    line[length] = '\n';
+    gt_write_quietly(gt->log, line, length + 1);
+}
+
+/* Looks in the deployed file or, if there is none, in the tables. */
+ONCE static int resolve(struct gt *gt, int arch, const struct gt_device *device,
+                        const char *device_name, struct gt_resolved *resolved, struct gt_err *err)
+{
+    int code = GT_OK;
+
+    if (device)
+        resolved->device = *device;
+    else if (gt->deployed)
+        resolved->device.cc = arch;
+    else
+        code = gt_device_profile_of(&resolved->device, gt->data_dir, arch, device_name, err);
+    if (code)
+        return code;
+    if (!device && !gt->deployed && device_name &&
+        gt_device_called(resolved->device.name, device_name))
+        device_name = resolved->device.name;
+    code = gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)
+                        : gt_lookup_resolve_exactly(&gt->sources, device_name, resolved, err);
+    if (!device && resolved->elsewhere)
+        resolved->answer.expected_us = 0; /* of a device that is not there, a guess upon a guess */
+    return code;
+}
+
+/* Finds the answer for a new key.  No lock is held: threads that ask for the same problem at the
+ * same moment each find the answer, and the first one's is kept. */
+ONCE static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
+                           const struct gt_device *device, const char *device_name,
+                           const struct gt_problem *problem, struct gt_lookup_entry **answered,
+                           struct gt_err *err)
+{
+    struct gt_resolved resolved = {.problem = *problem};
+    struct gt_lookup_entry *entry = calloc(1, sizeof(*entry));
+    bool first = false;
+    int code = entry ? gt_problem_check(problem, err) : gt_err_nomem(err);
+
+    GT_STEP(code, resolve(gt, (int)key->arch, device, device_name, &resolved, err));
+    if (code) {
+        gt_resolved_release(&resolved);
+        free(entry);
+        return code;
+    }
+    entry->key = *key;
+    entry->answer = resolved.answer;
+    entry->kernel = resolved.kernel;
+    code = put(&gt->answers, &entry, &first, err);
+    if (first && entry->answer.tier != GT_TIER_EXACT)
+        log_untuned(gt, problem);
+    *answered = entry;
+    return code;
+}
+
+/* Whether the members that an answer's key leaves out are valid: alpha, the size of beta, strides
+ * without a batch, and members of later versions.  So a problem that cannot be computed is refused
+ * even if one of the same sizes was answered before. */
+static bool rest_valid(const struct gt_problem *p)
+{
+    return gt_factor_valid(p->alpha, p->out) && gt_factor_valid(p->beta, p->out) &&
+           (p->stride_a | p->stride_b | p->stride_c) >= 0 && p->version <= GT_PROBLEM_VERSION &&
+           !(p->reserved[0] | p->reserved[1] | p->reserved[2] | p->reserved[3]);
+}
+
 static int look_up(struct gt *gt, const struct gt_lookup_key *key, const struct gt_device *device,
                    const char *device_name, const struct gt_problem *problem,
                    struct gt_lookup_entry **entry, struct gt_err *err)
@@ -298,7 +328,7 @@ static int look_up(struct gt *gt, const struct gt_lookup_key *key, const struct 
 
     if (!rest_valid(problem))
         return gt_problem_check(problem, err);
-    code = gt_answers_find(&gt->answers, key, entry, &inner);
+    code = find_remembered(&gt->answers, key, entry, &inner);
     if (!code && !*entry)
         code = answer_new(gt, key, device, device_name, problem, entry, &inner);
     return gt_err_pass(err, &inner, code);
@@ -320,77 +350,17 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
     return code;
 }
 
-static char *copy_text(const char *text)
-{
-    return text ? strdup(text) : NULL;
-}
-
-ONCE int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err)
-{
-    struct gt_answer *answer = &resolved->answer;
-    const char *point = answer->point, *passed_over = answer->passed_over;
-
-    answer->point = copy_text(point);
-    answer->passed_over = copy_text(passed_over);
-    if (!point == !answer->point && !passed_over == !answer->passed_over)
-        return GT_OK;
-    gt_resolved_release(resolved);
-    return gt_err_nomem(err);
-}
-
-ONCE void gt_resolved_release(struct gt_resolved *resolved)
-{
-    free((char *)resolved->answer.point);
-    free((char *)resolved->answer.passed_over);
-    *resolved = (struct gt_resolved){0};
-}
-
 /* Computes the parts of an answer that are not remembered. */
 ONCE static int complete(struct gt_resolved *resolved, struct gt_err *err)
 {
-    struct gt_candidate candidate = {
-        resolved->kernel, &resolved->problem, &resolved->device, {{0}}};
     int code;
 
     if (!resolved->kernel)
         return GT_OK;
     if (resolved->answer.in_f32)
         gt_lookup_in_f32(&resolved->problem);
-    code = gt_point_parse(&candidate.point, resolved->kernel, resolved->answer.point, err);
-    resolved->point = candidate.point;
-    return code ? code : gt_candidate_geometry(&candidate, &resolved->geometry, err);
-}
-
-void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *device,
-                          const struct gt_problem *problem)
-{
-    const int64_t facts[] = {device->sms,      device->smem_block,     device->smem_sm,
-                             device->regs_sm,  device->max_threads_sm, device->max_blocks_sm,
-                             device->l2_bytes, device->smem_reserved};
-
-    gt_problem_key(&key->problem, problem);
-    key->arch = device->cc;
-    key->device = gt_digest_number(device->name, strlen(device->name),
-                                   gt_digest_number(facts, sizeof(facts), 0));
-}
-
-/* Sets answer and kernel of resolved, with texts of its own, if the key is remembered. */
-static int gt_answers_copy(struct gt_answers *answers, const struct gt_lookup_key *key,
-                           struct gt_resolved *resolved, bool *found, struct gt_err *err)
-{
-    struct gt_lookup_entry *entry;
-    int code;
-
-    pthread_mutex_lock(&answers->lock);
-    code = find_and_keep(answers, key, &entry, err);
-    *found = !code && entry;
-    if (*found) {
-        resolved->answer = entry->answer;
-        resolved->kernel = entry->kernel;
-        code = gt_resolved_own_texts(resolved, err);
-    }
-    pthread_mutex_unlock(&answers->lock);
-    return code;
+    code = gt_point_parse(&resolved->point, resolved->kernel, resolved->answer.point, err);
+    return code ? code : gt_resolved_geometry(resolved, err);
 }
 
 ONCE int gt_lookup_device(struct gt *gt, const struct gt_device *device,
@@ -409,12 +379,10 @@ ONCE int gt_lookup_device(struct gt *gt, const struct gt_device *device,
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);
         if (gt->deployed)
             break; /* its item is found as fast as an answer is copied */
-        if (!code)
-            code = gt_answers_copy(&gt->answers, &key, resolved, &found, &inner);
+        GT_STEP(code, copy_remembered(&gt->answers, &key, resolved, &found, &inner));
     }
-    if (!code)
-        code = gt->deployed ? gt_deployed_resolve(gt->deployed, device->name, resolved, &inner)
-                            : complete(resolved, &inner);
+    GT_STEP(code, gt->deployed ? gt_deployed_resolve(gt->deployed, device->name, resolved, &inner)
+                               : complete(resolved, &inner));
     if (code)
         gt_resolved_release(resolved);
     return gt_err_pass(err, &inner, code);
@@ -438,50 +406,4 @@ void gt_lookup_unserved(char text[GT_UNSERVED_MAX], const struct gt *gt,
 const struct gt_options *gt_lookup_options(const struct gt *gt)
 {
     return &gt->options;
-}
-
-/* Remembers answers, for any number of threads and in bounded memory.  Part of
- * the look-up: see lookup_impl.h.
- *
- * Answers live in generations of GT_ANSWERS_KEPT problems.  There are two: the present one and the
- * one before, from which an answer that is asked for again moves on.  When the present one is full,
- * it becomes the one before, and what is left in the oldest is freed.
- *
- * A reader takes no lock: it counts itself in, looks, and counts itself out.  Whoever frees a
- * generation has taken it out of the readers' sight before, and waits until each counter was seen
- * at zero; every reader that could still see it has then gone. */
-
-uint64_t gt_lookup_hash(const struct gt_lookup_key *key)
-{
-    return XXH3_64bits(key, sizeof(*key));
-}
-
-/* ---- readers ---- */
-
-void gt_answers_forget_readers(struct gt_answers *answers)
-{
-    for (int phase = 0; phase < 2; phase++)
-        for (size_t i = 0; i < GT_READER_COUNTERS; i++)
-            atomic_store(&answers->readers[phase][i].count, 0);
-}
-
-/* ---- writers, who hold the lock ---- */
-
-/* ---- for lookup.c ---- */
-
-bool gt_answers_begin(struct gt_answers *answers)
-{
-    struct gt_lookup_map *map = new_map(1);
-
-    atomic_init(&answers->present, map);
-    atomic_init(&answers->before, NULL);
-    pthread_mutex_init(&answers->lock, NULL);
-    return map;
-}
-
-void gt_answers_end(struct gt_answers *answers)
-{
-    free_map(atomic_load(&answers->before));
-    free_map(atomic_load(&answers->present));
-    pthread_mutex_destroy(&answers->lock);
 }

@@ -2,7 +2,7 @@
  * and the winners of near problems.  Part of the look-up: see lookup_impl.h.
  *
  * Each is checked against the problem, a few that are not valid for it are repaired, and those of
- * the shortest expected times are kept; then what lies around them is looked at (lookup_choose.c).
+ * the shortest expected times are kept; then what lies around them is looked at.
  * The work is bounded: every check costs one unit of effort, an estimate GT_EFFORT_ESTIMATE. */
 #include <math.h>
 #include <string.h>
@@ -22,18 +22,33 @@
 #define CHANGED      1.03 /* the measured one of two that are expected to take as long is taken */
 #define SAME         0.85 /* preferred: a point that won this problem on another device of the arch, */
 #define OWN          0.7 /* and more so on this one, by an older text of its kernel: see db/measured */
-#define TILE_WIDE    128 /* rows or columns: a tile that is wider than this, and than this many */
-#define TILE_OUTSIDE 4   /* times D, is no untuned answer */
+#define TILE_WIDE    128  /* rows or columns: a tile that is wider than this, and than this many */
+#define TILE_OUTSIDE 4    /* times D, is no untuned answer */
+#define KERNELS      64   /* that are counted one by one */
+#define JUDGED       1024 /* candidates that are known again; a power of two */
 
-/* Whether two candidates of a kernel divide the problem in the same way.  The ranking can hardly
- * tell apart what else they differ in, such as the order of tiles, so one of each kind is kept. */
+struct choosing {
+    const struct gt_ranking *ranking;
+    const struct gt_kernels *kernels;
+    struct gt_choices *choices;
+    const char *device; /* of struct gt_near_rows */
+    struct gt_candidate candidate;
+    int64_t slots[GT_MAX_SLOTS];  /* of the candidate, where it was found to be valid */
+    uint64_t judged[JUDGED];      /* hashes of candidates that were judged; see there */
+    size_t likely[GT_MAX_PARAMS]; /* constraints that changes of the parameters broke last */
+    int effort;                   /* units left */
+    int valid;                    /* candidates judged */
+    int valid_each[KERNELS];      /* of each kernel */
+};
+
+/* Whether both divide the problem in the same way.  The ranking can hardly tell apart what else
+ * differs, such as the order of tiles, so one of each way is kept. */
 static bool same_way(const struct gt_choice *x, const struct gt_choice *y)
 {
     return x->kernel == y->kernel && gt_predict_same_way(&x->shape, &y->shape);
 }
 
-/* Keeps the choice if it is better than the kept one that divides the problem in the same way, and
- * than the last kept one. */
+/* Keeps the choice if it is better than the kept one of the same way, or than the last one. */
 static void keep(struct gt_choices *choices, const struct gt_choice *choice)
 {
     struct gt_choice *kept = choices->choice;
@@ -52,7 +67,7 @@ static void keep(struct gt_choices *choices, const struct gt_choice *choice)
     kept[at] = *choice;
 }
 
-static size_t index_of(const struct gt_choosing *choosing)
+static size_t index_of(const struct choosing *choosing)
 {
     const struct gt_kernels *kernels = choosing->kernels;
     size_t i = 0;
@@ -62,13 +77,12 @@ static size_t index_of(const struct gt_choosing *choosing)
     return i;
 }
 
-/* Where valid candidates of the candidate's kernel are counted; kernels beyond the array's size
- * share one count. */
-static size_t place_of(const struct gt_choosing *choosing)
+/* Where valid candidates of the kernel are counted; kernels beyond the array share one count. */
+static size_t place_of(const struct choosing *choosing)
 {
     const size_t i = index_of(choosing);
 
-    return i < GT_CHOOSING_KERNELS ? i : GT_CHOOSING_KERNELS - 1;
+    return i < KERNELS ? i : KERNELS - 1;
 }
 
 /* Whether it is compiled to the code of a near winner, whose registers did not spill. */
@@ -81,7 +95,7 @@ static bool is_known_code(const struct gt_choice *choice)
 /* Whether the candidate was judged before: neighbours of neighbours are met more than once.  One
  * that was forgotten, as another has its place, is judged again, at the cost of effort: so the hash
  * is of the kernel's number, not of its address, by which answers would differ from run to run. */
-static bool was_judged(struct gt_choosing *choosing)
+static bool was_judged(struct choosing *choosing)
 {
     const struct gt_candidate *candidate = &choosing->candidate;
     uint64_t mixed = index_of(choosing) + 1;
@@ -89,7 +103,7 @@ static bool was_judged(struct gt_choosing *choosing)
 
     for (size_t i = 0; i < candidate->kernel->params; i++)
         mixed = ((mixed ^ (uint64_t)candidate->point.value[i]) * 0x9e3779b97f4a7c15u) ^ mixed >> 29;
-    place = &choosing->judged[(mixed ^ mixed >> 32) % GT_CHOOSING_JUDGED];
+    place = &choosing->judged[(mixed ^ mixed >> 32) % JUDGED];
     if (*place == mixed)
         return true;
     *place = mixed;
@@ -106,15 +120,13 @@ static bool is_mostly_outside(const struct gt_prediction *shape, const struct gt
 
 /* Whether the row's time is of the device asked for, and of the kind that plans run in: neither
  * warm nor in a chain. */
-static bool won_here(const struct gt_choosing *choosing, const struct gt_table_row *row)
+static bool won_here(const struct choosing *choosing, const struct gt_table_row *row)
 {
     return choosing->device && !row->timing && gt_device_same(row->device, choosing->device);
 }
 
-/* Keeps the candidate, which is valid and whose slots are filled, if it is one of the best so far.
- */
-static void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_table_row *row,
-                              bool adapted)
+/* Keeps the valid candidate, whose slots are filled, if it is one of the best so far. */
+static void judge(struct choosing *choosing, const struct gt_table_row *row, bool adapted)
 {
     struct gt_choice choice = {.kernel = choosing->candidate.kernel,
                                .point = choosing->candidate.point,
@@ -148,9 +160,8 @@ static void gt_choosing_judge(struct gt_choosing *choosing, const struct gt_tabl
     keep(choosing->choices, &choice);
 }
 
-/* Changes one parameter of a broken constraint, so that as few constraints as possible remain
- * broken. */
-static bool repair_one(struct gt_choosing *choosing, int *broken)
+/* Changes a parameter of a broken constraint so that the fewest constraints remain broken. */
+static bool repair_one(struct choosing *choosing, int *broken)
 {
     struct gt_candidate *candidate = &choosing->candidate;
     const struct gt_point start = candidate->point;
@@ -182,7 +193,7 @@ static bool repair_one(struct gt_choosing *choosing, int *broken)
 }
 
 /* broken: how many constraints the candidate breaks.  Fills the slots of one that is valid then. */
-static bool repair(struct gt_choosing *choosing, int broken)
+static bool repair(struct choosing *choosing, int broken)
 {
     for (int step = 0; broken && step < REPAIR_STEPS && choosing->effort > 0; step++)
         if (!repair_one(choosing, &broken))
@@ -221,7 +232,7 @@ struct starts {
     struct gt_point won[GT_NEAR_MOST];
 };
 
-static void add_start(const struct gt_choosing *choosing, struct starts *starts,
+static void add_start(const struct choosing *choosing, struct starts *starts,
                       const struct gt_kernel *kernel, const struct gt_point *point,
                       const struct gt_table_row *row)
 {
@@ -232,14 +243,15 @@ static void add_start(const struct gt_choosing *choosing, struct starts *starts,
 }
 
 /* Near winners come before prototypes. */
-static void find_starts(struct gt_choosing *choosing, const struct gt_near_rows *near,
+static void find_starts(struct choosing *choosing, const struct gt_near_rows *near,
                         struct starts *starts)
 {
     const struct gt_ranking *ranking = choosing->ranking;
 
     starts->count = 0;
     for (size_t i = 0; i < near->count; i++) {
-        const struct gt_kernel *kernel = gt_lookup_kernel(choosing->kernels, near->row[i]->kernel);
+        const struct gt_kernel *kernel =
+            gt_kernels_find(choosing->kernels, near->row[i]->kernel, NULL);
 
         choosing->effort--;
         if (kernel && gt_point_parse(&starts->won[i], kernel, near->row[i]->point, NULL) == GT_OK)
@@ -251,7 +263,7 @@ static void find_starts(struct gt_choosing *choosing, const struct gt_near_rows 
                       NULL);
 }
 
-static void take(struct gt_choosing *choosing, const struct start *start)
+static void take(struct choosing *choosing, const struct start *start)
 {
     choosing->candidate.kernel = start->kernel;
     choosing->candidate.point = *start->point;
@@ -260,7 +272,7 @@ static void take(struct gt_choosing *choosing, const struct start *start)
 
 /* How many parts of k fill the GPU once with the tiles that the candidate has here; 0: it does not
  * divide k.  Whether it is valid as it is does not matter. */
-static double filling_parts(struct gt_choosing *choosing)
+static double filling_parts(struct choosing *choosing)
 {
     const struct gt_candidate *candidate = &choosing->candidate;
     struct gt_geometry geometry;
@@ -275,7 +287,7 @@ static double filling_parts(struct gt_choosing *choosing)
 /* A winner that divides k has as many parts as fill the GPU with the tiles of its own problem.  It
  * is judged with as many as fill it here, too: of few tiles and an enormous k these are many more,
  * and a winner of many parts breaks what is required of more tiles. */
-static void judge_parts(struct gt_choosing *choosing, const struct gt_table_row *row)
+static void judge_parts(struct choosing *choosing, const struct gt_table_row *row)
 {
     struct gt_candidate *candidate = &choosing->candidate;
     const struct gt_kernel *kernel = candidate->kernel;
@@ -299,14 +311,14 @@ static void judge_parts(struct gt_choosing *choosing, const struct gt_table_row 
             choosing->effort--;
             broken = gt_lookup_broken_slots(candidate, PARTS_BROKEN + 1, choosing->slots);
             if (!broken || (broken <= PARTS_BROKEN && repair(choosing, broken)))
-                gt_choosing_judge(choosing, row, true);
+                judge(choosing, row, true);
             candidate->point = start;
         }
     }
 }
 
 /* Tries other numbers of parts of all that divide k. */
-static void judge_all_parts(struct gt_choosing *choosing, const struct starts *starts)
+static void judge_all_parts(struct choosing *choosing, const struct starts *starts)
 {
     const int kept = choosing->effort > PARTS_MOST ? choosing->effort - PARTS_MOST : 0;
 
@@ -319,7 +331,7 @@ static void judge_all_parts(struct gt_choosing *choosing, const struct starts *s
 }
 
 /* Judges those that are valid as they are. */
-static void judge_starts(struct gt_choosing *choosing, struct starts *starts)
+static void judge_starts(struct choosing *choosing, struct starts *starts)
 {
     for (size_t i = 0; i < starts->count && choosing->effort > 0; i++) {
         struct start *start = &starts->start[i];
@@ -329,7 +341,7 @@ static void judge_starts(struct gt_choosing *choosing, struct starts *starts)
         start->broken =
             gt_lookup_broken_slots(&choosing->candidate, REPAIR_MOST + 1, choosing->slots);
         if (!start->broken)
-            gt_choosing_judge(choosing, start->row, false);
+            judge(choosing, start->row, false);
     }
 }
 
@@ -337,7 +349,7 @@ static void judge_starts(struct gt_choosing *choosing, struct starts *starts)
  * break the fewest constraints.  A kernel must not become the answer only because no point of a
  * better kernel happens to be valid as it is: few rows that are stored along m, for example, break
  * what most points require of vectors. */
-static void repair_some(struct gt_choosing *choosing, const struct starts *starts)
+static void repair_some(struct choosing *choosing, const struct starts *starts)
 {
     for (int most = 1; most <= REPAIR_MOST; most++)
         for (size_t i = 0; i < starts->count && choosing->effort > 0; i++) {
@@ -349,13 +361,12 @@ static void repair_some(struct gt_choosing *choosing, const struct starts *start
             if ((choosing->valid < ENOUGH ||
                  choosing->valid_each[place_of(choosing)] < ENOUGH_EACH) &&
                 repair(choosing, start->broken))
-                gt_choosing_judge(choosing, start->row, true);
+                judge(choosing, start->row, true);
         }
 }
 
-/* Drops what constraints allow and a launch would refuse.  A description whose constraints are
- * complete has no such points. */
-static void drop_refused(struct gt_choosing *choosing)
+/* Drops what constraints allow and a launch would refuse, where constraints are incomplete. */
+static void drop_refused(struct choosing *choosing)
 {
     struct gt_choices *choices = choosing->choices;
     size_t count = 0;
@@ -372,6 +383,20 @@ static void drop_refused(struct gt_choosing *choosing)
     choices->count = count;
 }
 
+/* ---- what lies around the best ----
+ *
+ * Best-first search: the best choice that was not yet varied is the next one whose neighbours are
+ * judged.
+ *
+ * First come the neighbours that are valid as they are: a choice has ten of them and half a hundred
+ * checks find them.  Those that need a repair cost twenty times as many checks, so they wait until
+ * every choice within reach has been varied.
+ *
+ * A tile that exactly fills the last wave often differs from a known one in two or more parameters:
+ * one size is larger and another one smaller, or the number of warps changes with the tile.  So a
+ * neighbour that breaks a constraint is repaired by one more parameter of that constraint, and a
+ * neighbour that is valid but only as good is kept and varied, too. */
+
 #define REACH 1.25 /* times the best that a choice may be expected to take if it is varied */
 
 /* The best choice within reach that was not yet varied so far; NULL: there is none. */
@@ -386,7 +411,7 @@ static struct gt_choice *next(struct gt_choices *choices, int varied)
 
 /* Tries to repair the candidate, whose parameters `changed` differ from start, by one of the
  * parameters in its broken constraint. */
-static void repair_by_another(struct gt_choosing *choosing, const struct gt_choice *start,
+static void repair_by_another(struct choosing *choosing, const struct gt_choice *start,
                               uint64_t changed, uint64_t broken, const int64_t before[GT_MAX_SLOTS])
 {
     struct gt_candidate *candidate = &choosing->candidate;
@@ -404,14 +429,14 @@ static void repair_by_another(struct gt_choosing *choosing, const struct gt_choi
             if (param->value[v] != start->point.value[i] &&
                 gt_candidate_still_valid(candidate, changed | bit, before, choosing->slots,
                                          &choosing->likely[i]))
-                gt_choosing_judge(choosing, start->row, true);
+                judge(choosing, start->row, true);
         }
         candidate->point.value[i] = start->point.value[i];
     }
 }
 
 /* repairs: only changes that need one; else only those that need none. */
-static void vary_one(struct gt_choosing *choosing, const struct gt_choice *start, bool repairs)
+static void vary_one(struct choosing *choosing, const struct gt_choice *start, bool repairs)
 {
     struct gt_candidate *candidate = &choosing->candidate;
     const struct gt_kernel *kernel = start->kernel;
@@ -437,7 +462,7 @@ static void vary_one(struct gt_choosing *choosing, const struct gt_choice *start
                     repair_by_another(choosing, start, bit, broken, before);
             } else if (gt_candidate_still_valid(candidate, bit, before, choosing->slots,
                                                 &choosing->likely[i])) {
-                gt_choosing_judge(choosing, start->row, true);
+                judge(choosing, start->row, true);
             }
         }
         candidate->point.value[i] = start->point.value[i];
@@ -446,7 +471,7 @@ static void vary_one(struct gt_choosing *choosing, const struct gt_choice *start
 
 /* Judges what differs from the best choices in one parameter, or in two of which the second repairs
  * what the first one breaks; then what differs from the best of those; while there is effort. */
-static void gt_choosing_vary(struct gt_choosing *choosing)
+static void vary(struct choosing *choosing)
 {
     while (choosing->effort > 0) {
         struct gt_choice *choice = NULL, start;
@@ -465,12 +490,12 @@ bool gt_lookup_choose(const struct gt_kernels *kernels, const struct gt_ranking 
                       const struct gt_problem *problem, const struct gt_device *device,
                       const struct gt_near_rows *near, struct gt_choices *choices)
 {
-    struct gt_choosing choosing = {.ranking = ranking,
-                                   .kernels = kernels,
-                                   .choices = choices,
-                                   .device = near->device,
-                                   .candidate = {.problem = problem, .device = device},
-                                   .effort = GT_EFFORT_MOST - VARYING};
+    struct choosing choosing = {.ranking = ranking,
+                                .kernels = kernels,
+                                .choices = choices,
+                                .device = near->device,
+                                .candidate = {.problem = problem, .device = device},
+                                .effort = GT_EFFORT_MOST - VARYING};
     struct starts starts;
 
     *choices = (struct gt_choices){.count = 0};
@@ -479,21 +504,8 @@ bool gt_lookup_choose(const struct gt_kernels *kernels, const struct gt_ranking 
     repair_some(&choosing, &starts);
     judge_all_parts(&choosing, &starts);
     choosing.effort += VARYING;
-    gt_choosing_vary(&choosing);
+    vary(&choosing);
     drop_refused(&choosing);
     choices->effort = GT_EFFORT_MOST - choosing.effort;
     return choices->count;
 }
-
-/* Looks for candidates around those that were measured by best-first search: the
- * best choice that was not yet varied is the next one whose neighbours are judged.  See
- * lookup_impl.h.
- *
- * First come the neighbours that are valid as they are: a choice has ten of them and half a hundred
- * checks find them.  Those that need a repair cost twenty times as many checks, so they wait until
- * every choice within reach has been varied.
- *
- * A tile that exactly fills the last wave often differs from a known one in two or more parameters:
- * one size is larger and another one smaller, or the number of warps changes with the tile.  So a
- * neighbour that breaks a constraint is repaired by one more parameter of that constraint, and a
- * neighbour that is valid but only as good is kept and varied, too. */

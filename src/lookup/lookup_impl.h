@@ -1,6 +1,6 @@
-/* lookup_impl.h - what the files src/lookup/lookup*.c share: opening (lookup_open.c), asking
- * (lookup.c), remembering (lookup.c), finding (lookup_tiers.c, lookup_tiers.c) and adapting
- * (lookup_repair.c). */
+/* lookup_impl.h - what the files src/lookup/lookup*.c share: opening (lookup_open.c), asking and
+ * remembering (lookup.c), finding (lookup_tiers.c), choosing by a ranking (lookup_choose.c) and
+ * adapting (lookup_repair.c). */
 #ifndef GT_LOOKUP_IMPL_H
 #define GT_LOOKUP_IMPL_H
 
@@ -93,6 +93,16 @@ struct gt {
  * memory both are NULL. */
 int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err);
 
+/* Fills what an answer says of the launches. */
+void gt_answer_take_geometry(struct gt_answer *answer, const struct gt_geometry *geometry);
+
+/* Whether it is that point of that kernel. */
+bool gt_resolved_same(const struct gt_resolved *resolved, const struct gt_kernel *kernel,
+                      const struct gt_point *point);
+
+/* Computes the geometry of its kernel and point. */
+int gt_resolved_geometry(struct gt_resolved *resolved, struct gt_err *err);
+
 /* Fills resolved, whose problem and device are set; device_name may be NULL.  Tier NONE is an
  * answer.  answer.point and answer.passed_over are malloc'ed. */
 int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
@@ -112,11 +122,7 @@ static inline void gt_lookup_in_f32(struct gt_problem *problem)
 /* Whether the row was tuned for the problem (see gt_problem_key). */
 bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_table_row *row);
 
-/* The kernel of that name; NULL: it is not loaded. */
-const struct gt_kernel *gt_lookup_kernel(const struct gt_kernels *kernels, const char *name);
-
-#define GT_NEAR_MOST  16 /* winners that are looked at */
-#define GT_MAX_BROKEN 1000
+#define GT_NEAR_MOST 16 /* winners that are looked at */
 
 /* Winners of near problems, the nearest first. */
 struct gt_near_rows {
@@ -136,6 +142,10 @@ struct gt_choice {
     bool adapted;               /* it was changed for this problem */
     int varied; /* 1: its neighbours were thought of, too; 2: those that need a repair as well */
 };
+
+/* A copy of `resolved` with the choice's kernel and point, and their geometry. */
+int gt_resolved_with(struct gt_resolved *with, const struct gt_resolved *resolved,
+                     const struct gt_choice *choice, struct gt_err *err);
 
 #define GT_CHOICES 12 /* kept */
 
@@ -174,20 +184,17 @@ int gt_lookup_broken(const struct gt_candidate *candidate, int most);
 int gt_lookup_broken_slots(const struct gt_candidate *candidate, int most,
                            int64_t slots[GT_MAX_SLOTS]);
 
-#define GT_BREAKS_MOST 128 /* constraints of a kernel */
-
 /* Which constraints a candidate breaks, for what is asked of its neighbours. */
 struct gt_breaks {
-    bool known; /* false: a derived value cannot be computed, or there are too many */
-    bool broken[GT_BREAKS_MOST];
+    bool known; /* false: a derived value cannot be computed */
+    bool broken[GT_MAX_CONSTRAINTS];
     int64_t slots[GT_MAX_SLOTS];
     uint64_t params; /* behind the first of them; all, where a derived value cannot be computed */
 };
 
 void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_breaks *breaks);
 
-/* What gt_lookup_broken is once the parameter of that index has another value: a tenth of the work.
- */
+/* What gt_lookup_broken is once that parameter has another value: a tenth of the work. */
 int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt_breaks *before,
                            size_t changed, int most);
 
@@ -213,63 +220,7 @@ bool gt_lookup_refine(struct gt_candidate *candidate, const struct gt_point *won
 /* The model's estimate in microseconds; 0: it has none. */
 double gt_lookup_predict(const struct gt_candidate *candidate, const struct gt_geometry *geometry);
 
-/* Between lookup_choose.c, which looks at what was measured somewhere, and
- * lookup_choose.c, which looks at what lies around it. */
-
-#define GT_CHOOSING_KERNELS 64   /* that are counted one by one */
-#define GT_CHOOSING_JUDGED  1024 /* candidates that are known again; a power of two */
-
-struct gt_choosing {
-    const struct gt_ranking *ranking;
-    const struct gt_kernels *kernels;
-    struct gt_choices *choices;
-    const char *device; /* of struct gt_near_rows */
-    struct gt_candidate candidate;
-    int64_t slots[GT_MAX_SLOTS];         /* of the candidate, where it was found to be valid */
-    uint64_t judged[GT_CHOOSING_JUDGED]; /* hashes of candidates that were judged; see there */
-    size_t likely[GT_MAX_PARAMS];        /* constraints that changes of the parameters broke last */
-    int effort;                          /* units left */
-    int valid;                           /* candidates judged */
-    int valid_each[GT_CHOOSING_KERNELS]; /* of each kernel */
-};
-
-/* The search for one answer, which lookup_tiers.c and lookup_tiers.c share.  No
- * other file includes this. */
-
-/* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
- * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
- * of the arch, a template changed since and a point that had to be adapted, 15 % for a model's
- * choice that was never run, a third for what was never tuned on the arch. */
-#define GT_LOSS_NEAR      0.02
-#define GT_LOSS_OCTAVE    0.05
-#define GT_LOSS_DEVICE    0.05
-#define GT_LOSS_CHANGED   0.05
-#define GT_LOSS_ADAPTED   0.05
-#define GT_LOSS_PREDICTED 0.15
-#define GT_LOSS_FAMILY    0.33
-#define GT_LOSS_RACED     0.10 /* a row that won no final: the best of few may be far from the best */
-#define GT_LOSS_MOST      1.0
-
-/* What is being resolved, and the best answer so far. */
-struct gt_search {
-    const struct gt_sources *sources;
-    const char *device_name;          /* NULL: any of the arch */
-    const struct gt_ranking *ranking; /* that answers for the device; NULL: there is none */
-    struct gt_resolved *resolved;
-    const struct gt_table_row *row; /* of the best so far; NULL: a default point */
-    double score;                   /* of the best so far, in expected microseconds; 0: none */
-    double expected_us;             /* of the best so far; 0: the model cannot tell */
-    double off;                     /* what the model is off by on the nearest row of the device */
-    bool found;
-    bool doubted; /* rows of this problem that won no final are left out */
-};
-
-/* Whether the row was tuned on the device that is asked for. */
-bool gt_lookup_same_device(const struct gt_search *search, const struct gt_table_row *row);
-
-/* Sets answer.passed_over: the best row of the arch that was tuned for the problem and is not the
- * search's (NULL: a default point), with the reason; else, where nothing is exact, the damage of
- * the ranking. */
-int gt_lookup_explain(const struct gt_search *search, struct gt_err *err);
+/* Slowdown to expect on another device of the arch. */
+#define GT_LOSS_DEVICE 0.05
 
 #endif

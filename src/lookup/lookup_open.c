@@ -125,32 +125,30 @@ static int open_deployed(struct gt *gt, struct gt_err *err)
     return code;
 }
 
+/* Makes *text, which is the caller's, a copy of its own; *own: to be freed. */
+static int own_text(char **own, const char **text, struct gt_err *err)
+{
+    if (*text && !(*own = strdup(*text)))
+        return gt_err_nomem(err);
+    *text = *own;
+    return GT_OK;
+}
+
 /* Copies what outlives the call; the paths of tables and log are used only in it. */
 static int take_options(struct gt *gt, const struct gt_options *options, struct gt_err *err)
 {
     int code = options ? copy_options(gt, options, err) : GT_OK;
 
-    if (!code)
-        code = open_deployed(gt, err);
+    GT_STEP(code, open_deployed(gt, err));
+    GT_STEP(code, own_text(&gt->cubin_dir, &gt->options.cubin_dir, err));
     if (code)
         return code;
-    if (gt->options.cubin_dir) {
-        gt->cubin_dir = strdup(gt->options.cubin_dir);
-        if (!gt->cubin_dir)
-            return gt_err_nomem(err);
-        gt->options.cubin_dir = gt->cubin_dir;
-    }
-    if (gt->deployed) {
+    if (gt->deployed)
         gt->options.data_dir = NULL;
-        return GT_OK;
-    }
-    if (gt->options.data_dir) {
-        gt->data_dir = strdup(gt->options.data_dir);
-        if (!gt->data_dir)
-            return gt_err_nomem(err);
-    } else {
+    else if (gt->options.data_dir)
+        code = own_text(&gt->data_dir, &gt->options.data_dir, err);
+    else
         code = gt_data_dir(&gt->data_dir, err);
-    }
     gt->options.data_dir = gt->data_dir;
     return code;
 }
@@ -173,12 +171,17 @@ static int open_sources(struct gt *gt, struct gt_err *err)
     struct gt_sources *sources = &gt->sources;
     int code = load_kernels(gt, err);
 
-    if (!code)
-        code = load_tables(gt, err);
+    GT_STEP(code, load_tables(gt, err));
     return code ? code
                 : gt_rankings_add(&sources->rankings, &sources->kernels, sources->table.ranking,
                                   sources->table.rankings, err);
 }
+
+/* ---- fork() beside look-ups ----
+ *
+ * The locks of all open tables are held over the fork.  A child has only the thread that forked: if
+ * another thread held a lock or was counted as a reader at that moment, the child would wait for it
+ * for ever. */
 
 /* All open tables: fork() concerns the whole process, and its handlers have no argument. */
 static struct {
@@ -213,9 +216,9 @@ static void register_handlers(void)
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-/* From the first to the second, fork() waits until no thread changes what gt remembers, so that the
+/* From here until unguard_fork, fork() waits until no thread changes what gt remembers, so that the
  * child does not inherit a lock that nobody will open. */
-static void gt_lookup_guard_fork(struct gt *gt)
+static void guard_fork(struct gt *gt)
 {
     pthread_once(&all.once, register_handlers);
     pthread_mutex_lock(&all.lock);
@@ -223,6 +226,19 @@ static void gt_lookup_guard_fork(struct gt *gt)
     all.first = gt;
     pthread_mutex_unlock(&all.lock);
 }
+
+static void unguard_fork(struct gt *gt)
+{
+    pthread_mutex_lock(&all.lock);
+    for (struct gt **at = &all.first; *at; at = &(*at)->next)
+        if (*at == gt) {
+            *at = gt->next;
+            break;
+        }
+    pthread_mutex_unlock(&all.lock);
+}
+
+/* ---- open and close ---- */
 
 int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err)
 {
@@ -239,12 +255,11 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
                                               : gt_err_nomem(&inner);
     if (!code && !opened->deployed)
         code = open_sources(opened, &inner);
-    if (!code)
-        code = open_log(opened, &inner);
+    GT_STEP(code, open_log(opened, &inner));
     opened->options.user_db = opened->options.system_db = opened->options.log_path = NULL;
     opened->options.kernels_dirs = NULL;
     opened->options.include_dirs = NULL;
-    gt_lookup_guard_fork(opened);
+    guard_fork(opened);
     if (code)
         gt_close(opened);
     else
@@ -252,24 +267,11 @@ int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err
     return gt_err_pass(err, &inner, code);
 }
 
-/* From the first to the second, fork() waits until no thread changes what gt remembers, so that the
- * child does not inherit a lock that nobody will open. */
-static void gt_lookup_unguard_fork(struct gt *gt)
-{
-    pthread_mutex_lock(&all.lock);
-    for (struct gt **at = &all.first; *at; at = &(*at)->next)
-        if (*at == gt) {
-            *at = gt->next;
-            break;
-        }
-    pthread_mutex_unlock(&all.lock);
-}
-
 void gt_close(struct gt *gt)
 {
     if (!gt)
         return;
-    gt_lookup_unguard_fork(gt);
+    unguard_fork(gt);
     gt_answers_end(&gt->answers);
     pthread_mutex_destroy(&gt->timed.lock);
     free(gt->timed.item);
@@ -283,9 +285,3 @@ void gt_close(struct gt *gt)
     free(gt->cubin_dir);
     free(gt);
 }
-
-/* Fork() beside look-ups: holds the locks of all open tables over the fork.
- *
- * A child has only the thread that forked.  If another thread held a lock or was counted as a
- * reader at that moment, the child would wait for it for ever.  Part of the look-up: see
- * lookup_impl.h. */

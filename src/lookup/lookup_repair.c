@@ -11,7 +11,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
 #define GT_REPAIR_ROUNDS 12   /* changes before a repair is given up */
 #define GT_REPAIR_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
@@ -56,29 +55,13 @@ int gt_lookup_broken(const struct gt_candidate *candidate, int most)
     return gt_lookup_broken_slots(candidate, most, slots);
 }
 
-/* The parameters behind the first constraint that the point breaks; all of them where a derived
- * value cannot be computed; 0: it breaks none. */
-static uint64_t first_broken_params(const struct gt_candidate *candidate)
-{
-    const struct gt_kernel *kernel = candidate->kernel;
-    int64_t slots[GT_MAX_SLOTS], holds;
-
-    if (gt_candidate_slots(candidate, slots, NULL) != GT_OK)
-        return ((uint64_t)1 << kernel->params) - 1;
-    for (size_t i = 0; i < kernel->constraints; i++)
-        if (gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) != GT_OK || !holds)
-            return kernel->constraint[i].depends;
-    return 0;
-}
-
 void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_breaks *breaks)
 {
     const struct gt_kernel *kernel = candidate->kernel;
     bool found = false;
 
-    breaks->known = kernel->constraints <= GT_BREAKS_MOST &&
-                    gt_candidate_slots(candidate, breaks->slots, NULL) == GT_OK;
-    breaks->params = breaks->known ? 0 : first_broken_params(candidate);
+    breaks->known = gt_candidate_slots(candidate, breaks->slots, NULL) == GT_OK;
+    breaks->params = breaks->known ? 0 : ((uint64_t)1 << kernel->params) - 1;
     for (size_t i = 0; i < kernel->constraints && breaks->known; i++) {
         const struct gt_constraint *constraint = &kernel->constraint[i];
         int64_t holds;
@@ -130,8 +113,7 @@ int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt
     return broken;
 }
 
-/* Ranks changes that break equally few constraints by the model's time.  Only a valid point has
- * one. */
+/* The model's time, by which changes that break equally few constraints are ranked. */
 static double judge(const struct gt_candidate *candidate, int broken)
 {
     struct gt_geometry geometry;
@@ -256,8 +238,8 @@ static uint64_t broken_params(const struct gt_candidate *candidate, struct gt_ra
     return params;
 }
 
-/* Gives one of the parameters another value: the change that leaves the fewest constraints broken,
- * drawn at random where several do. */
+/* Makes the change of one of the parameters that leaves the fewest constraints broken, drawn at
+ * random where several do. */
 static void change_best(struct gt_candidate *candidate, uint64_t params, struct gt_random *random)
 {
     const struct gt_kernel *kernel = candidate->kernel;

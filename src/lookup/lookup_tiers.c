@@ -1,7 +1,7 @@
 /* lookup_tiers.c - finds the answer for a problem: exact, near, family, none.
  *
  * exact   a row of this problem, tuned on this device with the kernel's present template.
- * near, family  what the tuned problems beside it lead to (lookup_tiers.c).
+ * near, family  what the tuned problems beside it lead to.
  *
  * Measured rows of the arch are tried first, exact and then near; predicted rows come after them,
  * because a prediction may be made by anybody without a GPU.
@@ -9,57 +9,80 @@
  * An exact measured row is the answer if it won a final, in which what was handed out before was
  * timed in turns with it.  Else (a sweep was killed, or did not get to its final, or a model chose
  * the row) it is weighed against the answer that there would be without it: see weigh(). */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "lookup/lookup_impl.h"
 #include "problem/problem.h"
+#include "problem/trial.h"
 
-#define GT_MAX_SMS 4096 /* as in a profile (src/problem/device.c) */
+#define MAX_SMS 4096 /* as in a profile (src/problem/device.c) */
 
 /* Where a row of the system's table comes before the user's own, its time is at most this times the
  * other: GPUs of one name, and days, differ by a few percent of themselves. */
-#define GT_FAR_FASTER 0.95
+#define FAR_FASTER 0.95
 
 /* A row that won no final is trusted where the model expects at least so many times its time of the
  * answer without it: of winners of near problems, whose times correct the model, and of others,
  * where nothing was ever measured. */
-#define GT_TRUST_NEAR   2.0 /* so far the model may be wrong about a single problem */
-#define GT_TRUST_FAMILY 1.25
+#define TRUST_NEAR   2.0 /* so far the model may be wrong about a single problem */
+#define TRUST_FAMILY 1.25
 
 /* Where the row is predicted, both times are the model's.  But the row's kernel was compiled, and
  * of the answer without it the registers are a guess: that one has to look clearly faster. */
-#define GT_TRUST_PREDICTED 0.75
+#define TRUST_PREDICTED 0.75
 
 /* FP32 is taken in place of TF32 if it takes at most this times as long. */
-#define GT_EXACT_COST 1.01
+#define EXACT_COST 1.01
 
-const struct gt_kernel *gt_lookup_kernel(const struct gt_kernels *kernels, const char *name)
-{
-    for (size_t i = 0; i < kernels->count; i++)
-        if (strcmp(kernels->kernel[i]->name, name) == 0)
-            return kernels->kernel[i];
-    return NULL;
-}
+/* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
+ * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
+ * of the arch, a template changed since and a point that had to be adapted, 15 % for a model's
+ * choice that was never run, a third for what was never tuned on the arch. */
+#define LOSS_NEAR      0.02
+#define LOSS_OCTAVE    0.05
+#define LOSS_CHANGED   0.05
+#define LOSS_ADAPTED   0.05
+#define LOSS_PREDICTED 0.15
+#define LOSS_FAMILY    0.33
+#define LOSS_RACED     0.10 /* a row that won no final: the best of few may be far from the best */
+#define LOSS_MOST      1.0
+
+/* What is being resolved, and the best answer so far. */
+struct search {
+    const struct gt_sources *sources;
+    const char *device_name;          /* NULL: any of the arch */
+    const struct gt_ranking *ranking; /* that answers for the device; NULL: there is none */
+    struct gt_resolved *resolved;
+    const struct gt_table_row *row; /* of the best so far; NULL: a default point */
+    double score;                   /* of the best so far, in expected microseconds; 0: none */
+    double expected_us;             /* of the best so far; 0: the model cannot tell */
+    double off;                     /* what the model is off by on the nearest row of the device */
+    bool found;
+    bool doubted; /* rows of this problem that won no final are left out */
+};
 
 /* The row's kernel and point for the problem asked for; false: there is no such kernel or point
  * any more, or it does not serve the problem. */
-static bool gt_lookup_take_row(const struct gt_search *search, const struct gt_table_row *row,
-                               struct gt_candidate *candidate)
+static bool take_row(const struct search *search, const struct gt_table_row *row,
+                     struct gt_candidate *candidate)
 {
     const struct gt_resolved *resolved = search->resolved;
 
     candidate->problem = &resolved->problem;
     candidate->device = &resolved->device;
-    candidate->kernel = gt_lookup_kernel(&search->sources->kernels, row->kernel);
+    candidate->kernel = gt_kernels_find(&search->sources->kernels, row->kernel, NULL);
     return candidate->kernel &&
            gt_kernel_serves(candidate->kernel, candidate->problem, candidate->device) &&
            gt_point_parse(&candidate->point, candidate->kernel, row->point, NULL) == GT_OK;
 }
 
-bool gt_lookup_same_device(const struct gt_search *search, const struct gt_table_row *row)
+/* Whether the row was tuned on the device that is asked for. */
+static bool same_device(const struct search *search, const struct gt_table_row *row)
 {
     const struct gt_device *device = &search->resolved->device;
 
@@ -73,7 +96,7 @@ bool gt_lookup_same_device(const struct gt_search *search, const struct gt_table
  * multiprocessors need not be valid for 132.  The figures of a GPU that is there stay. */
 static void take_device(struct gt_device *device, const struct gt_table_row *row)
 {
-    if (!device->profile || row->sms < 1 || row->sms > GT_MAX_SMS)
+    if (!device->profile || row->sms < 1 || row->sms > MAX_SMS)
         return;
     device->sms = row->sms;
     if (row->l2_bytes > 0)
@@ -82,7 +105,7 @@ static void take_device(struct gt_device *device, const struct gt_table_row *row
 
 /* A device that is asked for by name and in a table is known from there: as it was with the most
  * multiprocessors, which is all of it.  If it has no profile, words of its name will do. */
-static void find_device(struct gt_search *search)
+static void find_device(struct search *search)
 {
     const struct gt_table *table = &search->sources->table;
     struct gt_device *device = &search->resolved->device;
@@ -103,7 +126,7 @@ static void find_device(struct gt_search *search)
 /* Which of two rows of the same problem and device to take, both measured or both predicted: the
  * winner of a final; timed with cold L2 before warm, and that before chains; of measured ones the
  * faster; else the first, which is the user's. */
-static bool is_better(const struct gt_search *search, const struct gt_table_row *row,
+static bool is_better(const struct search *search, const struct gt_table_row *row,
                       const struct gt_table_row *best)
 {
     const struct gt_table_row *users = search->sources->table.row + search->sources->user_rows;
@@ -112,19 +135,7 @@ static bool is_better(const struct gt_search *search, const struct gt_table_row 
         return row->contested;
     if (row->timing != best->timing)
         return row->timing < best->timing;
-    return !row->predicted &&
-           row->us < best->us * (best < users && row >= users ? GT_FAR_FASTER : 1);
-}
-
-bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_table_row *row)
-{
-    struct gt_problem_key key, tuned;
-
-    if (asked->m != row->problem.m || asked->n != row->problem.n || asked->k != row->problem.k)
-        return false; /* as nearly always, and found at once */
-    gt_problem_key(&key, asked);
-    gt_problem_key(&tuned, &row->problem);
-    return memcmp(&key, &tuned, sizeof(key)) == 0;
+    return !row->predicted && row->us < best->us * (best < users && row >= users ? FAR_FASTER : 1);
 }
 
 /* A winner was measured: what its description bets on, it has shown itself. */
@@ -137,7 +148,7 @@ static bool is_possible(const struct gt_candidate *candidate, struct gt_geometry
 }
 
 /* The best row of the very problem and device that still works here. */
-static void find_exact(struct gt_search *search, bool predicted)
+static void find_exact(struct search *search, bool predicted)
 {
     const struct gt_table *table = &search->sources->table;
     struct gt_resolved *resolved = search->resolved;
@@ -149,12 +160,12 @@ static void find_exact(struct gt_search *search, bool predicted)
         struct gt_candidate candidate;
         struct gt_geometry geometry;
 
-        if (row->cc != device.cc || row->predicted != predicted ||
-            !gt_lookup_same_device(search, row) || (best && !is_better(search, row, best)) ||
+        if (row->cc != device.cc || row->predicted != predicted || !same_device(search, row) ||
+            (best && !is_better(search, row, best)) ||
             !gt_lookup_same_problem(&resolved->problem, row))
             continue;
         take_device(&device, row);
-        if (!gt_lookup_take_row(search, row, &candidate) ||
+        if (!take_row(search, row, &candidate) ||
             strcmp(row->signature, candidate.kernel->signature) != 0)
             continue;
         candidate.device = &device;
@@ -168,11 +179,11 @@ static void find_exact(struct gt_search *search, bool predicted)
     }
     search->found = best != NULL;
     search->row = best;
-    resolved->answer.expected_loss = best && predicted ? GT_LOSS_PREDICTED : 0;
+    resolved->answer.expected_loss = best && predicted ? LOSS_PREDICTED : 0;
 }
 
-/* The public part, from what was found. */
-static int describe(const struct gt_search *search, enum gt_tier tier, struct gt_err *err)
+/* Fills the public part. */
+static int describe(const struct search *search, enum gt_tier tier, struct gt_err *err)
 {
     struct gt_resolved *resolved = search->resolved;
     struct gt_answer *answer = &resolved->answer;
@@ -186,7 +197,7 @@ static int describe(const struct gt_search *search, enum gt_tier tier, struct gt
     if (!answer->point)
         return gt_err_nomem(err);
     if (search->row) {
-        resolved->elsewhere = !gt_lookup_same_device(search, search->row);
+        resolved->elsewhere = !same_device(search, search->row);
         answer->device = search->row->device;
         answer->tuned_for = search->row->text;
         answer->predicted = search->row->predicted;
@@ -201,33 +212,32 @@ static int describe(const struct gt_search *search, enum gt_tier tier, struct gt
             answer->cublaslt = search->row->algo;
     }
     answer->expected_us = tier == GT_TIER_EXACT ? answer->us : search->expected_us;
-    if (geometry->launches) {
-        memcpy(answer->grid, geometry->launch[0].grid, sizeof(answer->grid));
-        memcpy(answer->block, geometry->launch[0].block, sizeof(answer->block));
-        answer->shared_bytes = geometry->launch[0].shared_bytes;
-    }
-    answer->workspace_bytes = geometry->workspace_bytes;
-    answer->varies = !geometry->deterministic;
+    gt_answer_take_geometry(answer, geometry);
     return GT_OK;
 }
 
-/* Whether the answer without the row may stand: *search has it, `row` is the search with the row.
- */
-static bool stands(const struct gt_search *search, const struct gt_search *row,
+/* Whether the answer without the row may stand; `row` is the search with the row. */
+static bool stands(const struct search *search, const struct search *row,
                    const struct gt_resolved *own, enum gt_tier tier)
 {
     const struct gt_resolved *other = search->resolved;
     const double us = row->row->us;
-    const double trust = row->row->predicted ? GT_TRUST_PREDICTED : GT_TRUST_FAMILY;
+    const double trust = row->row->predicted ? TRUST_PREDICTED : TRUST_FAMILY;
 
-    if (!search->found || (other->kernel == own->kernel &&
-                           memcmp(other->point.value, own->point.value,
-                                  sizeof(own->point.value[0]) * own->kernel->params) == 0))
+    if (!search->found || gt_resolved_same(own, other->kernel, &other->point))
         return false; /* the row says how long that very point takes */
     if (tier == GT_TIER_NEAR)
-        return search->expected_us < GT_TRUST_NEAR * us;
+        return search->expected_us < TRUST_NEAR * us;
     return search->expected_us > 0 && search->expected_us < trust * us;
 }
+
+/* ---- near and family: answers for a problem that was not tuned ----
+ *
+ * near    prototypes and winners of the nearest tuned problems of the arch, of which a ranking
+ *         expects the least time here (lookup_choose.c); where there is no ranking for the arch,
+ *         near winners adapted to this problem (lookup_repair.c), ranked by the model alone.
+ * family  no problem like it was tuned on the arch: default points and winners of other layouts,
+ *         epilogues and archs, ranked by the model. */
 
 /* Which rows take part. */
 struct among {
@@ -242,11 +252,11 @@ struct neighbour {
     bool kin; /* it was tuned on the device that the ranking was learned on */
 };
 
-#define GT_NEAR_TAKEN 8 /* winners handed to the model */
+#define NEAR_TAKEN 8 /* winners handed to the model */
 
-static double octaves(int64_t x, int64_t y)
+static double octave(int64_t size)
 {
-    return fabs(log2((double)(x > 0 ? x : 1)) - log2((double)(y > 0 ? y : 1)));
+    return log2((double)(size > 0 ? size : 1));
 }
 
 /* The distance in doublings.  Sizes count once; so does the number of tiles of D, which decides how
@@ -254,11 +264,10 @@ static double octaves(int64_t x, int64_t y)
  * full. */
 static double distance(const struct gt_problem *x, const struct gt_problem *y)
 {
-    const double m = octaves(x->m, y->m), n = octaves(x->n, y->n), k = octaves(x->k, y->k);
-    const double tiles =
-        fabs(log2((double)(x->m > 0 ? x->m : 1)) + log2((double)(x->n > 0 ? x->n : 1)) +
-             log2((double)x->batch) - log2((double)(y->m > 0 ? y->m : 1)) -
-             log2((double)(y->n > 0 ? y->n : 1)) - log2((double)y->batch));
+    const double m = octave(x->m) - octave(y->m), n = octave(x->n) - octave(y->n);
+    const double k = octave(x->k) - octave(y->k);
+    const double tiles = octave(x->m) + octave(x->n) + octave(x->batch) - octave(y->m) -
+                         octave(y->n) - octave(y->batch);
 
     return sqrt(m * m + n * n + 0.25 * k * k + 0.5 * tiles * tiles);
 }
@@ -267,7 +276,7 @@ static double distance(const struct gt_problem *x, const struct gt_problem *y)
  * was timed cold, it is scaled by the model's error where that can be checked, which is the row's
  * own point on its own problem.  The farther that problem is, the less the error counts.  A time of
  * another device says what that device takes: beside rows of this one, the error is theirs. */
-static double expect_us(struct gt_search *search, const struct gt_candidate *candidate,
+static double expect_us(struct search *search, const struct gt_candidate *candidate,
                         const struct gt_geometry *geometry, const struct gt_table_row *row)
 {
     struct gt_candidate there = *candidate;
@@ -285,7 +294,7 @@ static double expect_us(struct gt_search *search, const struct gt_candidate *can
     if (us_there <= 0)
         return us;
     off = row->us / us_there;
-    if (!gt_lookup_same_device(search, row))
+    if (!same_device(search, row))
         off = search->off > 0 ? search->off : off;
     else if (!(search->off > 0))
         search->off = off;
@@ -293,7 +302,7 @@ static double expect_us(struct gt_search *search, const struct gt_candidate *can
 }
 
 /* Takes the candidate as the answer if it is the best so far. */
-static void consider(struct gt_search *search, const struct gt_candidate *candidate,
+static void consider(struct search *search, const struct gt_candidate *candidate,
                      const struct gt_geometry *geometry, const struct gt_table_row *row,
                      double loss)
 {
@@ -310,20 +319,19 @@ static void consider(struct gt_search *search, const struct gt_candidate *candid
     resolved->kernel = candidate->kernel;
     resolved->point = candidate->point;
     resolved->geometry = *geometry;
-    resolved->answer.expected_loss = loss < GT_LOSS_MOST ? loss : GT_LOSS_MOST;
+    resolved->answer.expected_loss = loss < LOSS_MOST ? loss : LOSS_MOST;
 }
 
-#define GT_NEAR_TRIES 16 /* nearest winners of serving kernels, from which they are taken */
+#define NEAR_TRIES 16 /* nearest winners of serving kernels, from which they are taken */
 
-static bool is_doubted(const struct gt_search *search, const struct gt_table_row *row)
+static bool is_doubted(const struct search *search, const struct gt_table_row *row)
 {
-    return search->doubted && !row->contested && gt_lookup_same_device(search, row) &&
+    return search->doubted && !row->contested && same_device(search, row) &&
            gt_lookup_same_problem(&search->resolved->problem, row);
 }
 
-/* Whether a winner for the tuned problem may compute the one that is asked: same types and at least
- * the accuracy asked for; the same layout and epilogue, too, unless distant relatives are wanted.
- */
+/* Whether a winner for the tuned problem may compute the one that is asked: same types, at least
+ * the accuracy and, unless distant relatives are wanted, the same layout and epilogue. */
 static bool same_kind(const struct gt_problem *asked, const struct gt_problem *tuned, bool distant)
 {
     return asked->type == tuned->type && asked->out == tuned->out && asked->acc == tuned->acc &&
@@ -344,8 +352,8 @@ static int nearer(const void *x, const void *y)
 }
 
 /* Lists the rows of the same kind of problem, nearest first. */
-static int list_neighbours(const struct gt_search *search, struct among among,
-                           struct neighbour **list, size_t *count, struct gt_err *err)
+static int list_neighbours(const struct search *search, struct among among, struct neighbour **list,
+                           size_t *count, struct gt_err *err)
 {
     const struct gt_table *table = &search->sources->table;
     const struct gt_problem *problem = &search->resolved->problem;
@@ -363,16 +371,16 @@ static int list_neighbours(const struct gt_search *search, struct among among,
             continue;
         to->row = row;
         to->distance = distance(problem, &row->problem);
-        to->loss = GT_LOSS_NEAR + GT_LOSS_OCTAVE * to->distance;
-        if (!gt_lookup_same_device(search, row))
+        to->loss = LOSS_NEAR + LOSS_OCTAVE * to->distance;
+        if (!same_device(search, row))
             to->loss += GT_LOSS_DEVICE;
         to->kin = search->ranking && gt_device_same(row->device, search->ranking->device);
         if (row->predicted)
-            to->loss += GT_LOSS_PREDICTED;
+            to->loss += LOSS_PREDICTED;
         if (!row->contested)
-            to->loss += GT_LOSS_RACED;
+            to->loss += LOSS_RACED;
         if (among.distant)
-            to->loss += GT_LOSS_FAMILY;
+            to->loss += LOSS_FAMILY;
         ++*count;
     }
     qsort(*list, *count, sizeof(**list), nearer);
@@ -380,33 +388,33 @@ static int list_neighbours(const struct gt_search *search, struct among among,
 }
 
 /* Lets the nearest winners compete. */
-static int find_near(struct gt_search *search, struct among among, struct gt_err *err)
+static int find_near(struct search *search, struct among among, struct gt_err *err)
 {
     struct neighbour *list;
     size_t count, tried = 0, taken = 0;
     int code = list_neighbours(search, among, &list, &count, err);
 
-    for (size_t i = 0; !code && i < count && tried < GT_NEAR_TRIES && taken < GT_NEAR_TAKEN; i++) {
+    for (size_t i = 0; !code && i < count && tried < NEAR_TRIES && taken < NEAR_TAKEN; i++) {
         double loss = list[i].loss;
         bool adapted = false;
         struct gt_candidate candidate;
         struct gt_point won;
         struct gt_geometry geometry;
 
-        if (!gt_lookup_take_row(search, list[i].row, &candidate))
+        if (!take_row(search, list[i].row, &candidate))
             continue;
         tried++;
         won = candidate.point;
         gt_candidate_renew(&candidate);
         if (strcmp(list[i].row->signature, candidate.kernel->signature) != 0)
-            loss += GT_LOSS_CHANGED;
+            loss += LOSS_CHANGED;
         if (!gt_lookup_fits(&candidate, &geometry)) {
             if (!gt_lookup_repair(&candidate, &geometry))
                 continue;
             adapted = true;
         }
         if (gt_lookup_refine(&candidate, &won, &list[i].row->problem, &geometry) || adapted)
-            loss += GT_LOSS_ADAPTED;
+            loss += LOSS_ADAPTED;
         consider(search, &candidate, &geometry, list[i].row, loss);
         taken++;
     }
@@ -416,7 +424,7 @@ static int find_near(struct gt_search *search, struct among among, struct gt_err
 
 /* Lets default points compete: of the kernels in production or, if none of these works, of the
  * ladder's kernels, the highest rung first. */
-static void find_default(struct gt_search *search, bool production)
+static void find_default(struct search *search, bool production)
 {
     const struct gt_kernels *kernels = &search->sources->kernels;
     struct gt_candidate candidate = {.problem = &search->resolved->problem,
@@ -432,12 +440,11 @@ static void find_default(struct gt_search *search, bool production)
         gt_point_default(&candidate.point, candidate.kernel);
         if (gt_lookup_fits(&candidate, &geometry) || gt_lookup_repair(&candidate, &geometry) ||
             gt_lookup_walk(&candidate, &geometry))
-            consider(search, &candidate, &geometry, NULL, GT_LOSS_FAMILY);
+            consider(search, &candidate, &geometry, NULL, LOSS_FAMILY);
     }
 }
 
-/* What default points and the winners of distant relatives lead to, by the model. */
-static int gt_lookup_find_family(struct gt_search *search, struct gt_err *err)
+static int find_family(struct search *search, struct gt_err *err)
 {
     int code;
 
@@ -448,10 +455,8 @@ static int gt_lookup_find_family(struct gt_search *search, struct gt_err *err)
     return code;
 }
 
-/* The candidates that the search's ranking thinks of, the best first; count 0: there is no ranking,
- * or nothing is valid. */
-static int gt_lookup_choices(const struct gt_search *search, struct gt_choices *choices,
-                             struct gt_err *err)
+/* The candidates of the search's ranking, the best first; none without a ranking. */
+static int list_choices(const struct search *search, struct gt_choices *choices, struct gt_err *err)
 {
     const struct gt_resolved *resolved = search->resolved;
     struct gt_near_rows near = {.device = search->device_name};
@@ -473,9 +478,8 @@ static int gt_lookup_choices(const struct gt_search *search, struct gt_choices *
     return GT_OK;
 }
 
-/* Takes the ranking's choice.  The loss is what such choices lost on problems from which the
- * ranking had not learned. */
-static void take_choice(struct gt_search *search, const struct gt_choice *choice)
+/* Takes the ranking's choice.  Its loss is that of choices on problems left out of learning. */
+static void take_choice(struct search *search, const struct gt_choice *choice)
 {
     struct gt_resolved *resolved = search->resolved;
     const struct gt_ranking_loss *loss =
@@ -486,28 +490,26 @@ static void take_choice(struct gt_search *search, const struct gt_choice *choice
     search->row = choice->row;
     resolved->kernel = choice->kernel;
     resolved->point = choice->point;
-    resolved->answer.expected_loss = loss->problems ? loss->mean : GT_LOSS_FAMILY;
+    resolved->answer.expected_loss = loss->problems ? loss->mean : LOSS_FAMILY;
     resolved->answer.ranking = search->ranking->device;
 }
 
 /* Lets prototypes and the nearest winners compete, where there is a ranking for the arch. */
-static int find_ranked(struct gt_search *search, struct gt_err *err)
+static int find_ranked(struct search *search, struct gt_err *err)
 {
     struct gt_resolved *resolved = search->resolved;
     struct gt_choices choices;
-    int code = gt_lookup_choices(search, &choices, err);
+    int code = list_choices(search, &choices, err);
 
     if (code || !choices.count)
         return code;
     take_choice(search, &choices.choice[0]);
-    return gt_candidate_geometry(&(struct gt_candidate){resolved->kernel, &resolved->problem,
-                                                        &resolved->device, resolved->point},
-                                 &resolved->geometry, err);
+    return gt_resolved_geometry(resolved, err);
 }
 
 /* What near winners lead to: by a ranking, where there is one and something is valid; else by the
  * model alone.  predicted: from predicted rows only; else from measured ones only. */
-static int gt_lookup_find_close(struct gt_search *search, bool predicted, struct gt_err *err)
+static int find_close(struct search *search, bool predicted, struct gt_err *err)
 {
     const int code = predicted ? GT_OK : find_ranked(search, err);
 
@@ -519,10 +521,10 @@ static int gt_lookup_find_close(struct gt_search *search, bool predicted, struct
  * not expect that to be clearly slower (a predicted row: if it expects it to be clearly faster).
  * Where the model cannot tell, the answer made from a near winner stands, and a default point does
  * not.  device: as it was before the row. */
-static int weigh(struct gt_search *search, const struct gt_device *device, enum gt_tier *tier,
+static int weigh(struct search *search, const struct gt_device *device, enum gt_tier *tier,
                  struct gt_err *err)
 {
-    const struct gt_search exact = *search;
+    const struct search exact = *search;
     const struct gt_resolved own = *search->resolved;
     int code;
 
@@ -532,35 +534,35 @@ static int weigh(struct gt_search *search, const struct gt_device *device, enum 
     search->score = search->expected_us = 0;
     search->resolved->device = *device;
     *tier = GT_TIER_NEAR;
-    code = gt_lookup_find_close(search, false, err);
+    code = find_close(search, false, err);
     if (!code && !search->found) {
         *tier = GT_TIER_FAMILY;
-        code = gt_lookup_find_family(search, err);
+        code = find_family(search, err);
     }
     if (code || stands(search, &exact, &own, *tier))
         return code;
     *search = exact;
     *search->resolved = own;
     if (!search->row->predicted)
-        search->resolved->answer.expected_loss = GT_LOSS_RACED;
+        search->resolved->answer.expected_loss = LOSS_RACED;
     *tier = GT_TIER_EXACT;
     return GT_OK;
 }
 
 /* Default points and distant relatives compete with what near predicted rows have led to, if
  * anything: all of them are the model's choice. */
-static int find_far(struct gt_search *search, enum gt_tier *tier, struct gt_err *err)
+static int find_far(struct search *search, enum gt_tier *tier, struct gt_err *err)
 {
     const double score = search->score;
     const bool near = search->found;
-    const int code = gt_lookup_find_family(search, err);
+    const int code = find_family(search, err);
 
     *tier = near && search->score == score ? GT_TIER_NEAR : GT_TIER_FAMILY;
     return code;
 }
 
 /* The tiers one after the other, until one has an answer. */
-static int find_tier(struct gt_search *search, enum gt_tier *tier, struct gt_err *err)
+static int find_tier(struct search *search, enum gt_tier *tier, struct gt_err *err)
 {
     const struct gt_device device = search->resolved->device;
     int code = GT_OK;
@@ -571,7 +573,7 @@ static int find_tier(struct gt_search *search, enum gt_tier *tier, struct gt_err
         if (search->found)
             return search->row->contested && !predicted ? GT_OK : weigh(search, &device, tier, err);
         *tier = GT_TIER_NEAR;
-        code = gt_lookup_find_close(search, predicted, err);
+        code = find_close(search, predicted, err);
         if (code || (search->found && !predicted))
             return code;
     }
@@ -582,33 +584,28 @@ int gt_lookup_alternatives(const struct gt_sources *sources, const struct gt_res
                            struct gt_choices *choices, struct gt_err *err)
 {
     struct gt_resolved copy = *resolved;
-    const struct gt_search search = {
+    const struct search search = {
         .sources = sources,
         .device_name = resolved->device.name,
         .ranking = gt_rankings_for(&sources->rankings, &copy.device, copy.device.name),
         .resolved = &copy};
 
-    return gt_lookup_choices(&search, choices, err);
+    return list_choices(&search, choices, err);
 }
 
 int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *resolved,
                           struct gt_err *err)
 {
-    const struct gt_candidate candidate = {choice->kernel, &resolved->problem, &resolved->device,
-                                           choice->point};
     const struct gt_answer *before = &resolved->answer;
-    struct gt_resolved taken = *resolved;
-    const struct gt_search search = {
+    struct gt_resolved taken;
+    const struct search search = {
         .row = choice->row, .expected_us = choice->us, .resolved = &taken};
-    int code = gt_candidate_geometry(&candidate, &taken.geometry, err);
+    int code = gt_resolved_with(&taken, resolved, choice, err);
 
-    taken.kernel = choice->kernel;
-    taken.point = choice->point;
     taken.answer = (struct gt_answer){.expected_loss = before->expected_loss,
                                       .passed_over = before->passed_over,
                                       .ranking = before->ranking};
-    if (!code)
-        code = describe(&search, GT_TIER_NEAR, err);
+    GT_STEP(code, describe(&search, GT_TIER_NEAR, err));
     if (code)
         return code;
     free((char *)before->point);
@@ -616,11 +613,166 @@ int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *re
     return GT_OK;
 }
 
+/* ---- what was not taken ----
+ *
+ * A row of the very problem that is not the answer is named with the reason, because whoever tuned
+ * the problem expects it. */
+
+/* Whether the row is better to name: measured before predicted, cold before warm, then faster. */
+static bool says_more(const struct gt_table_row *row, const struct gt_table_row *best)
+{
+    if (!best)
+        return true;
+    if (row->predicted != best->predicted)
+        return best->predicted;
+    if (row->timing != best->timing)
+        return row->timing < best->timing;
+    return row->us < best->us;
+}
+
+/* Whether the row is the one that was taken; the same winner may be in two tables. */
+static bool is_taken(const struct gt_table_row *row, const struct gt_table_row *taken)
+{
+    return taken && row->predicted == taken->predicted && row->timing == taken->timing &&
+           row->us == taken->us && strcmp(row->device, taken->device) == 0 &&
+           strcmp(row->text, taken->text) == 0 && strcmp(row->kernel, taken->kernel) == 0 &&
+           strcmp(row->point, taken->point) == 0;
+}
+
+/* Whether the row was compared with the answer without it and not taken (weigh()). */
+static bool was_outweighed(const struct gt_table_row *row, const struct gt_table_row *taken,
+                           const struct gt_resolved *resolved)
+{
+    return (row->predicted || !row->contested) &&
+           (resolved->answer.tier != GT_TIER_EXACT || (taken && taken->contested));
+}
+
+/* Adds the reason why such a row is not the answer. */
+static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
+                      const struct gt_resolved *resolved)
+{
+    const struct gt_answer *answer = &resolved->answer;
+
+    if (row->predicted) {
+        gt_strbuf_addf(text, "the model expects %.2f us of this one", answer->expected_us);
+        return;
+    }
+    if (row->trials > 0)
+        gt_strbuf_addf(text, "the best of %" PRId64 " trial%s, ", row->trials,
+                       row->trials == 1 ? "" : "s");
+    gt_strbuf_add(text, "it was never timed in turns with another answer");
+    if (answer->tier == GT_TIER_EXACT)
+        gt_strbuf_add(text, ", and the row taken won a final");
+    else if (answer->expected_us > 0)
+        gt_strbuf_addf(text, ", and the model expects %.2f us of this one%s%s", answer->expected_us,
+                       answer->tuned_for ? ", made from the winner of " : "",
+                       answer->tuned_for ? answer->tuned_for : "");
+}
+
+/* Whether the row was measured on another device than is asked about, or than the row taken. */
+static bool is_elsewhere(const struct search *search, const struct gt_table_row *row)
+{
+    if (row->predicted)
+        return false;
+    if (search->device_name || row->limited)
+        return !same_device(search, row);
+    return search->row && strcmp(row->device, search->row->device) != 0;
+}
+
+/* The reason why the row is not the answer; NULL if it was outweighed. */
+static const char *reason(const struct search *search, const struct gt_table_row *row)
+{
+    const struct gt_resolved *resolved = search->resolved;
+    const struct gt_table_row *taken = search->row;
+    const struct gt_kernel *kernel = gt_kernels_find(&search->sources->kernels, row->kernel, NULL);
+
+    if (!kernel)
+        return "its kernel is not loaded";
+    if (strcmp(kernel->signature, row->signature) != 0)
+        return "its kernel has changed since";
+    if (!row->predicted && row->limited)
+        return "it was measured at another power limit";
+    if (search->device_name && is_elsewhere(search, row))
+        return gt_device_same(row->device, search->device_name)
+                   ? "it was measured with another number of multiprocessors"
+                   : "it was measured on another device";
+    if (row->predicted && taken && !taken->predicted && resolved->answer.tier != GT_TIER_FAMILY)
+        return "a measured row comes first";
+    if (!same_device(search, row))
+        return "it was predicted for another device";
+    if (was_outweighed(row, taken, resolved))
+        return NULL;
+    if (resolved->answer.tier != GT_TIER_EXACT)
+        return row->timing == GT_TIMING_GRAPH ? "its point is for chains of launches alone"
+                                              : "its point is not valid on this device";
+    if (row->timing)
+        return "it was timed with operands left in L2 (warm), or in chains";
+    if (row->predicted)
+        return "another prediction comes first";
+    return taken && row->us < taken->us ? "own times come first" : "the row taken is faster";
+}
+
+/* Mentions a ranking that could not be read, unless the very device's ranking chose. */
+static int explain_damage(const struct search *search, struct gt_err *err)
+{
+    struct gt_answer *answer = &search->resolved->answer;
+    const char *damage = search->sources->rankings.damage, *chosen_by = answer->ranking;
+
+    if (!damage || answer->tier == GT_TIER_EXACT ||
+        (chosen_by && search->device_name && gt_device_same(chosen_by, search->device_name)))
+        return GT_OK;
+    answer->passed_over = strdup(damage);
+    return answer->passed_over ? GT_OK : gt_err_nomem(err);
+}
+
+/* As says_more; nobody expects a row of another device, which comes last. */
+static bool is_told(const struct search *search, const struct gt_table_row *row,
+                    const struct gt_table_row *best)
+{
+    const bool elsewhere = is_elsewhere(search, row);
+
+    if (best && elsewhere != is_elsewhere(search, best))
+        return !elsewhere;
+    return says_more(row, best);
+}
+
+/* Sets answer.passed_over: the best row of the arch that was tuned for the problem and is not the
+ * search's (NULL: a default point), with the reason; else, where nothing is exact, the damage of
+ * the ranking. */
+static int explain(const struct search *search, struct gt_err *err)
+{
+    const struct gt_sources *sources = search->sources;
+    const struct gt_table *table = &sources->table;
+    const struct gt_table_row *best = NULL;
+    struct gt_resolved *resolved = search->resolved;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    const bool exact = resolved->answer.tier == GT_TIER_EXACT && !resolved->answer.predicted;
+    const char *why;
+
+    for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
+        if (row->cc == resolved->device.cc && row != search->row && is_told(search, row, best) &&
+            !(exact && is_elsewhere(search, row)) &&
+            gt_lookup_same_problem(&resolved->problem, row) && !is_taken(row, search->row))
+            best = row;
+    if (!best)
+        return explain_damage(search, err);
+    why = reason(search, best);
+    gt_strbuf_addf(&text, "kernel %s, %.2f us %s on %s (%s): %s", best->kernel, best->us,
+                   best->predicted ? "predicted" : "measured", best->device,
+                   best < table->row + sources->user_rows ? "own table" : "system's table",
+                   why ? why : "");
+    if (!why)
+        add_doubt(&text, best, resolved);
+    resolved->answer.passed_over = gt_strbuf_detach(&text);
+    return resolved->answer.passed_over ? GT_OK : gt_err_nomem(err);
+}
+
+/* ---- answers ---- */
+
 int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
                       struct gt_resolved *resolved, struct gt_err *err)
 {
-    struct gt_search search = {
-        .sources = sources, .device_name = device_name, .resolved = resolved};
+    struct search search = {.sources = sources, .device_name = device_name, .resolved = resolved};
     enum gt_tier tier;
     int code;
 
@@ -630,11 +782,11 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
     code = find_tier(&search, &tier, err);
     if (!code && search.found)
         code = describe(&search, tier, err);
-    return code ? code : gt_lookup_explain(&search, err);
+    return code ? code : explain(&search, err);
 }
 
-/* Whether the device's multiply-adds take clearly longer than the answer, whatever the kernel.  A
- * card may run at half as much again as the clock of its profile. */
+/* Whether the device's multiply-adds take clearly longer than the answer, whatever the kernel, at
+ * half as much again as the profile's clock. */
 static bool is_out_of_reach(const struct gt_resolved *fast)
 {
     const struct gt_device *device = &fast->device;
@@ -652,7 +804,7 @@ static bool is_as_fast(const struct gt_answer *exact, const struct gt_answer *fa
            (fast->tier == GT_TIER_NONE ||
             (!fast->cublaslt && !(exact->us > 0) == !(fast->us > 0) &&
              exact->predicted == fast->predicted && exact->contested >= fast->contested &&
-             exact->expected_us > 0 && exact->expected_us <= GT_EXACT_COST * fast->expected_us));
+             exact->expected_us > 0 && exact->expected_us <= EXACT_COST * fast->expected_us));
 }
 
 int gt_lookup_resolve_exactly(const struct gt_sources *sources, const char *device_name,
@@ -677,11 +829,3 @@ int gt_lookup_resolve_exactly(const struct gt_sources *sources, const char *devi
     *resolved = exact;
     return GT_OK;
 }
-
-/* Answers for a problem that was not tuned: near winners, prototypes, relatives.
- *
- * near    prototypes and winners of the nearest tuned problems of the arch, of which a ranking
- *         expects the least time here (lookup_choose.c); where there is no ranking for the arch,
- *         near winners adapted to this problem (lookup_repair.c), ranked by the model alone.
- * family  no problem like it was tuned on the arch: default points and winners of other layouts,
- *         epilogues and archs, ranked by the model. */

@@ -20,42 +20,10 @@
 #include "lookup/plan_impl.h"
 #include "problem/problem.h"
 
-/* The alignment that the plan was made for, which is at least the size of an element, and what
- * cuBLASLt's algorithm was chosen for. */
-static uintptr_t alignment_of(const struct gt_plan *plan, enum gt_dtype type)
-{
-    const struct gt_problem *p = &plan->resolved.problem;
-    const uintptr_t size = (uintptr_t)gt_dtype_size(type);
-    const uintptr_t align = plan->vendor ? gt_cublaslt_alignment(p) : p->align;
-
-    return align > size ? align : size;
-}
-
-static void fill_args(struct gt_plan *plan)
-{
-    const struct gt_problem *p = &plan->resolved.problem;
-
-    plan->empty = !p->m || !p->n || !p->k;
-    gt_module_args(&plan->args, p);
-    memcpy(plan->args.launch, plan->resolved.geometry.launch_param, sizeof(plan->args.launch));
-    plan->misaligned_in = alignment_of(plan, p->type) - 1;
-    plan->misaligned_out = alignment_of(plan, p->out) - 1;
-    plan->misaligned_workspace = (plan->vendor ? GT_CUBLASLT_WORKSPACE : 16) - 1;
-}
-
-/* Adds to the driver's words who compiled the code, if that tells why it is refused. */
-static int explain(const struct gt_plan *plan, int nvrtc, int rc, struct gt_err *err)
-{
-    const struct gt_device *device = gt_gpu_device(plan->gpu);
-
-    if (rc != GT_ERANGE || gt_device_takes_code(device, nvrtc))
-        return rc;
-    return gt_err_prefix(err, rc,
-                         "kernel %s was compiled by NVRTC %d.%d, which this driver of CUDA %d.%d "
-                         "does not take; it needs NVRTC %d or a newer driver",
-                         plan->resolved.kernel->name, nvrtc / 1000, nvrtc % 1000 / 10,
-                         device->driver / 1000, device->driver % 1000 / 10, device->driver / 1000);
-}
+/* ---- machine code: a stored cubin that the device's driver takes, or compiled ----
+ *
+ * A cache may hold cubins of several versions of the compiler: machines with other drivers share
+ * it, or the driver was a newer one once. */
 
 static bool is_refused(const struct gt_refused *refused, int version)
 {
@@ -66,7 +34,7 @@ static bool is_refused(const struct gt_refused *refused, int version)
 }
 
 /* False: it was there before, is 0 (not known), or there is no room. */
-static bool gt_refused_add(struct gt_refused *refused, int version)
+static bool add_refused(struct gt_refused *refused, int version)
 {
     if (!version || refused->count == GT_REFUSED_MOST || is_refused(refused, version))
         return false;
@@ -74,8 +42,108 @@ static bool gt_refused_add(struct gt_refused *refused, int version)
     return true;
 }
 
-#define SPILLED \
-    1.5 /* times as long as expected: no candidate that is expected to be slower is taken */
+/* NVRTC versions, 13.9 down to 12.0, whose cubins are looked for if NVRTC is absent. */
+#define NEWEST_NVRTC 13090
+#define OLDEST_NVRTC 12000
+
+static int find_cubin(const char *dir, const struct gt_resolved *resolved,
+                      const struct gt_compile_request *request, int version,
+                      struct gt_binary *binary, struct gt_err *err)
+{
+    char key[GT_DIGEST_HEX];
+    int rc = gt_cache_key(key, resolved->kernel, request, version, err);
+
+    return rc ? rc : gt_cache_load(dir, key, binary, err);
+}
+
+/* Finds a cubin of the newest compiler whose code the driver may take and has not refused. */
+static int find_any_cubin(const char *dir, const struct gt_resolved *resolved,
+                          const struct gt_compile_request *request,
+                          const struct gt_refused *refused, struct gt_binary *binary, int *nvrtc,
+                          struct gt_err *err)
+{
+    int rc = gt_err_set(err, GT_ENOTFOUND, "%s: nothing that this driver takes", dir);
+
+    for (int version = NEWEST_NVRTC; version >= OLDEST_NVRTC && rc == GT_ENOTFOUND; version -= 10) {
+        if (!gt_device_takes_code(&resolved->device, version) || is_refused(refused, version))
+            continue;
+        rc = find_cubin(dir, resolved, request, version, binary, err);
+        *nvrtc = version;
+    }
+    return rc;
+}
+
+static int compile(const char *dir, const struct gt_resolved *resolved,
+                   const struct gt_compile_request *request, const struct gt_refused *refused,
+                   struct gt_binary *binary, int *version, struct gt_err *err)
+{
+    struct gt_nvrtc *nvrtc;
+    char key[GT_DIGEST_HEX];
+    int64_t limit;
+    int rc = gt_nvrtc_open(&nvrtc, err);
+
+    if (rc)
+        return rc;
+    *version = gt_nvrtc_version(nvrtc);
+    rc = is_refused(refused, *version)
+             ? gt_err_set(err, GT_ENOTFOUND, "the driver refuses what NVRTC %d.%d compiles",
+                          *version / 1000, *version % 1000 / 10)
+             : gt_compile(nvrtc, request, binary, err);
+    /* A binary that the cache does not take is compiled again next time. */
+    if (!rc && dir && gt_cache_limit(&limit, NULL) == GT_OK &&
+        gt_cache_key(key, resolved->kernel, request, gt_nvrtc_version(nvrtc), NULL) == GT_OK &&
+        gt_cache_save(dir, key, binary, NULL) == GT_OK)
+        gt_cache_trim(dir, limit, NULL, NULL);
+    gt_nvrtc_close(nvrtc);
+    return rc;
+}
+
+int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *resolved,
+                   const struct gt_refused *refused, struct gt_binary *binary, int *nvrtc,
+                   struct gt_err *err)
+{
+    const struct gt_geometry *geometry = &resolved->geometry;
+    const struct gt_candidate candidate = {resolved->kernel, &resolved->problem, &resolved->device,
+                                           resolved->point};
+    struct gt_strbuf source = GT_STRBUF_INIT;
+    struct gt_err why = {.msg = "no cubin_dir is given"};
+    struct gt_compile_request request = {.name = resolved->kernel->name,
+                                         .include_dirs = resolved->kernel->include_dirs,
+                                         .arch = geometry->code_arch,
+                                         .device_cc = resolved->device.cc,
+                                         .features = geometry->arch_features,
+                                         .ptx = geometry->code_ptx,
+                                         .max_registers = geometry->max_registers};
+    int version = 0, rc = gt_render(&source, &candidate, err);
+
+    request.source = source.text;
+    if (!rc && options->cubin_dir)
+        rc =
+            find_any_cubin(options->cubin_dir, resolved, &request, refused, binary, &version, &why);
+    else if (!rc)
+        rc = GT_ENOTFOUND;
+    if (rc == GT_ENOTFOUND && options->allow_nvrtc)
+        rc = compile(options->cubin_dir, resolved, &request, refused, binary, &version, err);
+    else if (rc == GT_ENOTFOUND)
+        rc = gt_err_set(err, rc,
+                        "no cubin of kernel %s at %s for sm_%d is stored in %s (%.200s), and "
+                        "compiling is not allowed (gt_options.allow_nvrtc)",
+                        resolved->kernel->name, resolved->answer.point, geometry->code_arch,
+                        options->cubin_dir ? options->cubin_dir : "(no cubin_dir)", why.msg);
+    else if (rc && why.code == rc)
+        rc = gt_err_set(err, rc, "%s", why.msg);
+    gt_strbuf_release(&source);
+    if (nvrtc)
+        *nvrtc = version;
+    return rc;
+}
+
+/* ---- an answer whose registers spill gives way to the next candidate ----
+ *
+ * A look-up only estimates what the compiler will do (`lacking` of a kernel's model).  A plan has
+ * compiled the answer and knows; at the price of one more compilation it can do better. */
+
+#define SPILLED 1.5 /* times as long as expected: no slower candidate is taken */
 
 /* Whether both are compiled to the same code: they differ at most in launch parameters. */
 static bool same_code(const struct gt_choice *choice, const struct gt_resolved *resolved)
@@ -88,8 +156,7 @@ static bool same_code(const struct gt_choice *choice, const struct gt_resolved *
     return same;
 }
 
-/* The best candidate of the ranking that is other code; NULL: none is expected to be as fast as
- * what spills. */
+/* The best candidate that is other code; NULL: none is expected to be as fast as what spills. */
 static const struct gt_choice *next_of(const struct gt_choices *choices,
                                        const struct gt_resolved *resolved)
 {
@@ -105,8 +172,8 @@ static const struct gt_choice *next_of(const struct gt_choices *choices,
 /* Replaces an answer that no table has for this problem and whose binary spills registers by the
  * next candidate, and *binary by its code, which NVRTC *nvrtc has compiled, if that does not spill;
  * costs at most one compilation.  What fails leaves all of them as they are. */
-static void gt_plan_avoid_spills(struct gt *gt, struct gt_resolved *resolved,
-                                 struct gt_binary *binary, int *nvrtc)
+static void avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt_binary *binary,
+                         int *nvrtc)
 {
     struct gt_binary other = {0};
     const struct gt_choice *next;
@@ -121,12 +188,7 @@ static void gt_plan_avoid_spills(struct gt *gt, struct gt_resolved *resolved,
     next = next_of(&choices, resolved);
     if (!next)
         return;
-    candidate = *resolved;
-    candidate.kernel = next->kernel;
-    candidate.point = next->point;
-    if (gt_candidate_geometry(&(struct gt_candidate){next->kernel, &resolved->problem,
-                                                     &resolved->device, next->point},
-                              &candidate.geometry, NULL) == GT_OK &&
+    if (gt_resolved_with(&candidate, resolved, next, NULL) == GT_OK &&
         gt_plan_binary(gt_lookup_options(gt), &candidate, NULL, &other, &version, NULL) == GT_OK &&
         other.spill_bytes <= GT_SPILL_LIMIT &&
         gt_lookup_take_choice(next, resolved, NULL) == GT_OK) {
@@ -138,368 +200,7 @@ static void gt_plan_avoid_spills(struct gt *gt, struct gt_resolved *resolved,
     gt_binary_release(&other);
 }
 
-/* Gets the code, unless the binary has it already, and loads it.  Where the driver refuses it, code
- * of another version of NVRTC is tried; if there is none, the first refusal is the error. */
-static int load_code(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary,
-                     struct gt_err *err)
-{
-    struct gt_refused refused = {.count = 0};
-    int nvrtc = 0, rc, first = GT_OK;
-    struct gt_err why;
-
-    do {
-        if (first)
-            gt_binary_release(binary);
-        rc = binary->size ? GT_OK
-                          : gt_plan_binary(gt_lookup_options(gt), &plan->resolved, &refused, binary,
-                                           &nvrtc, &why);
-        if (!rc) {
-            gt_plan_avoid_spills(gt, &plan->resolved, binary, &nvrtc);
-            rc = explain(plan, nvrtc,
-                         gt_module_load(&plan->module, plan->gpu, binary->image, binary->size,
-                                        &plan->resolved.geometry, &why),
-                         &why);
-        }
-        if (rc && !first)
-            first = gt_err_pass(err, &why, rc);
-    } while (rc == GT_ERANGE && gt_refused_add(&refused, nvrtc));
-    return rc ? first : GT_OK;
-}
-
-/* Loads the module; binary is empty unless the code is already at hand. */
-static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, struct gt_err *err)
-{
-    return plan->shared ? gt_deployed_module(gt_lookup_deployed(gt), plan->gpu, plan->resolved.item,
-                                             &plan->module, err)
-                        : load_code(plan, gt, binary, err);
-}
-
-/* Prepares cuBLASLt's algorithm if the answer has one that may be run.  It may not if the library
- * takes factors as f16, or if it must be told the bias before each run, which threads could not do
- * at the same time.  Without the algorithm, for whatever reason, the kernel runs. */
-static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options)
-{
-    const struct gt_problem *p = &plan->resolved.problem;
-    struct gt_answer *answer = &plan->resolved.answer;
-
-    if (answer->cublaslt && options->allow_cublaslt && !(p->epilogue & GT_EPILOGUE_BIAS) &&
-        p->acc != GT_F16 && gt_cublaslt_open(&plan->vendor, plan->gpu, p, NULL, NULL) == GT_OK &&
-        gt_cublaslt_parse(&plan->algo, plan->vendor->version, answer->cublaslt, NULL) == GT_OK) {
-        answer->workspace_bytes = plan->algo.workspace;
-        return;
-    }
-    gt_cublaslt_close(plan->vendor);
-    plan->vendor = NULL;
-    answer->cublaslt = NULL;
-}
-
-/* A problem whose candidates were timed. */
-struct gt_timed_problem {
-    struct gt_lookup_key key;
-    struct gt_choice winner; /* us: as timed */
-    int timed;               /* candidates */
-};
-
-struct measuring {
-    struct gt *gt;
-    int ordinal;
-    const struct gt_resolved *resolved; /* the answer without measuring */
-    struct gt_choice choice[GT_PLAN_TIMED];
-    struct gt_resolved candidate[GT_PLAN_TIMED]; /* choices with their geometries */
-    struct gt_binary binary[GT_PLAN_TIMED];
-    struct gt_contestant contestant[GT_PLAN_TIMED];
-    size_t count;
-    int rc;
-};
-
-#define WORTH 0.99 /* another candidate must take at most this share of the answer's time */
-
-/* The fastest contestant, or the answer, which is contestant 0, unless another is clearly faster.
- */
-static size_t winner_of(const struct measuring *m, int *timed)
-{
-    const struct gt_contestant *contestant = m->contestant;
-    size_t best = 0;
-
-    *timed = 0;
-    for (size_t i = 0; i < m->count; i++) {
-        *timed += contestant[i].us > 0;
-        if (contestant[i].us > 0 && (!(contestant[best].us > 0) ||
-                                     contestant[i].us < contestant[best].us * (best ? 1 : WORTH)))
-            best = i;
-    }
-    return best;
-}
-
-static bool same_point(const struct gt_choice *choice, const struct gt_resolved *resolved)
-{
-    return choice->kernel == resolved->kernel &&
-           memcmp(choice->point.value, resolved->point.value,
-                  resolved->kernel->params * sizeof(resolved->point.value[0])) == 0;
-}
-
-/* Puts the winner in the answer's place; false if memory ran out, which leaves the answer
- * unchanged. */
-static bool take(const struct gt_timed_problem *problem, struct gt_resolved *resolved)
-{
-    if (!same_point(&problem->winner, resolved) &&
-        gt_lookup_take_choice(&problem->winner, resolved, NULL))
-        return false;
-    resolved->answer.expected_us = problem->winner.us;
-    resolved->answer.measured = problem->timed;
-    return true;
-}
-
-/* Lists the answer, then the other candidates of the ranking. */
-static int list(struct measuring *m)
-{
-    const struct gt_resolved *resolved = m->resolved;
-    struct gt_choices choices;
-    int rc = gt_lookup_alternatives(&m->gt->sources, resolved, &choices, NULL);
-
-    if (rc || !choices.count)
-        return rc ? rc : GT_ENOTFOUND;
-    m->choice[0] = (struct gt_choice){.kernel = resolved->kernel, .point = resolved->point};
-    m->count = 1;
-    for (size_t i = 0; i < choices.count && m->count < GT_PLAN_TIMED; i++)
-        if (!same_point(&choices.choice[i], resolved))
-            m->choice[m->count++] = choices.choice[i];
-    return GT_OK;
-}
-
-#define COMPILE_S 10.0 /* seconds after which no further candidate is compiled */
-
-/* Compiles while there is time; a candidate that does not compile leaves the race. */
-static int compile_all(struct measuring *m)
-{
-    const double begin_s = gt_clock_s();
-    int rc = GT_OK;
-
-    for (size_t i = 0; i < m->count && !rc; i++) {
-        struct gt_resolved *candidate = &m->candidate[i];
-
-        *candidate = *m->resolved;
-        candidate->kernel = m->choice[i].kernel;
-        candidate->point = m->choice[i].point;
-        rc = gt_candidate_geometry(&(struct gt_candidate){candidate->kernel, &candidate->problem,
-                                                          &candidate->device, candidate->point},
-                                   &candidate->geometry, NULL);
-        m->contestant[i] = (struct gt_contestant){&candidate->geometry, &m->binary[i], 0};
-        if (!rc && (!i || gt_clock_s() - begin_s < COMPILE_S))
-            gt_plan_binary(gt_lookup_options(m->gt), candidate, NULL, &m->binary[i], NULL, NULL);
-    }
-    return rc;
-}
-
-static void *measure(void *context)
-{
-    struct measuring *m = context;
-
-    m->rc = list(m);
-    if (!m->rc && m->count > 1)
-        m->rc = compile_all(m);
-    if (!m->rc && m->count > 1)
-        m->rc = gt_plan_time(m->ordinal, &m->resolved->problem, m->contestant, m->count, NULL);
-    return NULL;
-}
-
-/* Remembers the winner; without memory it is not kept, and the problem is timed again next time. */
-static void remember(struct gt_timed *timed, const struct gt_timed_problem *problem)
-{
-    if (timed->count == GT_TIMED_KEPT) {
-        timed->item[timed->next++ % GT_TIMED_KEPT] = *problem;
-        return;
-    }
-    if (GT_ARRAY_RESERVE(&timed->item, timed->count + 1, &timed->capacity, NULL) == GT_OK)
-        timed->item[timed->count++] = *problem;
-}
-
-/* Times the candidates; the winner's binary is handed over. */
-static void measure_now(struct gt *gt, int ordinal, const struct gt_lookup_key *key,
-                        struct gt_resolved *resolved, struct gt_binary *binary)
-{
-    struct measuring *m = calloc(1, sizeof(*m));
-    struct gt_timed_problem problem = {.key = *key};
-    pthread_t thread;
-    size_t winner;
-
-    if (!m)
-        return;
-    m->gt = gt;
-    m->ordinal = ordinal;
-    m->resolved = resolved;
-    if (pthread_create(&thread, NULL, measure, m) == 0) {
-        pthread_join(thread, NULL);
-        winner = winner_of(m, &problem.timed);
-        if (!m->rc && problem.timed > 1) {
-            problem.winner = m->choice[winner];
-            problem.winner.us = m->contestant[winner].us;
-            remember(&gt->timed, &problem);
-            if (take(&problem, resolved)) {
-                *binary = m->binary[winner];
-                m->binary[winner] = (struct gt_binary){0};
-            }
-        }
-    }
-    for (size_t i = 0; i < m->count; i++)
-        gt_binary_release(&m->binary[i]);
-    free(m);
-}
-
-static const struct gt_timed_problem *find(const struct gt_timed *timed,
-                                           const struct gt_lookup_key *key)
-{
-    for (size_t i = 0; i < timed->count; i++)
-        if (memcmp(&timed->item[i].key, key, sizeof(*key)) == 0)
-            return &timed->item[i];
-    return NULL;
-}
-
-/* GT_PLAN_MEASURE: replaces an answer that nobody timed on this problem by the fastest of the first
- * candidates, all of them timed now or at an earlier call.  *binary: the winner's, to be released;
- * empty where the answer stays or was remembered.  What fails leaves the answer as it is. */
-static void gt_plan_measure(struct gt *gt, int ordinal, struct gt_resolved *resolved,
-                            struct gt_binary *binary)
-{
-    const struct gt_problem *p = &resolved->problem;
-    const struct gt_timed_problem *known;
-    struct gt_lookup_key key;
-
-    if (resolved->answer.tier != GT_TIER_NEAR || p->k == 0 || gt_problem_results(p) == 0)
-        return;
-    memset(&key, 0, sizeof(key));
-    gt_lookup_device_key(&key, &resolved->device, p);
-    pthread_mutex_lock(&gt->timed.lock);
-    known = find(&gt->timed, &key);
-    if (known)
-        take(known, resolved);
-    else
-        measure_now(gt, ordinal, &key, resolved, binary);
-    pthread_mutex_unlock(&gt->timed.lock);
-}
-
-/* Fills a plan that gt_plan has calloc'ed and frees after a failure. */
-static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct gt_problem *problem,
-                struct gt_err *err)
-{
-    struct gt_deployed *deployed = gt_lookup_deployed(gt);
-    const struct gt_options *options = gt_lookup_options(gt);
-    const struct gt_answer *answer = &made->resolved.answer;
-    struct gt_binary binary = {0};
-    char text[GT_PROBLEM_TEXT_MAX];
-    int rc = deployed ? gt_deployed_gpu(deployed, ordinal, &made->gpu, err)
-                      : gt_gpu_open(&made->gpu, ordinal, true, err);
-
-    made->shared = deployed;
-    GT_STEP(rc, gt_lookup_device(gt, gt_gpu_device(made->gpu), problem, &made->resolved, err));
-    if (!rc && answer->tier == GT_TIER_NONE) {
-        gt_problem_format(problem, text);
-        rc = gt_err_set(err, GT_ENOTFOUND, "%s %s on %s%s%.400s",
-                        deployed ? "no answer for" : "no kernel serves", text,
-                        gt_gpu_device(made->gpu)->name, answer->passed_over ? ": " : "",
-                        answer->passed_over ? answer->passed_over : "");
-    }
-    if (!rc)
-        prefer_vendor(made, options);
-    if (!rc && !made->vendor && !deployed && options->plan_mode == GT_PLAN_MEASURE)
-        gt_plan_measure(gt, ordinal, &made->resolved, &binary);
-    if (!rc && !made->vendor)
-        rc = load(made, gt, &binary, err);
-    if (!rc)
-        fill_args(made);
-    gt_binary_release(&binary);
-    return rc;
-}
-
-int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
-            struct gt_err *err)
-{
-    struct gt_plan *made = calloc(1, sizeof(*made));
-    struct gt_err inner;
-    int rc;
-
-    *plan = NULL;
-    if (!made)
-        return gt_err_nomem(err);
-    rc = make(made, gt, ordinal, problem, &inner);
-    if (rc)
-        gt_plan_free(made);
-    else
-        *plan = made;
-    return gt_err_pass(err, &inner, rc);
-}
-
-void gt_plan_free(struct gt_plan *plan)
-{
-    if (!plan)
-        return;
-    gt_cublaslt_close(plan->vendor);
-    if (!plan->shared) {
-        gt_module_free(plan->module);
-        gt_gpu_close(plan->gpu);
-    }
-    gt_resolved_release(&plan->resolved);
-    free(plan);
-}
-
-const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
-{
-    return &plan->resolved.answer;
-}
-
-/* Sets the sentence for the first pointer that is not aligned as the plan needs it. */
-static int refuse_alignment(const struct gt_plan *plan, const struct gt_operands *o,
-                            struct gt_err *err)
-{
-    const struct {
-        const char *name;
-        const void *at;
-        uintptr_t misaligned;
-    } pointer[] = {{"operand a", o->a, plan->misaligned_in},
-                   {"operand b", o->b, plan->misaligned_in},
-                   {"operand c", o->beta != 0 ? o->c : NULL, plan->misaligned_out},
-                   {"operand d", o->d, plan->misaligned_out},
-                   {"bias", o->bias, plan->misaligned_out},
-                   {"workspace", o->workspace, plan->misaligned_workspace}};
-    size_t i = 0;
-
-    while (i < sizeof(pointer) / sizeof(*pointer) - 1 &&
-           !((uintptr_t)pointer[i].at & pointer[i].misaligned))
-        i++;
-    return gt_err_set(err, GT_ERANGE, "%s is at %p; the plan %s multiples of %d bytes",
-                      pointer[i].name, pointer[i].at,
-                      plan->vendor ? "runs an algorithm of cuBLASLt, which needs" : "was made for",
-                      (int)pointer[i].misaligned + 1);
-}
-
-int gt_plan_refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
-{
-    const struct gt_problem *p = &plan->resolved.problem;
-
-    if (o->beta != 0 && p->beta == 0)
-        return gt_err_set(err, GT_ERANGE, "beta is %g; the plan was made for beta 0",
-                          (double)o->beta);
-    if (!o->a || !o->b || !o->d || (!o->c && o->beta != 0))
-        return gt_err_set(err, GT_ERANGE, "operand %s is NULL",
-                          !o->a   ? "a"
-                          : !o->b ? "b"
-                          : !o->d ? "d"
-                                  : "c, with beta not 0,");
-    if (!o->bias && p->epilogue & GT_EPILOGUE_BIAS)
-        return gt_err_set(err, GT_ERANGE, "bias is NULL; the plan adds one");
-    if (!o->workspace && plan->resolved.answer.workspace_bytes)
-        return gt_err_set(err, GT_ERANGE, "workspace is NULL; the plan needs %zu bytes",
-                          plan->resolved.answer.workspace_bytes);
-    if (p->out == GT_S32 && !gt_operands_whole(o))
-        return gt_err_set(err, GT_ERANGE,
-                          "alpha is %g, beta %g; where D is s32 they must be whole numbers from "
-                          "%d to %d",
-                          (double)o->alpha, (double)o->beta, INT32_MIN, INT32_MAX);
-    return refuse_alignment(plan, o, err);
-}
-
-/* Stage: times a few candidates of one problem beside a running program.  Part of
- * gt_plan with GT_PLAN_MEASURE: see plan_impl.h.
+/* ---- times of a few candidates, beside a running program ----
  *
  * The memory holds sets of A, B and D and is larger than L2; each launch takes the next set, so
  * that L2 holds nothing of it.  Candidates take turns, and those that are far behind leave after a
@@ -624,8 +325,7 @@ static void leave(struct timing *timing, size_t i)
     timing->module[i] = NULL;
 }
 
-/* Runs every contestant once; each round begins with another one, so that none always follows the
- * same one. */
+/* Runs every contestant once; each round begins with another one. */
 static int play(struct timing *timing, size_t round, bool counts, struct gt_err *err)
 {
     size_t played[GT_PLAN_TIMED], plays = 0;
@@ -726,118 +426,391 @@ int gt_plan_time(int ordinal, const struct gt_problem *problem, struct gt_contes
     return rc;
 }
 
-/* GT_PLAN_MEASURE: chooses for an untuned problem by timing the first candidates
- * once.  See plan_impl.h.
+/* ---- GT_PLAN_MEASURE: an untuned problem's first candidates are timed once ----
  *
  * The model of a look-up cannot rank candidates within some per cent of each other; times can.  All
  * of it happens in a thread of its own, so that the caller's thread keeps its context and its
  * stream capture.  Winners are remembered as long as the struct gt is open. */
 
-/* The machine code of an answer: a stored cubin that the device's driver takes, or
- * compiled.  Part of gt_plan: see lookup.h and plan_impl.h.
- *
- * A cache may hold cubins of several versions of the compiler: machines with other drivers share
- * it, or the driver was a newer one once. */
+/* A problem whose candidates were timed. */
+struct gt_timed_problem {
+    struct gt_lookup_key key;
+    struct gt_choice winner; /* us: as timed */
+    int timed;               /* candidates */
+};
 
-/* NVRTC versions, 13.9 down to 12.0, whose cubins are looked for if NVRTC is absent. */
-#define NEWEST_NVRTC 13090
-#define OLDEST_NVRTC 12000
+struct measuring {
+    struct gt *gt;
+    int ordinal;
+    const struct gt_resolved *resolved; /* the answer without measuring */
+    struct gt_choice choice[GT_PLAN_TIMED];
+    struct gt_resolved candidate[GT_PLAN_TIMED]; /* choices with their geometries */
+    struct gt_binary binary[GT_PLAN_TIMED];
+    struct gt_contestant contestant[GT_PLAN_TIMED];
+    size_t count;
+    int rc;
+};
 
-static int find_cubin(const char *dir, const struct gt_resolved *resolved,
-                      const struct gt_compile_request *request, int version,
-                      struct gt_binary *binary, struct gt_err *err)
+#define WORTH 0.99 /* another candidate must take at most this share of the answer's time */
+
+/* The fastest contestant, or the answer, contestant 0, unless another is clearly faster. */
+static size_t winner_of(const struct measuring *m, int *timed)
 {
-    char key[GT_DIGEST_HEX];
-    int rc = gt_cache_key(key, resolved->kernel, request, version, err);
+    const struct gt_contestant *contestant = m->contestant;
+    size_t best = 0;
 
-    return rc ? rc : gt_cache_load(dir, key, binary, err);
+    *timed = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        *timed += contestant[i].us > 0;
+        if (contestant[i].us > 0 && (!(contestant[best].us > 0) ||
+                                     contestant[i].us < contestant[best].us * (best ? 1 : WORTH)))
+            best = i;
+    }
+    return best;
 }
 
-/* Finds a cubin of the newest version of the compiler that the driver may take and has not refused;
- * they are equally good. */
-static int find_any_cubin(const char *dir, const struct gt_resolved *resolved,
-                          const struct gt_compile_request *request,
-                          const struct gt_refused *refused, struct gt_binary *binary, int *nvrtc,
-                          struct gt_err *err)
+/* Puts the winner in the answer's place; false: memory ran out, and the answer stays. */
+static bool take(const struct gt_timed_problem *problem, struct gt_resolved *resolved)
 {
-    int rc = gt_err_set(err, GT_ENOTFOUND, "%s: nothing that this driver takes", dir);
+    if (!gt_resolved_same(resolved, problem->winner.kernel, &problem->winner.point) &&
+        gt_lookup_take_choice(&problem->winner, resolved, NULL))
+        return false;
+    resolved->answer.expected_us = problem->winner.us;
+    resolved->answer.measured = problem->timed;
+    return true;
+}
 
-    for (int version = NEWEST_NVRTC; version >= OLDEST_NVRTC && rc == GT_ENOTFOUND; version -= 10) {
-        if (!gt_device_takes_code(&resolved->device, version) || is_refused(refused, version))
-            continue;
-        rc = find_cubin(dir, resolved, request, version, binary, err);
-        *nvrtc = version;
+/* Lists the answer, then the other candidates of the ranking. */
+static int list(struct measuring *m)
+{
+    const struct gt_resolved *resolved = m->resolved;
+    struct gt_choices choices;
+    int rc = gt_lookup_alternatives(&m->gt->sources, resolved, &choices, NULL);
+
+    if (rc || !choices.count)
+        return rc ? rc : GT_ENOTFOUND;
+    m->choice[0] = (struct gt_choice){.kernel = resolved->kernel, .point = resolved->point};
+    m->count = 1;
+    for (size_t i = 0; i < choices.count && m->count < GT_PLAN_TIMED; i++)
+        if (!gt_resolved_same(resolved, choices.choice[i].kernel, &choices.choice[i].point))
+            m->choice[m->count++] = choices.choice[i];
+    return GT_OK;
+}
+
+#define COMPILE_S 10.0 /* seconds after which no further candidate is compiled */
+
+/* Compiles while there is time; a candidate that does not compile leaves the race. */
+static int compile_all(struct measuring *m)
+{
+    const double begin_s = gt_clock_s();
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < m->count && !rc; i++) {
+        struct gt_resolved *candidate = &m->candidate[i];
+
+        rc = gt_resolved_with(candidate, m->resolved, &m->choice[i], NULL);
+        m->contestant[i] = (struct gt_contestant){&candidate->geometry, &m->binary[i], 0};
+        if (!rc && (!i || gt_clock_s() - begin_s < COMPILE_S))
+            gt_plan_binary(gt_lookup_options(m->gt), candidate, NULL, &m->binary[i], NULL, NULL);
     }
     return rc;
 }
 
-static int compile(const char *dir, const struct gt_resolved *resolved,
-                   const struct gt_compile_request *request, const struct gt_refused *refused,
-                   struct gt_binary *binary, int *version, struct gt_err *err)
+static void *measure(void *context)
 {
-    struct gt_nvrtc *nvrtc;
-    char key[GT_DIGEST_HEX];
-    int64_t limit;
-    int rc = gt_nvrtc_open(&nvrtc, err);
+    struct measuring *m = context;
 
-    if (rc)
+    m->rc = list(m);
+    if (!m->rc && m->count > 1)
+        m->rc = compile_all(m);
+    if (!m->rc && m->count > 1)
+        m->rc = gt_plan_time(m->ordinal, &m->resolved->problem, m->contestant, m->count, NULL);
+    return NULL;
+}
+
+/* Remembers the winner; without memory it is not kept, and the problem is timed again next time. */
+static void remember(struct gt_timed *timed, const struct gt_timed_problem *problem)
+{
+    if (timed->count == GT_TIMED_KEPT) {
+        timed->item[timed->next++ % GT_TIMED_KEPT] = *problem;
+        return;
+    }
+    if (GT_ARRAY_RESERVE(&timed->item, timed->count + 1, &timed->capacity, NULL) == GT_OK)
+        timed->item[timed->count++] = *problem;
+}
+
+/* Times the candidates; the winner's binary is handed over. */
+static void measure_now(struct gt *gt, int ordinal, const struct gt_lookup_key *key,
+                        struct gt_resolved *resolved, struct gt_binary *binary)
+{
+    struct measuring *m = calloc(1, sizeof(*m));
+    struct gt_timed_problem problem = {.key = *key};
+    pthread_t thread;
+    size_t winner;
+
+    if (!m)
+        return;
+    m->gt = gt;
+    m->ordinal = ordinal;
+    m->resolved = resolved;
+    if (pthread_create(&thread, NULL, measure, m) == 0) {
+        pthread_join(thread, NULL);
+        winner = winner_of(m, &problem.timed);
+        if (!m->rc && problem.timed > 1) {
+            problem.winner = m->choice[winner];
+            problem.winner.us = m->contestant[winner].us;
+            remember(&gt->timed, &problem);
+            if (take(&problem, resolved)) {
+                *binary = m->binary[winner];
+                m->binary[winner] = (struct gt_binary){0};
+            }
+        }
+    }
+    for (size_t i = 0; i < m->count; i++)
+        gt_binary_release(&m->binary[i]);
+    free(m);
+}
+
+static const struct gt_timed_problem *find(const struct gt_timed *timed,
+                                           const struct gt_lookup_key *key)
+{
+    for (size_t i = 0; i < timed->count; i++)
+        if (memcmp(&timed->item[i].key, key, sizeof(*key)) == 0)
+            return &timed->item[i];
+    return NULL;
+}
+
+/* GT_PLAN_MEASURE: replaces an answer that nobody timed on this problem by the fastest of the first
+ * candidates, all of them timed now or at an earlier call.  *binary: the winner's, to be released;
+ * empty where the answer stays or was remembered.  What fails leaves the answer as it is. */
+static void replace_by_timing(struct gt *gt, int ordinal, struct gt_resolved *resolved,
+                              struct gt_binary *binary)
+{
+    const struct gt_problem *p = &resolved->problem;
+    const struct gt_timed_problem *known;
+    struct gt_lookup_key key;
+
+    if (resolved->answer.tier != GT_TIER_NEAR || p->k == 0 || gt_problem_results(p) == 0)
+        return;
+    memset(&key, 0, sizeof(key));
+    gt_lookup_device_key(&key, &resolved->device, p);
+    pthread_mutex_lock(&gt->timed.lock);
+    known = find(&gt->timed, &key);
+    if (known)
+        take(known, resolved);
+    else
+        measure_now(gt, ordinal, &key, resolved, binary);
+    pthread_mutex_unlock(&gt->timed.lock);
+}
+
+/* ---- plans ---- */
+
+/* The alignment that the plan was made for, which is at least the size of an element, and what
+ * cuBLASLt's algorithm was chosen for. */
+static uintptr_t alignment_of(const struct gt_plan *plan, enum gt_dtype type)
+{
+    const struct gt_problem *p = &plan->resolved.problem;
+    const uintptr_t size = (uintptr_t)gt_dtype_size(type);
+    const uintptr_t align = plan->vendor ? gt_cublaslt_alignment(p) : p->align;
+
+    return align > size ? align : size;
+}
+
+static void fill_args(struct gt_plan *plan)
+{
+    const struct gt_problem *p = &plan->resolved.problem;
+
+    plan->empty = !p->m || !p->n || !p->k;
+    gt_module_args(&plan->args, p);
+    memcpy(plan->args.launch, plan->resolved.geometry.launch_param, sizeof(plan->args.launch));
+    plan->misaligned_in = alignment_of(plan, p->type) - 1;
+    plan->misaligned_out = alignment_of(plan, p->out) - 1;
+    plan->misaligned_workspace = (plan->vendor ? GT_CUBLASLT_WORKSPACE : 16) - 1;
+}
+
+/* Adds to the driver's words who compiled the code, if that tells why it is refused. */
+static int explain(const struct gt_plan *plan, int nvrtc, int rc, struct gt_err *err)
+{
+    const struct gt_device *device = gt_gpu_device(plan->gpu);
+
+    if (rc != GT_ERANGE || gt_device_takes_code(device, nvrtc))
         return rc;
-    *version = gt_nvrtc_version(nvrtc);
-    rc = is_refused(refused, *version)
-             ? gt_err_set(err, GT_ENOTFOUND, "the driver refuses what NVRTC %d.%d compiles",
-                          *version / 1000, *version % 1000 / 10)
-             : gt_compile(nvrtc, request, binary, err);
-    /* A binary that the cache does not take is compiled again next time. */
-    if (!rc && dir && gt_cache_limit(&limit, NULL) == GT_OK &&
-        gt_cache_key(key, resolved->kernel, request, gt_nvrtc_version(nvrtc), NULL) == GT_OK &&
-        gt_cache_save(dir, key, binary, NULL) == GT_OK)
-        gt_cache_trim(dir, limit, NULL, NULL);
-    gt_nvrtc_close(nvrtc);
-    return rc;
+    return gt_err_prefix(err, rc,
+                         "kernel %s was compiled by NVRTC %d.%d, which this driver of CUDA %d.%d "
+                         "does not take; it needs NVRTC %d or a newer driver",
+                         plan->resolved.kernel->name, nvrtc / 1000, nvrtc % 1000 / 10,
+                         device->driver / 1000, device->driver % 1000 / 10, device->driver / 1000);
 }
 
-int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *resolved,
-                   const struct gt_refused *refused, struct gt_binary *binary, int *nvrtc,
-                   struct gt_err *err)
+/* Gets the code, unless the binary has it already, and loads it.  Where the driver refuses it, code
+ * of another version of NVRTC is tried; if there is none, the first refusal is the error. */
+static int load_code(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary,
+                     struct gt_err *err)
 {
-    const struct gt_geometry *geometry = &resolved->geometry;
-    const struct gt_candidate candidate = {resolved->kernel, &resolved->problem, &resolved->device,
-                                           resolved->point};
-    struct gt_strbuf source = GT_STRBUF_INIT;
-    struct gt_err why = {.msg = "no cubin_dir is given"};
-    struct gt_compile_request request = {.name = resolved->kernel->name,
-                                         .include_dirs = resolved->kernel->include_dirs,
-                                         .arch = geometry->code_arch,
-                                         .device_cc = resolved->device.cc,
-                                         .features = geometry->arch_features,
-                                         .ptx = geometry->code_ptx,
-                                         .max_registers = geometry->max_registers};
-    int version = 0, rc = gt_render(&source, &candidate, err);
+    struct gt_refused refused = {.count = 0};
+    int nvrtc = 0, rc, first = GT_OK;
+    struct gt_err why;
 
-    request.source = source.text;
-    if (!rc && options->cubin_dir)
-        rc =
-            find_any_cubin(options->cubin_dir, resolved, &request, refused, binary, &version, &why);
-    else if (!rc)
-        rc = GT_ENOTFOUND;
-    if (rc == GT_ENOTFOUND && options->allow_nvrtc)
-        rc = compile(options->cubin_dir, resolved, &request, refused, binary, &version, err);
-    else if (rc == GT_ENOTFOUND)
-        rc = gt_err_set(err, rc,
-                        "no cubin of kernel %s at %s for sm_%d is stored in %s (%.200s), and "
-                        "compiling is not allowed (gt_options.allow_nvrtc)",
-                        resolved->kernel->name, resolved->answer.point, geometry->code_arch,
-                        options->cubin_dir ? options->cubin_dir : "(no cubin_dir)", why.msg);
-    else if (rc && why.code == rc)
-        rc = gt_err_set(err, rc, "%s", why.msg);
-    gt_strbuf_release(&source);
-    if (nvrtc)
-        *nvrtc = version;
+    do {
+        if (first)
+            gt_binary_release(binary);
+        rc = binary->size ? GT_OK
+                          : gt_plan_binary(gt_lookup_options(gt), &plan->resolved, &refused, binary,
+                                           &nvrtc, &why);
+        if (!rc) {
+            avoid_spills(gt, &plan->resolved, binary, &nvrtc);
+            rc = explain(plan, nvrtc,
+                         gt_module_load(&plan->module, plan->gpu, binary->image, binary->size,
+                                        &plan->resolved.geometry, &why),
+                         &why);
+        }
+        if (rc && !first)
+            first = gt_err_pass(err, &why, rc);
+    } while (rc == GT_ERANGE && add_refused(&refused, nvrtc));
+    return rc ? first : GT_OK;
+}
+
+/* Loads the module; binary is empty unless the code is already at hand. */
+static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, struct gt_err *err)
+{
+    return plan->shared ? gt_deployed_module(gt_lookup_deployed(gt), plan->gpu, plan->resolved.item,
+                                             &plan->module, err)
+                        : load_code(plan, gt, binary, err);
+}
+
+/* Prepares cuBLASLt's algorithm if the answer has one that may be run.  It may not if the library
+ * takes factors as f16, or if it must be told the bias before each run, which threads could not do
+ * at the same time.  Without the algorithm, for whatever reason, the kernel runs. */
+static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options)
+{
+    const struct gt_problem *p = &plan->resolved.problem;
+    struct gt_answer *answer = &plan->resolved.answer;
+
+    if (answer->cublaslt && options->allow_cublaslt && !(p->epilogue & GT_EPILOGUE_BIAS) &&
+        p->acc != GT_F16 && gt_cublaslt_open(&plan->vendor, plan->gpu, p, NULL, NULL) == GT_OK &&
+        gt_cublaslt_parse(&plan->algo, plan->vendor->version, answer->cublaslt, NULL) == GT_OK) {
+        answer->workspace_bytes = plan->algo.workspace;
+        return;
+    }
+    gt_cublaslt_close(plan->vendor);
+    plan->vendor = NULL;
+    answer->cublaslt = NULL;
+}
+
+static int make(struct gt_plan *made, struct gt *gt, int ordinal, const struct gt_problem *problem,
+                struct gt_err *err)
+{
+    struct gt_deployed *deployed = gt_lookup_deployed(gt);
+    const struct gt_options *options = gt_lookup_options(gt);
+    const struct gt_answer *answer = &made->resolved.answer;
+    struct gt_binary binary = {0};
+    char text[GT_PROBLEM_TEXT_MAX];
+    int rc = deployed ? gt_deployed_gpu(deployed, ordinal, &made->gpu, err)
+                      : gt_gpu_open(&made->gpu, ordinal, true, err);
+
+    made->shared = deployed;
+    GT_STEP(rc, gt_lookup_device(gt, gt_gpu_device(made->gpu), problem, &made->resolved, err));
+    if (!rc && answer->tier == GT_TIER_NONE) {
+        gt_problem_format(problem, text);
+        rc = gt_err_set(err, GT_ENOTFOUND, "%s %s on %s%s%.400s",
+                        deployed ? "no answer for" : "no kernel serves", text,
+                        gt_gpu_device(made->gpu)->name, answer->passed_over ? ": " : "",
+                        answer->passed_over ? answer->passed_over : "");
+    }
+    if (!rc)
+        prefer_vendor(made, options);
+    if (!rc && !made->vendor && !deployed && options->plan_mode == GT_PLAN_MEASURE)
+        replace_by_timing(gt, ordinal, &made->resolved, &binary);
+    if (!rc && !made->vendor)
+        rc = load(made, gt, &binary, err);
+    if (!rc)
+        fill_args(made);
+    gt_binary_release(&binary);
     return rc;
 }
 
-/* An answer whose registers spill gives way to the next candidate.  Part of
- * gt_plan: see plan_impl.h.
- *
- * A look-up only estimates what the compiler will do (`lacking` of a kernel's model).  A plan has
- * compiled the answer and knows; at the price of one more compilation it can do better. */
+int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
+            struct gt_err *err)
+{
+    struct gt_plan *made = calloc(1, sizeof(*made));
+    struct gt_err inner;
+    int rc;
+
+    *plan = NULL;
+    if (!made)
+        return gt_err_nomem(err);
+    rc = make(made, gt, ordinal, problem, &inner);
+    if (rc)
+        gt_plan_free(made);
+    else
+        *plan = made;
+    return gt_err_pass(err, &inner, rc);
+}
+
+void gt_plan_free(struct gt_plan *plan)
+{
+    if (!plan)
+        return;
+    gt_cublaslt_close(plan->vendor);
+    if (!plan->shared) {
+        gt_module_free(plan->module);
+        gt_gpu_close(plan->gpu);
+    }
+    gt_resolved_release(&plan->resolved);
+    free(plan);
+}
+
+const struct gt_answer *gt_plan_answer(const struct gt_plan *plan)
+{
+    return &plan->resolved.answer;
+}
+
+static int refuse_alignment(const struct gt_plan *plan, const struct gt_operands *o,
+                            struct gt_err *err)
+{
+    const struct {
+        const char *name;
+        const void *at;
+        uintptr_t misaligned;
+    } pointer[] = {{"operand a", o->a, plan->misaligned_in},
+                   {"operand b", o->b, plan->misaligned_in},
+                   {"operand c", o->beta != 0 ? o->c : NULL, plan->misaligned_out},
+                   {"operand d", o->d, plan->misaligned_out},
+                   {"bias", o->bias, plan->misaligned_out},
+                   {"workspace", o->workspace, plan->misaligned_workspace}};
+    size_t i = 0;
+
+    while (i < sizeof(pointer) / sizeof(*pointer) - 1 &&
+           !((uintptr_t)pointer[i].at & pointer[i].misaligned))
+        i++;
+    return gt_err_set(err, GT_ERANGE, "%s is at %p; the plan %s multiples of %d bytes",
+                      pointer[i].name, pointer[i].at,
+                      plan->vendor ? "runs an algorithm of cuBLASLt, which needs" : "was made for",
+                      (int)pointer[i].misaligned + 1);
+}
+
+int gt_plan_refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
+{
+    const struct gt_problem *p = &plan->resolved.problem;
+
+    if (o->beta != 0 && p->beta == 0)
+        return gt_err_set(err, GT_ERANGE, "beta is %g; the plan was made for beta 0",
+                          (double)o->beta);
+    if (!o->a || !o->b || !o->d || (!o->c && o->beta != 0))
+        return gt_err_set(err, GT_ERANGE, "operand %s is NULL",
+                          !o->a   ? "a"
+                          : !o->b ? "b"
+                          : !o->d ? "d"
+                                  : "c, with beta not 0,");
+    if (!o->bias && p->epilogue & GT_EPILOGUE_BIAS)
+        return gt_err_set(err, GT_ERANGE, "bias is NULL; the plan adds one");
+    if (!o->workspace && plan->resolved.answer.workspace_bytes)
+        return gt_err_set(err, GT_ERANGE, "workspace is NULL; the plan needs %zu bytes",
+                          plan->resolved.answer.workspace_bytes);
+    if (p->out == GT_S32 && !gt_operands_whole(o))
+        return gt_err_set(err, GT_ERANGE,
+                          "alpha is %g, beta %g; where D is s32 they must be whole numbers from "
+                          "%d to %d",
+                          (double)o->alpha, (double)o->beta, INT32_MIN, INT32_MAX);
+    return refuse_alignment(plan, o, err);
+}

@@ -42,8 +42,9 @@
 
 /* A candidate in the model's terms. */
 struct shape {
-    double tile_m, tile_n, tile_k, load_m, load_n, splits, stages, registers, lacking, fma, mma,
-        mma_type, cluster_m, cluster_n, issue, shared, group, even, prepare_read, prepare_write;
+#define MEMBER(member, unit, least) double member;
+    GT_MODEL_EXPRS(MEMBER)
+#undef MEMBER
     double blocks, threads, warps, shared_bytes;
     double tiles_m, tiles_n;
     double padded;  /* tiles of whole clusters, times the parts of the depth and the batch */
@@ -73,9 +74,8 @@ static double at_least(double value, double least)
     return value > least ? value : least;
 }
 
-/* The launch that computes the product: the one whose grid covers the most k work.  Launches that
- * prepare or reduce have no shared memory, and a kernel without shared memory has only one launch.
- */
+/* The launch that computes the product.  Launches that prepare or reduce have no shared memory, and
+ * a kernel without shared memory has only one launch. */
 static const struct gt_launch_geometry *main_launch(const struct gt_geometry *geometry)
 {
     const struct gt_launch_geometry *best = &geometry->launch[0];
@@ -96,19 +96,19 @@ static double product(const unsigned dim[3])
 static void fill_defaults(struct shape *shape, const struct gt_model *model)
 {
     if (!model->fma && !model->mma)
-        shape->fma = shape->tile_m * shape->tile_n / shape->threads;
+        shape->fma = shape->block_m * shape->block_n / shape->threads;
     if (!model->issue)
         shape->issue = 2 * shape->fma;
     if (!model->shared_words)
-        shape->shared = 2 * shape->fma;
+        shape->shared_words = 2 * shape->fma;
     if (!model->load_m)
-        shape->load_m = shape->tile_m;
+        shape->load_m = shape->block_m;
     if (!model->load_n)
-        shape->load_n = shape->tile_n;
+        shape->load_n = shape->block_n;
     /* More FMA in a k step than the tile has elements: not every thread does every step. */
     shape->slices =
-        at_least(round(shape->threads * shape->fma / (shape->tile_m * shape->tile_n)), 1);
-    shape->slices = fmin(shape->slices, shape->tile_k);
+        at_least(round(shape->threads * shape->fma / (shape->block_m * shape->block_n)), 1);
+    shape->slices = fmin(shape->slices, shape->block_k);
 }
 
 /* Limits the estimate of registers before the kernel is compiled.  A thread can have as many as a
@@ -146,31 +146,14 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
         double scale, least;
         double *value;
     } entry[] = {
-        {model->splits, 1, 1, &shape->splits},
-        {model->block_m, 1, 1, &shape->tile_m},
-        {model->block_n, 1, 1, &shape->tile_n},
-        {model->block_k, 1, 1, &shape->tile_k},
-        {model->load_m, 1, 1, &shape->load_m},
-        {model->load_n, 1, 1, &shape->load_n},
-        {model->stages, 1, 1, &shape->stages},
-        {model->registers, 1, 1, &shape->registers},
-        {model->lacking, 1, -HUGE_VAL, &shape->lacking},
-        {model->fma, 1, 0, &shape->fma},
-        {model->issue, 1 / 256.0, 0, &shape->issue},
-        {model->shared_words, 1 / 256.0, 0, &shape->shared},
-        {model->group, 1, 1, &shape->group},
-        {model->even, 1, 0, &shape->even},
-        {model->mma, 1 / 256.0, 0, &shape->mma},
-        {model->mma_type, 1, 0, &shape->mma_type},
-        {model->cluster_m, 1, 1, &shape->cluster_m},
-        {model->cluster_n, 1, 1, &shape->cluster_n},
-        {model->prepare_read, 1, 0, &shape->prepare_read},
-        {model->prepare_write, 1, 0, &shape->prepare_write},
+#define ENTRY(member, unit, least) {model->member, 1.0 / (unit), least, &shape->member},
+        GT_MODEL_EXPRS(ENTRY)
+#undef ENTRY
     };
     double outputs = (double)problem->m * (double)problem->n * (double)problem->batch;
 
     *shape = (struct shape){
-        .tile_k = 1, .splits = 1, .stages = 1, .group = 1, .cluster_m = 1, .cluster_n = 1};
+        .block_k = 1, .splits = 1, .stages = 1, .group = 1, .cluster_m = 1, .cluster_n = 1};
     shape->registers = DEFAULT_REGISTERS;
     shape->lacking = -HUGE_VAL;
     shape->mma_type = problem->type;
@@ -179,7 +162,7 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
     shape->warps = ceil(shape->threads / WARP);
     shape->shared_bytes = launch->shared_bytes;
     shape->cluster = at_least(product(launch->cluster), 1);
-    shape->tile_m = shape->tile_n = at_least(sqrt(outputs / shape->blocks), 1);
+    shape->block_m = shape->block_n = at_least(sqrt(outputs / shape->blocks), 1);
     for (size_t i = 0; i < sizeof(entry) / sizeof(entry[0]); i++) {
         int64_t value;
         int rc;
@@ -192,8 +175,8 @@ static int read_model(struct shape *shape, const struct gt_candidate *candidate,
         *entry[i].value = at_least((double)value * entry[i].scale, entry[i].least);
     }
     fill_defaults(shape, model);
-    shape->tiles_m = ceil(at_least((double)problem->m, 1) / shape->tile_m);
-    shape->tiles_n = ceil(at_least((double)problem->n, 1) / shape->tile_n);
+    shape->tiles_m = ceil(at_least((double)problem->m, 1) / shape->block_m);
+    shape->tiles_n = ceil(at_least((double)problem->n, 1) / shape->block_n);
     shape->padded = ceil(shape->tiles_m / shape->cluster_m) * shape->cluster_m *
                     ceil(shape->tiles_n / shape->cluster_n) * shape->cluster_n * shape->splits *
                     (double)problem->batch;
@@ -233,7 +216,7 @@ static double tensor_cycles(const struct shape *shape, const struct gt_device *d
 
     if (!(shape->mma > 0))
         return 0;
-    return 2 * shape->tile_m * shape->tile_n * shape->mma / (at_least(rate, 1) * TENSOR_RATE);
+    return 2 * shape->block_m * shape->block_n * shape->mma / (at_least(rate, 1) * TENSOR_RATE);
 }
 
 /* Cycles that `resident` blocks of one SM need together for one k tile each. */
@@ -243,12 +226,12 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
     double lanes = at_least(device->fma_lanes, 1);
     double pipe = shape->warps * shape->fma * WARP / (lanes * FMA_RATE);
     double issue = shape->warps * (shape->fma / FMA_RATE + shape->issue) / SCHEDULERS;
-    double shared = shape->warps * shape->shared;
+    double shared = shape->warps * shape->shared_words;
     double size = (double)gt_dtype_size(problem->type);
     double bytes = (shape->load_m + shape->load_n) * size;
-    double steps = shape->tile_k / shape->slices; /* of one warp */
+    double steps = shape->block_k / shape->slices; /* of one warp */
     double inside = soften6(soften6(soften6(pipe, issue), shared), tensor_cycles(shape, device));
-    double work = resident * soften6(steps * inside, shape->tile_k * bytes / L2_PORT);
+    double work = resident * soften6(steps * inside, shape->block_k * bytes / L2_PORT);
     /* One warp alone: its instructions one after the other, and the latencies it cannot fill. */
     double step = shape->fma * at_least(SCHEDULERS * WARP / lanes, 1) + shape->issue;
     double latency =
@@ -259,7 +242,7 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
 
     if (shape->cluster_m * shape->cluster_n > 1)
         tile *= CLUSTER_WAIT;
-    return tile + at_least(MEMORY_LATENCY + shape->tile_k * bytes * L2_TRANSFER - ahead, 0) /
+    return tile + at_least(MEMORY_LATENCY + shape->block_k * bytes * L2_TRANSFER - ahead, 0) /
                       (shape->stages > 1 ? 1 : resident);
 }
 
@@ -267,8 +250,8 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
 static double block_cycles(const struct shape *shape, const struct gt_problem *problem,
                            const struct gt_device *device, double resident)
 {
-    double k_tiles = ceil((double)problem->k / (shape->splits * shape->tile_k));
-    double output = shape->tile_m * shape->tile_n * (double)gt_dtype_size(problem->out) *
+    double k_tiles = ceil((double)problem->k / (shape->splits * shape->block_k));
+    double output = shape->block_m * shape->block_n * (double)gt_dtype_size(problem->out) *
                     (problem->beta != 0 ? 2 : 1);
 
     return k_tiles * tile_cycles(shape, problem, device, resident) + BLOCK_START + MEMORY_LATENCY +
@@ -301,8 +284,8 @@ static double operand_bytes(const struct shape *shape, const struct gt_problem *
     double size = (double)gt_dtype_size(problem->type);
     double once =
         size * (double)problem->k * ((double)problem->m + (double)problem->n) * problem->batch;
-    double every =
-        shape->blocks * (shape->tile_m + shape->tile_n) * size * (double)problem->k / shape->splits;
+    double every = shape->blocks * (shape->block_m + shape->block_n) * size * (double)problem->k /
+                   shape->splits;
     double tiles = shape->tiles_m * shape->tiles_n;
     double wave = fmin((double)device->sms * shape->resident / shape->splits, tiles);
     double rows, columns, traffic;
@@ -314,7 +297,7 @@ static double operand_bytes(const struct shape *shape, const struct gt_problem *
     columns = fmin(at_least(wave / rows, 1), shape->tiles_n);
     rows = fmin(at_least(wave / columns, 1), shape->tiles_m);
     traffic = tiles * problem->batch / wave * size * (double)problem->k *
-              (rows * shape->tile_m + columns * shape->tile_n);
+              (rows * shape->block_m + columns * shape->block_n);
     return at_least(fmin(traffic, every), once);
 }
 
@@ -406,7 +389,7 @@ int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geome
     else
         limit_registers(&shape, device, geometry->max_registers, &spill_bytes);
     /* Spilled words are stored and loaded again once per k tile. */
-    shape.issue += 2.0 * spill_bytes / 4 * shape.slices / shape.tile_k;
+    shape.issue += 2.0 * spill_bytes / 4 * shape.slices / shape.block_k;
     shape.resident = gt_device_occupancy(device, (int)shape.registers, (int)shape.threads,
                                          (int64_t)shape.shared_bytes);
     if (shape.resident < 1)
@@ -414,9 +397,9 @@ int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geome
                           "no block of %.0f threads with %.0f registers and %.0f bytes of shared "
                           "memory fits an SM of %s",
                           shape.threads, shape.registers, shape.shared_bytes, device->name);
-    prediction->tile_m = shape.tile_m;
-    prediction->tile_n = shape.tile_n;
-    prediction->tile_k = shape.tile_k;
+    prediction->tile_m = shape.block_m;
+    prediction->tile_n = shape.block_n;
+    prediction->tile_k = shape.block_k;
     prediction->splits = shape.splits;
     prediction->cluster = shape.cluster_m * shape.cluster_n;
     prediction->rounds = shape.padded / ((double)shape.resident * device->sms);

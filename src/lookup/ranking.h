@@ -14,32 +14,34 @@
 
 #define GT_RANKING_MAGIC "# gemmtune ranking 1 "
 
-/* What a tree may ask of a candidate beside its slots (facts, parameters, derived values). */
-#define GT_RANKING_TERMS(X)                                               \
-    X(us)            /* of the model, without the risk */                 \
-    X(compute_share) /* parts of it */                                    \
-    X(l2_share)                                                           \
-    X(memory_share)                                                       \
-    X(prepare_share)                                                      \
-    X(reduction_share)                                                    \
-    X(launch_share)                                                       \
-    X(blocks_sm)   /* resident blocks of an SM */                         \
-    X(waves)       /* of blocks */                                        \
-    X(wave_share)  /* waves / waves rounded up */                         \
-    X(rounds)      /* of tiles, those that only fill clusters included */ \
-    X(round_share) /* rounds / rounds rounded up */                       \
-    X(round_ratio) /* rounds / waves, both rounded up */                  \
-    X(cluster)     /* blocks of one */                                    \
-    X(tile_m)      /* of a block */                                       \
-    X(tile_n)                                                             \
-    X(k_steps)    /* of a block */                                        \
-    X(edge_share) /* of the tiles' elements that belong to D */           \
-    X(launches)                                                           \
-    X(threads)      /* of a block of the last launch */                   \
-    X(shared_bytes) /* likewise */
+/* X(name, value): what a tree may ask of a candidate beside its slots (facts, parameters, derived
+ * values), in the words of fill_terms (ranking_ask.c). */
+#define GT_RANKING_TERMS(X)                                                      \
+    X(us, was.us / was.risk) /* of the model, without the risk */                \
+    X(compute_share, was.compute_us / was.us)                                    \
+    X(l2_share, was.l2_us / was.us)                                              \
+    X(memory_share, was.memory_us / was.us)                                      \
+    X(prepare_share, was.prepare_us / was.us)                                    \
+    X(reduction_share, was.reduction_us / was.us)                                \
+    X(launch_share, was.launch_us / was.us)                                      \
+    X(blocks_sm, was.blocks_sm) /* resident blocks of an SM */                   \
+    X(waves, was.waves)         /* of blocks */                                  \
+    X(wave_share, was.waves / ceil(fmax(was.waves, 1e-9)))                       \
+    X(rounds, was.rounds) /* of tiles, those that only fill clusters included */ \
+    X(round_share, was.rounds / ceil(fmax(was.rounds, 1e-9)))                    \
+    X(round_ratio, ceil(was.rounds) / ceil(fmax(was.waves, 1e-9)))               \
+    X(cluster, was.cluster) /* blocks of one */                                  \
+    X(tile_m, was.tile_m)   /* of a block */                                     \
+    X(tile_n, was.tile_n)                                                        \
+    X(k_steps, (double)p->k / (was.splits * was.tile_k))                         \
+    /* of the tiles' elements that belong to D */                                \
+    X(edge_share, outputs / fmax(tiles * was.tile_m * was.tile_n, 1))            \
+    X(launches, geometry->launches)                                              \
+    X(threads, last->block[0] * last->block[1] * last->block[2])                 \
+    X(shared_bytes, last->shared_bytes)
 
 enum gt_ranking_term {
-#define GT_RANKING_ENUM(name) GT_TERM_##name,
+#define GT_RANKING_ENUM(name, value) GT_TERM_##name,
     GT_RANKING_TERMS(GT_RANKING_ENUM)
 #undef GT_RANKING_ENUM
         GT_TERM_COUNT
@@ -99,6 +101,30 @@ struct gt_ranking_loss {
 };
 
 #define GT_RANKING_PROTOTYPES 1024 /* at most */
+
+#define GT_RANKING_DEPTH 5 /* of a tree, at most */
+#define GT_RANKING_INNER ((1u << GT_RANKING_DEPTH) - 1)
+
+/* A tree that is walked without asking where it ends: below step i come 2 i + 1 and 2 i + 2, and
+ * below a leaf of the file all have its value. */
+struct gt_ranking_steps {
+    struct {
+        float below;
+        unsigned column;
+    } step[GT_RANKING_INNER];
+    float leaf[GT_RANKING_INNER + 1];
+};
+
+/* The trees of one kernel.  Their columns are those of the file. */
+struct gt_ranking_model {
+    const struct gt_kernel *kernel;   /* NULL: there is none of that name */
+    short source[GT_RANKING_COLUMNS]; /* column of gt_ranking_columns; < 0: it is gone, and 0 */
+    size_t columns;
+    struct gt_ranking_node *node;
+    size_t nodes, capacity;
+    struct gt_ranking_steps *steps; /* of each tree */
+    size_t trees, steps_capacity;
+};
 
 struct gt_ranking {
     int cc;             /* 0: there is none */

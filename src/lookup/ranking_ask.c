@@ -1,11 +1,9 @@
-/* ranking_ask.c - stage: evaluates what was learned.  See ranking.h; ranking_read.c reads the file.
- */
+/* ranking_ask.c - stage: evaluates what was learned (ranking.h). */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "lookup/ranking.h"
-#include "lookup/ranking_impl.h"
 #include "problem/problem.h"
 
 void gt_ranking_end_tree(struct gt_ranking_node *tree, size_t nodes)
@@ -76,7 +74,7 @@ size_t gt_ranking_trees(const struct gt_ranking *ranking, const struct gt_kernel
 const char *gt_ranking_column_name(const struct gt_kernel *kernel, size_t column)
 {
     static const char *const term[] = {
-#define NAME(name) #name,
+#define NAME(name, value) #name,
         GT_RANKING_TERMS(NAME)
 #undef NAME
     };
@@ -101,27 +99,9 @@ static bool fill_terms(const struct gt_candidate *candidate, const struct gt_geo
         return false;
     last = &geometry->launch[geometry->launches - 1];
     tiles = was.waves * was.blocks_sm * candidate->device->sms / was.splits;
-    term[GT_TERM_us] = (float)(was.us / was.risk);
-    term[GT_TERM_compute_share] = (float)(was.compute_us / was.us);
-    term[GT_TERM_l2_share] = (float)(was.l2_us / was.us);
-    term[GT_TERM_memory_share] = (float)(was.memory_us / was.us);
-    term[GT_TERM_prepare_share] = (float)(was.prepare_us / was.us);
-    term[GT_TERM_reduction_share] = (float)(was.reduction_us / was.us);
-    term[GT_TERM_launch_share] = (float)(was.launch_us / was.us);
-    term[GT_TERM_blocks_sm] = (float)was.blocks_sm;
-    term[GT_TERM_waves] = (float)was.waves;
-    term[GT_TERM_wave_share] = (float)(was.waves / ceil(fmax(was.waves, 1e-9)));
-    term[GT_TERM_rounds] = (float)was.rounds;
-    term[GT_TERM_round_share] = (float)(was.rounds / ceil(fmax(was.rounds, 1e-9)));
-    term[GT_TERM_round_ratio] = (float)(ceil(was.rounds) / ceil(fmax(was.waves, 1e-9)));
-    term[GT_TERM_cluster] = (float)was.cluster;
-    term[GT_TERM_tile_m] = (float)was.tile_m;
-    term[GT_TERM_tile_n] = (float)was.tile_n;
-    term[GT_TERM_k_steps] = (float)((double)p->k / (was.splits * was.tile_k));
-    term[GT_TERM_edge_share] = (float)(outputs / fmax(tiles * was.tile_m * was.tile_n, 1));
-    term[GT_TERM_launches] = (float)geometry->launches;
-    term[GT_TERM_threads] = (float)(last->block[0] * last->block[1] * last->block[2]);
-    term[GT_TERM_shared_bytes] = (float)last->shared_bytes;
+#define FILL(name, value) term[GT_TERM_##name] = (float)(value);
+    GT_RANKING_TERMS(FILL)
+#undef FILL
     *prediction = was;
     return true;
 }
@@ -150,6 +130,11 @@ void gt_ranking_kind_name(size_t kind, char name[32])
              gt_accuracy_name((enum gt_accuracy)(kind % 4)));
 }
 
+/* ---- the sum of a kernel's trees, which is most of the work of an estimate ----
+ *
+ * Each step down a tree waits for the one before it; those down different trees do not, so AT_ONCE
+ * trees are walked together, in variables of their own that a compiler keeps in registers. */
+
 static inline double leaf(const struct gt_ranking_steps *tree, size_t at)
 {
     return (double)tree->leaf[at - GT_RANKING_INNER];
@@ -165,8 +150,8 @@ static inline size_t below(const struct gt_ranking_steps *tree, size_t at, const
 
 /* The values of the trees from the first to before the second, together; asked: by the model's
  * columns. */
-static double gt_ranking_sum_of(const struct gt_ranking_model *model, size_t from, size_t to,
-                                const float *asked)
+static double sum_of(const struct gt_ranking_model *model, size_t from, size_t to,
+                     const float *asked)
 {
     const struct gt_ranking_steps *tree = model->steps + from, *end = model->steps + to;
     double sum = 0;
@@ -211,12 +196,12 @@ static double sum_in_stages(const struct gt_ranking_model *model, const float *a
     for (size_t i = 0; i < sizeof(stage) / sizeof(stage[0]); i++) {
         const size_t to = stage[i].trees < half ? stage[i].trees : half;
 
-        sum += gt_ranking_sum_of(model, done, to, asked);
+        sum += sum_of(model, done, to, asked);
         done = to;
         if (us * exp(sum) > stage[i].times * most)
             return sum;
     }
-    return sum + gt_ranking_sum_of(model, half, model->trees, asked);
+    return sum + sum_of(model, half, model->trees, asked);
 }
 
 double gt_ranking_slots(const struct gt_ranking *ranking, const struct gt_candidate *candidate,
@@ -257,9 +242,3 @@ double gt_ranking_us(const struct gt_ranking *ranking, const struct gt_candidate
         return 0;
     return gt_ranking_slots(ranking, candidate, geometry, slots, most, prediction);
 }
-
-/* Stage: the sum of a kernel's trees, which is most of the work of an estimate.
- * See ranking_impl.h; ranking_ask.c asks for it.
- *
- * Each step down a tree waits for the one before it; those down different trees do not, so AT_ONCE
- * trees are walked together, in variables of their own that a compiler keeps in registers. */

@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "lookup/ranking.h"
-#include "lookup/ranking_impl.h"
 #include "problem/problem.h"
 
 #define MAX_NODES 60000 /* of all trees of a kernel: a distance between nodes has 16 bits */
@@ -371,8 +370,7 @@ int gt_ranking_load(struct gt_ranking *ranking, const struct gt_kernels *kernels
     struct gt_strbuf text = GT_STRBUF_INIT;
     int code = gt_strbuf_add_file(&text, path, err);
 
-    if (!code)
-        code = gt_ranking_parse(ranking, kernels, path, text.text, text.length, err);
+    GT_STEP(code, gt_ranking_parse(ranking, kernels, path, text.text, text.length, err));
     gt_strbuf_release(&text);
     return code;
 }
@@ -388,8 +386,7 @@ void gt_ranking_release(struct gt_ranking *ranking)
     *ranking = (struct gt_ranking){0};
 }
 
-/* Stage: the rankings of several devices, and which of them answers for a device.  See
- * ranking.h; ranking_read.c reads each file. */
+/* ---- the rankings of several devices ---- */
 
 /* Of files that are not used, the sentence on the first is kept. */
 static int add(struct gt_rankings *rankings, const struct gt_kernels *kernels, const char *path,
@@ -428,8 +425,7 @@ void gt_rankings_release(struct gt_rankings *rankings)
     *rankings = (struct gt_rankings){.count = 0};
 }
 
-/* How little the device is like the one that was learned on; infinite where the file does not say.
- */
+/* How unlike the device is the one that was learned on; infinite where the file does not say. */
 static double distance(const struct gt_ranking *ranking, const struct gt_device *device)
 {
     return fabs(log(device->sms) - log(ranking->sms)) +

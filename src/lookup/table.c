@@ -26,22 +26,6 @@ struct gt_table_chunk {
     char bytes[];
 };
 
-/* A row as the file holds it. */
-struct raw {
-    const char *device, *problem, *kernel, *signature, *point;
-    const char *algo; /* of the baseline; NULL: a text table does not have it */
-    int cc;
-    bool predicted, limited;
-    int timing;
-    double us, baseline_us;
-    int sms;
-    int64_t l2_bytes;
-    int stage;
-    int64_t trials;
-};
-
-#define TEXTS 6 /* of a row */
-
 /* The table being loaded, and the place that error sentences name. */
 struct loading {
     struct gt_table *table;
@@ -58,28 +42,25 @@ static int fail(const struct loading *loading, const char *what, const char *val
     return gt_err_set(err, GT_EDB, "%s: %s \"%s\"", loading->path, what, value);
 }
 
-static int reserve(struct gt_table *table, struct gt_err *err)
+/* Gives the row copies of its texts that lie one behind another and belong to the table. */
+static int keep_texts(struct gt_table *table, struct gt_table_row *row, struct gt_err *err)
 {
-    return GT_ARRAY_RESERVE(&table->row, table->rows + 1, &table->capacity, err);
-}
-
-/* Copies the texts one behind another; to[i] points to the copy of text[i]. */
-static int keep_texts(struct gt_table *table, const char *const text[TEXTS],
-                      const char **const to[TEXTS], struct gt_err *err)
-{
+    const char **const text[] = {&row->text,      &row->device, &row->kernel,
+                                 &row->signature, &row->point,  &row->algo};
+    const size_t texts = sizeof(text) / sizeof(*text);
     struct gt_table_chunk *chunk;
     size_t size = 0;
     char *at;
 
-    for (int i = 0; i < TEXTS; i++)
-        size += strlen(text[i]) + 1;
+    for (size_t i = 0; i < texts; i++)
+        size += strlen(*text[i]) + 1;
     chunk = malloc(sizeof(*chunk) + size);
     if (!chunk)
         return gt_err_nomem(err);
     at = chunk->bytes;
-    for (int i = 0; i < TEXTS; i++) {
-        size = strlen(text[i]) + 1;
-        *to[i] = memcpy(at, text[i], size);
+    for (size_t i = 0; i < texts; i++) {
+        size = strlen(*text[i]) + 1;
+        *text[i] = memcpy(at, *text[i], size);
         at += size;
     }
     chunk->next = table->chunk;
@@ -87,34 +68,23 @@ static int keep_texts(struct gt_table *table, const char *const text[TEXTS],
     return GT_OK;
 }
 
-static int add(struct loading *loading, const struct raw *raw, struct gt_err *err)
+/* Adds the row, whose texts are the file's, once it is checked and its problem is read. */
+static int add(struct loading *loading, struct gt_table_row *row, struct gt_err *err)
 {
     struct gt_table *table = loading->table;
-    struct gt_table_row row = {.cc = raw->cc, .predicted = raw->predicted, .us = raw->us};
-    const char *const text[TEXTS] = {raw->problem,   raw->device, raw->kernel,
-                                     raw->signature, raw->point,  raw->algo ? raw->algo : ""};
-    const char **const to[TEXTS] = {&row.text,      &row.device, &row.kernel,
-                                    &row.signature, &row.point,  &row.algo};
     struct gt_err why = {0};
     int code;
 
-    row.timing = raw->timing;
-    row.limited = raw->limited;
-    row.baseline_us = raw->baseline_us;
-    row.sms = raw->sms;
-    row.l2_bytes = raw->l2_bytes;
-    row.contested = raw->predicted || raw->stage >= GT_STAGE_FINAL;
-    row.trials = raw->trials;
-    if (!isfinite(raw->us) || raw->us <= 0)
-        return fail(loading, "a time that is not above zero, of", raw->problem, err);
-    if (!(raw->baseline_us >= 0 && isfinite(raw->baseline_us)))
-        return fail(loading, "a baseline of less than nothing, of", raw->problem, err);
-    if (raw->sms < 0 || raw->l2_bytes < 0)
-        return fail(loading, "a device of less than nothing, of", raw->problem, err);
-    if (raw->cc < 10 || raw->cc > 999)
-        return fail(loading, "no such arch, of", raw->problem, err);
-    code = gt_problem_parse(&row.problem, raw->problem, &why);
-    GT_STEP(code, gt_problem_check(&row.problem, &why));
+    if (!isfinite(row->us) || row->us <= 0)
+        return fail(loading, "a time that is not above zero, of", row->text, err);
+    if (!(row->baseline_us >= 0 && isfinite(row->baseline_us)))
+        return fail(loading, "a baseline of less than nothing, of", row->text, err);
+    if (row->sms < 0 || row->l2_bytes < 0)
+        return fail(loading, "a device of less than nothing, of", row->text, err);
+    if (row->cc < 10 || row->cc > 999)
+        return fail(loading, "no such arch, of", row->text, err);
+    code = gt_problem_parse(&row->problem, row->text, &why);
+    GT_STEP(code, gt_problem_check(&row->problem, &why));
     if (code == GT_ENOMEM)
         return gt_err_nomem(err);
     if (code == GT_ERANGE && !loading->line)
@@ -123,10 +93,10 @@ static int add(struct loading *loading, const struct raw *raw, struct gt_err *er
         return loading->line
                    ? gt_err_set(err, GT_EDB, "%s:%d: %s", loading->path, loading->line, why.msg)
                    : gt_err_set(err, GT_EDB, "%s: %s", loading->path, why.msg);
-    code = reserve(table, err);
-    GT_STEP(code, keep_texts(table, text, to, err));
+    code = GT_ARRAY_RESERVE(&table->row, table->rows + 1, &table->capacity, err);
+    GT_STEP(code, keep_texts(table, row, err));
     if (!code)
-        table->row[table->rows++] = row;
+        table->row[table->rows++] = *row;
     return code;
 }
 
@@ -165,26 +135,27 @@ void gt_table_release(struct gt_table *table)
 
 static int add_store_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
-    const struct raw raw = {.device = row->device,
-                            .problem = row->problem,
-                            .kernel = row->kernel,
-                            .signature = row->signature,
-                            .point = row->point,
-                            .cc = row->cc,
-                            .predicted = row->provenance == GT_PREDICTED,
-                            .timing = row->timing,
-                            .limited = strstr(row->uuid, " W") != NULL,
-                            .us = row->us,
-                            .baseline_us = row->baseline_us,
-                            .algo = row->algo,
-                            .sms = row->sms,
-                            .l2_bytes = row->l2_bytes,
-                            .stage = row->stage,
-                            .trials = row->trials};
+    const bool predicted = row->provenance == GT_PREDICTED;
+    struct gt_table_row winner = {.text = row->problem,
+                                  .device = row->device,
+                                  .kernel = row->kernel,
+                                  .signature = row->signature,
+                                  .point = row->point,
+                                  .cc = row->cc,
+                                  .predicted = predicted,
+                                  .timing = row->timing,
+                                  .us = row->us,
+                                  .baseline_us = row->baseline_us,
+                                  .algo = row->algo ? row->algo : "",
+                                  .limited = strstr(row->uuid, " W") != NULL,
+                                  .sms = row->sms,
+                                  .l2_bytes = row->l2_bytes,
+                                  .contested = predicted || row->stage >= GT_STAGE_FINAL,
+                                  .trials = row->trials};
 
     if (!gt_row_serves(row))
         return GT_OK; /* a recording, or timed with unusual operands (--dist) */
-    return add(context, &raw, err);
+    return add(context, &winner, err);
 }
 
 /* Adds the winners of a store that is open.  On failure the table is as it was. */
@@ -259,31 +230,32 @@ static bool read_count(const char *text, int64_t *value)
 static int add_record(struct loading *loading, char *const *field, bool more, struct gt_err *err)
 {
     int64_t stage = GT_STAGE_FINAL;
-    struct raw raw = {.device = field[2],
-                      .problem = field[3],
-                      .kernel = field[4],
-                      .signature = field[5],
-                      .point = field[6]};
+    struct gt_table_row row = {.text = field[3],
+                               .device = field[2],
+                               .kernel = field[4],
+                               .signature = field[5],
+                               .point = field[6],
+                               .algo = ""};
     double number;
 
     if (!read_real(field[0], &number) || !(fabs(number) < 1e6) || number != (int)number)
         return fail(loading, "no arch:", field[0], err);
-    raw.cc = (int)number;
-    raw.predicted = strcmp(field[1], "predicted") == 0;
-    if (!raw.predicted && strcmp(field[1], "measured") != 0)
+    row.cc = (int)number;
+    row.predicted = strcmp(field[1], "predicted") == 0;
+    if (!row.predicted && strcmp(field[1], "measured") != 0)
         return fail(loading, "neither measured nor predicted:", field[1], err);
-    if (!gt_timing_parse(&raw.timing, field[7]))
+    if (!gt_timing_parse(&row.timing, field[7]))
         return fail(loading, "no way of timing:", field[7], err);
     for (int i = 8; i < 15; i++)
         if (!read_real(field[i], &number))
             return fail(loading, "no number:", field[i], err);
-    read_real(field[8], &raw.us);
-    read_real(field[11], &raw.baseline_us);
+    read_real(field[8], &row.us);
+    read_real(field[11], &row.baseline_us);
     for (int i = 16; i < 18 && more; i++)
-        if (!read_count(field[i], i == 16 ? &stage : &raw.trials))
+        if (!read_count(field[i], i == 16 ? &stage : &row.trials))
             return fail(loading, "no count:", field[i], err);
-    raw.stage = stage < GT_STAGE_FINAL ? (int)stage : GT_STAGE_FINAL;
-    return add(loading, &raw, err);
+    row.contested = row.predicted || stage >= GT_STAGE_FINAL;
+    return add(loading, &row, err);
 }
 
 static const struct gt_digested kind = {
@@ -448,8 +420,7 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
     return load_file(table, path, err);
 }
 
-/* Keeps what look-ups would answer from the tables as they are at one moment; see
- * table.h. */
+/* ---- snapshots ---- */
 
 /* Copies the rows; their texts still belong to the other table. */
 static int add_rows(struct gt_table *table, const struct gt_table *from, struct gt_err *err)

@@ -61,16 +61,13 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err);
 /* The same for a text table in memory; path: for sentences. */
 int gt_table_parse(struct gt_table *table, const char *path, const char *text, size_t length,
                    struct gt_err *err);
-/* Whether the text after the first line, which begins with the columns, has those of the contest.
- */
+/* Whether the text after the first line begins with columns that include the contest's. */
 bool gt_table_has_contest(const char *body);
 void gt_table_release(struct gt_table *table); /* a zeroed one is accepted */
 
-/* Stage: what a look-up would hand out from tables as they are at one moment.  A sweep
- * takes a snapshot before its first trial, so that it can time the answers that its own rows are to
- * replace; `tune bench` takes one to show the untuned answer beside the tuned one. */
-
-struct gt_store;
+/* What a look-up would hand out from tables as they are at one moment.  A sweep takes a snapshot
+ * before its first trial, so that it can time the answers that its own rows are to replace; `tune
+ * bench` takes one to show the untuned answer beside the tuned one. */
 
 struct gt_snapshot {
     const struct gt_kernels *kernels; /* not owned */

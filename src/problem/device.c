@@ -255,22 +255,14 @@ int gt_device_profile_of(struct gt_device *device, const char *data_dir, int cc,
 
 int gt_device_tensor_rate(const struct gt_device *device, enum gt_dtype type)
 {
-    switch (type) {
-    case GT_F32:
-    case GT_TF32:
-        return device->tensor_tf32;
-    case GT_F16:
-        return device->tensor_f16;
-    case GT_BF16:
-        return device->cc >= 80 ? device->tensor_f16 : 0;
-    case GT_E4M3:
-    case GT_E5M2:
-        return device->tensor_f8;
-    case GT_S8:
-        return device->tensor_s8;
-    default:
-        return 0;
-    }
+    const int rate[GT_DTYPE_COUNT] = {
+        [GT_F32] = device->tensor_tf32, [GT_TF32] = device->tensor_tf32,
+        [GT_F16] = device->tensor_f16,  [GT_BF16] = device->cc >= 80 ? device->tensor_f16 : 0,
+        [GT_E4M3] = device->tensor_f8,  [GT_E5M2] = device->tensor_f8,
+        [GT_S8] = device->tensor_s8,
+    };
+
+    return (unsigned)type < GT_DTYPE_COUNT ? rate[type] : 0;
 }
 
 #define WARP              32

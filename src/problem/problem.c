@@ -1,5 +1,5 @@
-/* problem.c - vocabulary: the parts of a GEMM problem, their names, ranges and sizes.  Its text
- * form is read and written by problem.c. */
+/* problem.c - vocabulary: the parts of a GEMM problem, their names, ranges and sizes, and its text
+ * form. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,13 +45,16 @@ static bool is_name(const char *name, const char *text, size_t length)
     return name && strlen(name) == length && !strncasecmp(name, text, length);
 }
 
-/* Index of text[0..length) in a table of names, or -1. */
-static int find(const char *const *name, int count, const char *text, size_t length)
+/* Finds the index of text[0..length) in a table of names. */
+static bool find(unsigned *index, const char *const *name, unsigned count, const char *text,
+                 size_t length)
 {
-    for (int i = 0; i < count; i++)
-        if (is_name(name[i], text, length))
-            return i;
-    return -1;
+    for (unsigned i = 0; i < count; i++)
+        if (is_name(name[i], text, length)) {
+            *index = i;
+            return true;
+        }
+    return false;
 }
 
 const char *gt_dtype_name(enum gt_dtype type)
@@ -91,17 +94,10 @@ bool gt_dtype_parse(enum gt_dtype *type, const char *text, size_t length)
 
 enum gt_dtype gt_dtype_default_out(enum gt_dtype type)
 {
-    switch (type) {
-    case GT_TF32:
-        return GT_F32;
-    case GT_E4M3:
-    case GT_E5M2:
-        return GT_BF16;
-    case GT_S8:
-        return GT_S32;
-    default:
-        return type;
-    }
+    return type == GT_TF32                      ? GT_F32
+           : type == GT_E4M3 || type == GT_E5M2 ? GT_BF16
+           : type == GT_S8                      ? GT_S32
+                                                : type;
 }
 
 enum gt_dtype gt_dtype_default_acc(enum gt_dtype type)
@@ -123,11 +119,11 @@ const char *gt_accuracy_name(enum gt_accuracy accuracy)
 
 bool gt_accuracy_parse(enum gt_accuracy *accuracy, const char *text, size_t length)
 {
-    int i = find(accuracies, 4, text, length);
+    unsigned index = *accuracy;
+    const bool found = find(&index, accuracies, 4, text, length);
 
-    if (i >= 0)
-        *accuracy = (enum gt_accuracy)i;
-    return i >= 0;
+    *accuracy = (enum gt_accuracy)index;
+    return found;
 }
 
 const char *gt_epilogue_name(unsigned epilogue)
@@ -137,11 +133,7 @@ const char *gt_epilogue_name(unsigned epilogue)
 
 bool gt_epilogue_parse(unsigned *epilogue, const char *text, size_t length)
 {
-    int i = find(epilogues, 8, text, length);
-
-    if (i >= 0)
-        *epilogue = (unsigned)i;
-    return i >= 0;
+    return find(epilogue, epilogues, 8, text, length);
 }
 
 const char *gt_layout_name(unsigned layout)
@@ -151,11 +143,7 @@ const char *gt_layout_name(unsigned layout)
 
 bool gt_layout_parse(unsigned *layout, const char *text, size_t length)
 {
-    int i = find(layouts, 4, text, length);
-
-    if (i >= 0)
-        *layout = (unsigned)i;
-    return i >= 0;
+    return find(layout, layouts, 4, text, length);
 }
 
 unsigned gt_problem_layout(const struct gt_problem *problem)
@@ -163,28 +151,16 @@ unsigned gt_problem_layout(const struct gt_problem *problem)
     return problem->trans_a * 2u + problem->trans_b;
 }
 
-int64_t gt_problem_rows(const struct gt_problem *problem, enum gt_operand operand)
+int64_t gt_problem_rows(const struct gt_problem *p, enum gt_operand operand)
 {
-    switch (operand) {
-    case GT_OPERAND_A:
-        return problem->trans_a ? problem->k : problem->m;
-    case GT_OPERAND_B:
-        return problem->trans_b ? problem->n : problem->k;
-    default:
-        return problem->m;
-    }
+    return operand == GT_OPERAND_B ? (p->trans_b ? p->n : p->k)
+                                   : (operand == GT_OPERAND_A && p->trans_a ? p->k : p->m);
 }
 
-int64_t gt_problem_cols(const struct gt_problem *problem, enum gt_operand operand)
+int64_t gt_problem_cols(const struct gt_problem *p, enum gt_operand operand)
 {
-    switch (operand) {
-    case GT_OPERAND_A:
-        return problem->trans_a ? problem->m : problem->k;
-    case GT_OPERAND_B:
-        return problem->trans_b ? problem->k : problem->n;
-    default:
-        return problem->n;
-    }
+    return operand == GT_OPERAND_A ? (p->trans_a ? p->m : p->k)
+                                   : (operand == GT_OPERAND_B && p->trans_b ? p->k : p->n);
 }
 
 int64_t gt_problem_ld(const struct gt_problem *problem, enum gt_operand operand)
@@ -206,8 +182,7 @@ enum gt_dtype gt_problem_dtype(const struct gt_problem *problem, enum gt_operand
     return operand == GT_OPERAND_C ? problem->out : problem->type;
 }
 
-/* Elements that one matrix spans; rows and ld are at most GT_MAX_EXTENT, so this cannot overflow.
- */
+/* Elements that one matrix spans; cannot overflow, as rows and ld are at most GT_MAX_EXTENT. */
 static int64_t span(const struct gt_problem *problem, enum gt_operand operand)
 {
     int64_t rows = gt_problem_rows(problem, operand), cols = gt_problem_cols(problem, operand);
@@ -436,7 +411,7 @@ int gt_problem_check(const struct gt_problem *p, struct gt_err *err)
     return rc;
 }
 
-/* Vocabulary: "4096x4096x4096:f32:nn:lda=8192" to struct gt_problem and back.
+/* ---- "4096x4096x4096:f32:nn:lda=8192" to struct gt_problem and back ----
  *
  * The canonical text leaves out what has its default value, so that equal problems have equal
  * texts: databases and logs use it as a key. */
@@ -522,19 +497,10 @@ static const struct key {
 };
 #define KEYS (sizeof(keys) / sizeof(*keys))
 
-static int64_t *integer_of(struct gt_problem *problem, size_t key)
+/* The member of the key's kind. */
+static void *member(struct gt_problem *problem, size_t key)
 {
-    return (int64_t *)(void *)((char *)problem + keys[key].offset);
-}
-
-static double *real_of(struct gt_problem *problem, size_t key)
-{
-    return (double *)(void *)((char *)problem + keys[key].offset);
-}
-
-static enum gt_dtype *dtype_of(struct gt_problem *problem, size_t key)
-{
-    return (enum gt_dtype *)(void *)((char *)problem + keys[key].offset);
+    return (char *)problem + keys[key].offset;
 }
 
 static int parse_value(struct gt_problem *problem, const struct said *said, size_t key,
@@ -546,14 +512,14 @@ static int parse_value(struct gt_problem *problem, const struct said *said, size
 
     switch (keys[key].kind) {
     case KIND_DTYPE:
-        return gt_dtype_parse(dtype_of(problem, key), part, length)
+        return gt_dtype_parse(member(problem, key), part, length)
                    ? GT_OK
                    : refuse(said, GT_ENOTFOUND, part, length,
                             "is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8 s32");
     case KIND_INTEGER:
-        return parse_integer(said, part, length, integer_of(problem, key));
+        return parse_integer(said, part, length, member(problem, key));
     case KIND_REAL:
-        return parse_real(said, part, length, real_of(problem, key));
+        return parse_real(said, part, length, member(problem, key));
     case KIND_EPILOGUE:
         if (!gt_epilogue_parse(&epilogue, part, length))
             return refuse(said, GT_ENOTFOUND, part, length,
@@ -701,7 +667,7 @@ static int64_t default_integer(const struct gt_problem *problem, size_t key)
         return packed_stride(problem, GT_OPERAND_C);
     default:
         gt_problem_pack(&packed);
-        return *integer_of(&packed, key);
+        return *(int64_t *)member(&packed, key);
     }
 }
 
@@ -718,7 +684,7 @@ static void fill_defaults(struct gt_problem *problem, const struct said *said)
         bool given = said->keys & 1u << i && !(is_stride(i) && problem->batch == 1);
 
         if (!given && keys[i].kind == KIND_INTEGER)
-            *integer_of(problem, i) = default_integer(problem, i);
+            *(int64_t *)member(problem, i) = default_integer(problem, i);
         else if (!given && keys[i].kind == KIND_ACCURACY)
             problem->accuracy = gt_dtype_default_accuracy(problem->type);
         else if (!given && keys[i].offset == offsetof(struct gt_problem, acc))
@@ -775,16 +741,17 @@ static bool format_value(const struct gt_problem *problem, size_t key, char text
 
     switch (keys[key].kind) {
     case KIND_DTYPE:
-        snprintf(text, 40, "%s", gt_dtype_name(*dtype_of(&copy, key)));
-        return *dtype_of(&copy, key) != (keys[key].offset == offsetof(struct gt_problem, acc)
-                                             ? gt_dtype_default_acc(problem->type)
-                                             : gt_dtype_default_out(problem->type));
+        snprintf(text, 40, "%s", gt_dtype_name(*(enum gt_dtype *)member(&copy, key)));
+        return *(enum gt_dtype *)member(&copy, key) !=
+               (keys[key].offset == offsetof(struct gt_problem, acc)
+                    ? gt_dtype_default_acc(problem->type)
+                    : gt_dtype_default_out(problem->type));
     case KIND_INTEGER:
-        snprintf(text, 40, "%lld", (long long)*integer_of(&copy, key));
-        return *integer_of(&copy, key) != default_integer(problem, key) &&
+        snprintf(text, 40, "%lld", (long long)*(int64_t *)member(&copy, key));
+        return *(int64_t *)member(&copy, key) != default_integer(problem, key) &&
                !(is_stride(key) && problem->batch == 1);
     case KIND_REAL:
-        real = *real_of(&copy, key);
+        real = *(double *)member(&copy, key);
         format_real(real, text);
         return real != (keys[key].offset == offsetof(struct gt_problem, alpha) ? 1 : 0);
     case KIND_EPILOGUE:
@@ -802,12 +769,11 @@ static bool format_value(const struct gt_problem *problem, size_t key, char text
 
 void gt_problem_format(const struct gt_problem *problem, char text[GT_PROBLEM_TEXT_MAX])
 {
-    size_t used;
-
-    used =
+    size_t used =
         (size_t)snprintf(text, GT_PROBLEM_TEXT_MAX, "%lldx%lldx%lld:%s:%s", (long long)problem->m,
                          (long long)problem->n, (long long)problem->k, gt_dtype_name(problem->type),
                          gt_layout_name(gt_problem_layout(problem)));
+
     for (size_t i = 0; i < KEYS; i++) {
         char value[40];
 

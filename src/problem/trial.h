@@ -3,7 +3,6 @@
 #define GT_TRIAL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* Every status once: name, text, final.  A final status is never tried again; the others are

@@ -6,7 +6,7 @@
 
 #include "base/digest.h"
 #include "base/strbuf.h"
-#include "lookup/ranking_impl.h"
+#include "lookup/ranking.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,6 +2,7 @@
  * proved and timed once, then timed in a final with cuBLASLt's best answer, and stored.  One
  * problem is open at a time, and the compilers work ahead of it.  See cmd_adopt.h. */
 #include <cjson/cJSON.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 

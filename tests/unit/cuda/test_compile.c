@@ -295,7 +295,7 @@ static void test_assembled_bound(void **state)
 static void test_refused_ptx(void **state)
 {
     struct gt_assembler *assembler;
-    struct gt_assembled made;
+    struct gt_binary made;
     struct gt_err err;
 
     (void)state;

@@ -74,7 +74,7 @@ static void *fail_often(void *gpu)
     struct gt_err err;
 
     for (int i = 0; i < 1000; i++)
-        assert_int_equal(gt_gpu_fail(gpu, 700, "call", &err), GT_ECUDA);
+        assert_int_equal(gt_gpu_check(gpu, 700, "call", &err), GT_ECUDA);
     return NULL;
 }
 

@@ -40,7 +40,7 @@ static double ask(struct grid *grid, const struct gt_problem *problem, double *t
 
     if (gt_lookup(grid->gt, 90, NULL, problem, &answer, &err))
         fail_msg("%s", err.msg);
-    candidate.kernel = gt_lookup_kernel(&grid->gt->sources.kernels, answer->kernel);
+    candidate.kernel = gt_kernels_find(&grid->gt->sources.kernels, answer->kernel, NULL);
     if (gt_point_parse(&candidate.point, candidate.kernel, answer->point, &err) ||
         gt_candidate_geometry(&candidate, &geometry, &err) ||
         gt_predict_explain(&candidate, &geometry, 0, 0, &prediction, &err))

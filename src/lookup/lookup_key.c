@@ -1,0 +1,123 @@
+/* lookup_key.c - stage: what tells problems and devices of a look-up apart, and the texts that an
+ * answer owns.  Everything else of the look-up stands on it. */
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/digest.h"
+#include "base/err.h"
+#include "lookup/lookup_impl.h"
+
+void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
+{
+    const bool batched = p->batch > 1;
+    const int64_t size[10] = {p->m,
+                              p->n,
+                              p->k,
+                              p->lda,
+                              p->ldb,
+                              p->ldc,
+                              p->batch,
+                              batched ? p->stride_a : 0,
+                              batched ? p->stride_b : 0,
+                              batched ? p->stride_c : 0};
+    const int32_t kind[8] = {(int32_t)p->type,     (int32_t)p->out, (int32_t)p->acc,
+                             (int32_t)p->accuracy, p->trans_a,      p->trans_b,
+                             p->epilogue,          p->align};
+
+    key->has_beta = p->beta != 0;
+    memcpy(key->size, size, sizeof(size));
+    memcpy(key->kind, kind, sizeof(kind));
+}
+
+bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_table_row *row)
+{
+    struct gt_problem_key key, tuned;
+
+    if (asked->m != row->problem.m || asked->n != row->problem.n || asked->k != row->problem.k)
+        return false; /* as nearly always, and found at once */
+    gt_problem_key(&key, asked);
+    gt_problem_key(&tuned, &row->problem);
+    return memcmp(&key, &tuned, sizeof(key)) == 0;
+}
+
+void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *device,
+                          const struct gt_problem *problem)
+{
+    const int64_t facts[] = {device->sms,      device->smem_block,     device->smem_sm,
+                             device->regs_sm,  device->max_threads_sm, device->max_blocks_sm,
+                             device->l2_bytes, device->smem_reserved};
+
+    gt_problem_key(&key->problem, problem);
+    key->arch = device->cc;
+    key->device = gt_digest_number(device->name, strlen(device->name),
+                                   gt_digest_number(facts, sizeof(facts), 0));
+}
+
+uint64_t gt_lookup_hash(const struct gt_lookup_key *key)
+{
+    return XXH3_64bits(key, sizeof(*key));
+}
+
+static char *copy_text(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err)
+{
+    struct gt_answer *answer = &resolved->answer;
+    const char *point = answer->point, *passed_over = answer->passed_over;
+
+    answer->point = copy_text(point);
+    answer->passed_over = copy_text(passed_over);
+    if (!point == !answer->point && !passed_over == !answer->passed_over)
+        return GT_OK;
+    gt_resolved_release(resolved);
+    return gt_err_nomem(err);
+}
+
+void gt_resolved_release(struct gt_resolved *resolved)
+{
+    free((char *)resolved->answer.point);
+    free((char *)resolved->answer.passed_over);
+    *resolved = (struct gt_resolved){0};
+}
+
+void gt_answer_take_geometry(struct gt_answer *answer, const struct gt_geometry *geometry)
+{
+    const struct gt_launch_geometry *first = &geometry->launch[0];
+
+    if (geometry->launches) {
+        memcpy(answer->grid, first->grid, sizeof(answer->grid));
+        memcpy(answer->block, first->block, sizeof(answer->block));
+        answer->shared_bytes = first->shared_bytes;
+    }
+    answer->workspace_bytes = geometry->workspace_bytes;
+    answer->varies = !geometry->deterministic;
+}
+
+bool gt_resolved_same(const struct gt_resolved *resolved, const struct gt_kernel *kernel,
+                      const struct gt_point *point)
+{
+    return resolved->kernel == kernel &&
+           memcmp(resolved->point.value, point->value, kernel->params * sizeof(*point->value)) == 0;
+}
+
+int gt_resolved_geometry(struct gt_resolved *resolved, struct gt_err *err)
+{
+    const struct gt_candidate candidate = {resolved->kernel, &resolved->problem, &resolved->device,
+                                           resolved->point};
+
+    return gt_candidate_geometry(&candidate, &resolved->geometry, err);
+}
+
+int gt_resolved_with(struct gt_resolved *with, const struct gt_resolved *resolved,
+                     const struct gt_choice *choice, struct gt_err *err)
+{
+    *with = *resolved;
+    with->kernel = choice->kernel;
+    with->point = choice->point;
+    return gt_resolved_geometry(with, err);
+}
