@@ -94,7 +94,6 @@ LIB_SRC := \
 SERVE_SRC := \
 	src/serve/call.c \
 	src/serve/check.c \
-	src/serve/decide.c \
 	src/serve/handle.c \
 	src/serve/hooks.c \
 	src/serve/policy.c \
