@@ -107,9 +107,7 @@ TUNE_SRC := \
 	tuner/main.c \
 	src/cuda/graph.c \
 	db/store.c \
-	db/store_calibration.c \
 	db/store_deploy.c \
-	db/store_energy.c \
 	db/store_forget.c \
 	db/store_lock.c \
 	db/store_merge.c \

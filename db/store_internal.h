@@ -142,8 +142,22 @@ bool gt_query_row(struct gt_query *query); /* takes the next row; false: none, o
 void gt_query_run(struct gt_query *query); /* as gt_store_run */
 int gt_query_end(struct gt_query *query);  /* finalises the statement */
 
-/* Runs an INSERT or UPDATE ... RETURNING id whose parameters are bound, in a transaction of its
- * own, and ends it. */
+/* Binds values to the parameters from ?first on, told as printf is told them: %s a text (as
+ * gt_store_bind), %d an int, %ld an int64_t, %g a double. */
+__attribute__((format(printf, 3, 4))) void gt_query_bind(struct gt_query *query, int first,
+                                                         const char *format, ...);
+
+/* Runs one statement with such values. */
+__attribute__((format(printf, 5, 6))) int gt_store_do(struct gt_store *store, const char *doing,
+                                                      const char *sql, struct gt_err *err,
+                                                      const char *format, ...);
+
+/* Runs an INSERT or UPDATE ... RETURNING id, in a transaction of its own; gt_query_insert: one
+ * whose values are bound, and ends it. */
+__attribute__((format(printf, 6, 7))) int gt_store_insert(struct gt_store *store, int64_t *id,
+                                                          const char *doing, const char *sql,
+                                                          struct gt_err *err, const char *format,
+                                                          ...);
 int gt_query_insert(struct gt_query *query, int64_t *id);
 
 /* The text of a column of the row at hand; "" for NULL. */

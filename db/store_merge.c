@@ -167,12 +167,7 @@ static const char problem_sql[] =
 /* Attaches a database under a name. */
 static int attach_as(struct gt_store *store, const char *uri, const char *name, struct gt_err *err)
 {
-    struct gt_query q = gt_query(store, "read the other database", "ATTACH ?1 AS ?2", err);
-
-    gt_store_bind(q.s, 1, uri);
-    gt_store_bind(q.s, 2, name);
-    gt_query_run(&q);
-    return gt_query_end(&q);
+    return gt_store_do(store, "read the other database", "ATTACH ?1 AS ?2", err, "%s%s", uri, name);
 }
 
 /* The file itself or, of an older version, the copy in memory that was brought forward. */
@@ -228,16 +223,11 @@ void gt_store_merge_doubts(const struct gt_store *store, int64_t *refused, int64
 
 static int copy(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
 {
-    struct gt_query q = gt_query(store, "begin the merge",
-                                 "INSERT INTO main.sweep (command, started, ended, outcome)"
-                                 " VALUES ('merge ' || ?1, ?2, ?2, 'merged')",
-                                 err);
-    int code;
+    int code = gt_store_do(store, "begin the merge",
+                           "INSERT INTO main.sweep (command, started, ended, outcome)"
+                           " VALUES ('merge ' || ?1, ?2, ?2, 'merged')",
+                           err, "%s%ld", path, gt_clock_date_ms());
 
-    gt_store_bind(q.s, 1, path);
-    sqlite3_bind_int64(q.s, 2, gt_clock_date_ms());
-    gt_query_run(&q);
-    code = gt_query_end(&q);
     GT_STEP(code, count_doubts(store, err));
     GT_STEP(code, gt_store_exec(store, names_sql, err));
     GT_STEP(code, gt_store_exec(store, trials_sql, err));
@@ -287,9 +277,7 @@ int gt_store_merge_problem(struct gt_store *store, const char *path, const char 
     return code;
 }
 
-/* Takes a trial over to another text of its kernel.  Part of the store: see
- * store.h.
- */
+/* ---- taking a trial over to another text of its kernel ---- */
 
 /* The trials of a row: ?1 point, ?2 timing, ?3 problem, ?4 kernel, ?5 signature, ?6 to ?9 device.
  */
@@ -298,7 +286,7 @@ int gt_store_merge_problem(struct gt_store *store, const char *path, const char 
     " AND problem = (SELECT id FROM problem WHERE text = ?3)" \
     " AND device IN (SELECT id FROM device WHERE (name, uuid, cc, driver) = (?6, ?7, ?8, ?9))"
 
-static const char trials_sql_carry[] =
+static const char carried_trials_sql[] =
     "INSERT OR IGNORE INTO trial (device, toolchain, kernel, problem, point, timing, sweep, "
     "at," GT_STORE_TRIAL_COLUMNS ") SELECT device, toolchain, ?11, problem, ?13, timing, ?12, "
     "at," GT_STORE_TRIAL_COLUMNS " FROM trial" OF_ROW
@@ -307,33 +295,17 @@ static const char trials_sql_carry[] =
     " AND status = 'ok' AND provenance = 'measured'";
 
 /* A point has one more parameter than the text of the tie that it won. */
-static const char ties_sql[] =
+static const char carried_ties_sql[] =
     "INSERT OR IGNORE INTO tie (device, problem, timing, kernel, point, chosen)"
     " SELECT device, problem, timing, kernel, ?13, chosen FROM tie" OF_ROW " AND kernel = ?4";
 
-static void run(struct gt_store *store, const char *sql, const struct gt_row *row,
-                const struct gt_trial_key *to, int *code, struct gt_err *err)
+static int take_over(struct gt_store *store, const char *sql, const struct gt_row *row,
+                     const struct gt_trial_key *to, struct gt_err *err)
 {
-    struct gt_query q;
-
-    if (*code)
-        return;
-    q = gt_query(store, "take a trial over", sql, err);
-    gt_store_bind(q.s, 1, row->point);
-    sqlite3_bind_int(q.s, 2, row->timing);
-    gt_store_bind(q.s, 3, row->problem);
-    gt_store_bind(q.s, 4, row->kernel);
-    gt_store_bind(q.s, 5, row->signature);
-    gt_store_bind(q.s, 6, row->device);
-    gt_store_bind(q.s, 7, row->uuid);
-    sqlite3_bind_int(q.s, 8, row->cc);
-    sqlite3_bind_int(q.s, 9, row->driver);
-    sqlite3_bind_int(q.s, 10, row->nvrtc);
-    sqlite3_bind_int64(q.s, 11, to->kernel);
-    sqlite3_bind_int64(q.s, 12, to->sweep);
-    gt_store_bind(q.s, 13, to->point);
-    gt_query_run(&q);
-    *code = gt_query_end(&q);
+    return gt_store_do(store, "take a trial over", sql, err, "%s%d%s%s%s%s%s%d%d%d%ld%ld%s",
+                       row->point, row->timing, row->problem, row->kernel, row->signature,
+                       row->device, row->uuid, row->cc, row->driver, row->nvrtc, to->kernel,
+                       to->sweep, to->point);
 }
 
 int gt_store_carry(struct gt_store *store, const struct gt_row *row, const struct gt_trial_key *to,
@@ -343,7 +315,7 @@ int gt_store_carry(struct gt_store *store, const struct gt_row *row, const struc
 
     if (code)
         return code;
-    run(store, trials_sql_carry, row, to, &code, err);
-    run(store, ties_sql, row, to, &code, err);
+    code = take_over(store, carried_trials_sql, row, to, err);
+    GT_STEP(code, take_over(store, carried_ties_sql, row, to, err));
     return gt_store_finish(store, code, err);
 }

@@ -295,13 +295,13 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
     return visit_rows(store, &q, visit, context, err);
 }
 
-/* Reads the winners of a database that may be damaged or foreign.
+/* ---- the winners of a database that may be damaged or foreign ----
  *
  * SQLite's pages carry no checksum: a flipped bit can change a value and still pass every check
  * (477 of 80,000 random flips changed an answer).  So an exported copy, and a database whose writer
  * closed it, hold a digest over the winners exactly as a reader receives them.  Whatever a damaged
  * byte does, either the winners are the same or the digest is not.  While a writer has a database
- * open, and after one was killed, there is no digest.  Part of the store: see store.h. */
+ * open, and after one was killed, there is no digest. */
 
 /* What a digest is of: `meta` names the kind by its key. */
 enum kind {
