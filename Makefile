@@ -127,7 +127,6 @@ TUNE_SRC := \
 	$(sort $(wildcard tuner/search/*.c tuner/search/auto/*.c)) \
 	tuner/learn/boost.c \
 	tuner/learn/learn.c \
-	tuner/learn/learn_trials.c \
 	tuner/learn/learn_write.c \
 	tuner/workers/compile_job.c \
 	tuner/workers/compile_pool.c \

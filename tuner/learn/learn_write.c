@@ -237,8 +237,8 @@ static int write_body(const struct gt_learning *learning, int fold, struct gt_st
     return rc ? rc : gt_strbuf_check(text, err);
 }
 
-static int write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
-                         struct gt_err *err)
+int gt_learn_write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
+                           struct gt_err *err)
 {
     const locale_t before = gt_locale_enter();
     struct gt_strbuf body = GT_STRBUF_INIT;
@@ -258,11 +258,5 @@ static int write_without(const struct gt_learning *learning, int fold, struct gt
 
 int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err)
 {
-    return write_without(learning, -1, text, err);
-}
-
-int gt_learn_write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
-                           struct gt_err *err)
-{
-    return write_without(learning, fold, text, err);
+    return gt_learn_write_without(learning, -1, text, err);
 }
