@@ -303,21 +303,19 @@ int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
     return code ? code : gt_store_settle(store, err);
 }
 
-static const struct gt_field baseline_fields[] = {
-    GT_FIELD(gt_baseline, INT, answers), GT_FIELD(gt_baseline, INT, best),
-    GT_FIELD(gt_baseline, TIME, us),     GT_FIELD(gt_baseline, TIME, lo_us),
-    GT_FIELD(gt_baseline, TIME, hi_us),  GT_FIELD(gt_baseline, TIME, first_us),
-    GT_FIELD(gt_baseline, ERROR, err_u)};
+#define FIELD(kind, name) GT_FIELD(gt_baseline, kind, name),
+static const struct gt_field baseline_fields[] = {GT_STORE_BASELINE_FIELDS(FIELD)};
+#undef FIELD
 
 int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
                       const struct gt_baseline *baseline, struct gt_err *err)
 {
-    struct gt_query q = gt_query(
-        store, "write the baseline",
-        "INSERT OR REPLACE INTO baseline (device, problem, timing, sweep, name, answers, best, us,"
-        " lo_us, hi_us, first_us, err_u, samples, at, algo) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-        " ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING device",
-        err);
+    struct gt_query q = gt_query(store, "write the baseline",
+                                 "INSERT OR REPLACE INTO baseline (device, problem, timing, sweep, "
+                                 "name" GT_STORE_BASELINE_COLUMNS
+                                 ", samples, at, algo) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+                                 " ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING device",
+                                 err);
     int64_t id;
 
     gt_query_bind(&q, 1, "%ld%ld%d%ld%s", key->device, key->problem, key->timing, key->sweep,

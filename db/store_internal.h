@@ -49,6 +49,31 @@ struct gt_field {
 #define GT_COLUMN_T(kind, name) ", t." #name
 #define GT_REPLACED(kind, name) ", " #name " = excluded." #name
 
+/* In SQL: that the text of kernel `k` was not replaced by a later one. */
+#define GT_STORE_CURRENT                                                  \
+    "NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name" \
+    " AND (later.seen, later.id) > (k.seen, k.id))"
+
+/* Columns of the records beside trials, after their keys. */
+/* clang-format off */
+#define GT_STORE_BASELINE_FIELDS(X) \
+    X(INT, answers) X(INT, best) X(TIME, us) X(TIME, lo_us) X(TIME, hi_us) X(TIME, first_us) \
+    X(ERROR, err_u)
+#define GT_STORE_WITH_FIELDS(X) /* those of a comparison that a row does not have */ \
+    X(TIME, copy_gbps) X(TIME, move_us) X(ERROR, baseline_err_u) X(TIME, best_us) \
+    X(TEXT, untuned) X(TIME, untuned_us) X(BOOL, worse)
+#define GT_STORE_COMPARISON_FIELDS(X) \
+    X(TIME, us) X(TIME, lo_us) X(TIME, hi_us) X(ERROR, err_u) X(TIME, baseline_us) \
+    GT_STORE_WITH_FIELDS(X)
+#define GT_STORE_TURN_FIELDS(X) \
+    X(TEXT, kernels) X(TEXT, strategy) X(INT64, seed) X(INT64, known) X(INT64, trials) \
+    X(TIME, seconds) X(TIME, race_s) X(TIME, busy_s) X(TIME, us) X(TIME, baseline_us)
+/* clang-format on */
+#define GT_STORE_BASELINE_COLUMNS   GT_STORE_BASELINE_FIELDS(GT_COLUMN)
+#define GT_STORE_WITH_COLUMNS       GT_STORE_WITH_FIELDS(GT_COLUMN)
+#define GT_STORE_COMPARISON_COLUMNS GT_STORE_COMPARISON_FIELDS(GT_COLUMN)
+#define GT_STORE_TURN_COLUMNS       GT_STORE_TURN_FIELDS(GT_COLUMN)
+
 /* Binds the fields of a record to the parameters from ?first on; reads them from the columns from
  * `first` on. */
 void gt_store_bind_fields(sqlite3_stmt *s, int first, const struct gt_field *field, size_t fields,

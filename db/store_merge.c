@@ -50,6 +50,15 @@
 #define NOW "(CAST(strftime('%s', 'now') AS INTEGER) * 1000 + 999)"
 #define AT  "min(at, " NOW ")"
 
+/* clang-format off */
+#define ENERGY_FIELDS(X) \
+    X(, us) X(, joules) X(, error) X(, watts) X(, clock_mhz) X(, launches) X(, counted)
+/* clang-format on */
+#define ENERGY_COLUMNS      ENERGY_FIELDS(GT_COLUMN)
+#define ENERGY_REPLACED     ENERGY_FIELDS(GT_REPLACED)
+#define BASELINE_REPLACED   GT_STORE_BASELINE_FIELDS(GT_REPLACED)
+#define COMPARISON_REPLACED GT_STORE_COMPARISON_FIELDS(GT_REPLACED)
+
 static const char doubts_sql[] =
     "SELECT (SELECT count(*) FROM other.trial AS t WHERE NOT" SOUND_TRIAL
     ") + (SELECT count(*) FROM other.baseline AS t WHERE NOT (" SOUND
@@ -85,17 +94,13 @@ static const char rest_sql[] =
     "INSERT OR IGNORE INTO main.attempt (device, toolchain, kernel, problem, point, timing, sweep,"
     " count, open, at) SELECT " OURS ", point, timing, " THE_MERGE ", count, open, at"
     " FROM other.attempt AS t;"
-    "INSERT INTO main.baseline (device, problem, timing, sweep, name, algo, answers, best, us, "
-    "lo_us,"
-    " hi_us, first_us, err_u, samples, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM
-    ", timing, " THE_MERGE ", name, algo, answers, best, us, lo_us, hi_us, first_us, err_u,"
-    " samples, " AT " FROM other.baseline AS t WHERE" SOUND
+    "INSERT INTO main.baseline (device, problem, timing, sweep, name, "
+    "algo" GT_STORE_BASELINE_COLUMNS ", samples, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM
+    ", timing, " THE_MERGE ", name, algo" GT_STORE_BASELINE_COLUMNS ", samples, " AT
+    " FROM other.baseline AS t WHERE" SOUND
     " ON CONFLICT (device, problem, timing) DO UPDATE SET sweep = excluded.sweep,"
-    " name = excluded.name, algo = excluded.algo, answers = excluded.answers, best = "
-    "excluded.best, us = excluded.us,"
-    " lo_us = excluded.lo_us, hi_us = excluded.hi_us, first_us = excluded.first_us,"
-    " err_u = excluded.err_u, samples = excluded.samples, at = excluded.at"
-    " WHERE excluded.at > baseline.at;"
+    " name = excluded.name, algo = excluded.algo" BASELINE_REPLACED
+    ", samples = excluded.samples, at = excluded.at WHERE excluded.at > baseline.at;"
     "INSERT INTO main.tie (device, problem, timing, kernel, point, chosen)"
     " SELECT " OURS_DEVICE ", " OURS_PROBLEM ", timing, kernel, point, chosen"
     " FROM other.tie AS t WHERE NOT EXISTS (SELECT 1 FROM main.tie AS mine"
@@ -109,34 +114,24 @@ static const char calibration_sql[] =
     " WHERE excluded.at > calibration.at;";
 
 static const char comparisons_sql[] =
-    "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, timing, us, lo_us,"
-    " hi_us, err_u, baseline_us, copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us,"
-    " worse, at) SELECT " OURS ", point, timing, us, lo_us, hi_us, err_u, baseline_us, copy_gbps,"
-    " move_us, baseline_err_u, best_us, untuned, untuned_us, worse, " AT
-    " FROM other.comparison AS t "
-    "WHERE" SOUND " ON CONFLICT (device, toolchain, kernel, problem, timing, point) DO UPDATE SET"
-    " us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us, err_u = excluded.err_u,"
-    " baseline_us = excluded.baseline_us, copy_gbps = excluded.copy_gbps,"
-    " move_us = excluded.move_us, baseline_err_u = excluded.baseline_err_u,"
-    " best_us = excluded.best_us, untuned = excluded.untuned, untuned_us = excluded.untuned_us,"
-    " worse = excluded.worse, at = excluded.at WHERE excluded.at > comparison.at;";
+    "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, "
+    "timing" GT_STORE_COMPARISON_COLUMNS ", at) SELECT " OURS
+    ", point, timing" GT_STORE_COMPARISON_COLUMNS ", " AT " FROM other.comparison AS t WHERE" SOUND
+    " ON CONFLICT (device, toolchain, kernel, problem, timing, point) DO UPDATE SET"
+    " at = excluded.at" COMPARISON_REPLACED " WHERE excluded.at > comparison.at;";
 
 static const char energies_sql[] =
-    "INSERT INTO main.energy (device, problem, kernel, signature, point, us, joules, error, watts,"
-    " clock_mhz, launches, counted, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM ", kernel,"
-    " signature, point, us, joules, error, watts, clock_mhz, launches, counted, " AT
+    "INSERT INTO main.energy (device, problem, kernel, signature, point" ENERGY_COLUMNS ", at)"
+    " SELECT " OURS_DEVICE ", " OURS_PROBLEM ", kernel, signature, point" ENERGY_COLUMNS ", " AT
     " FROM other.energy AS t WHERE" SOUND
-    " ON CONFLICT (device, problem, kernel, signature, point) DO UPDATE SET us = excluded.us,"
-    " joules = excluded.joules, error = excluded.error, watts = excluded.watts,"
-    " clock_mhz = excluded.clock_mhz, launches = excluded.launches, counted = excluded.counted,"
-    " at = excluded.at WHERE excluded.at > energy.at;";
+    " ON CONFLICT (device, problem, kernel, signature, point) DO UPDATE SET"
+    " at = excluded.at" ENERGY_REPLACED " WHERE excluded.at > energy.at;";
 
 /* A turn is known by its problem and its end, so that none comes twice. */
 static const char visits_sql[] =
-    "INSERT OR IGNORE INTO main.visit (device, problem, timing, sweep, kernels, strategy, seed,"
-    " known, trials, seconds, race_s, busy_s, us, baseline_us, at) SELECT " OURS_DEVICE
-    ", " OURS_PROBLEM ", timing, " THE_MERGE ", kernels, strategy, seed, known, trials, seconds,"
-    " race_s, busy_s, us, baseline_us, at FROM other.visit AS t WHERE" SOUND_VISIT ";"
+    "INSERT OR IGNORE INTO main.visit (device, problem, timing, sweep" GT_STORE_TURN_COLUMNS
+    ", at) SELECT " OURS_DEVICE ", " OURS_PROBLEM ", timing, " THE_MERGE GT_STORE_TURN_COLUMNS
+    ", at FROM other.visit AS t WHERE" SOUND_VISIT ";"
     "INSERT OR IGNORE INTO main.improvement (visit, place, trials, seconds, us) SELECT"
     " (SELECT v.id FROM main.visit AS v WHERE (v.device, v.problem, v.timing, v.at) ="
     " (" OURS_DEVICE ", " OURS_PROBLEM ", t.timing, t.at)), i.place, i.trials, i.seconds, i.us"

@@ -178,8 +178,7 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
  * which rows of them count; the last column is how many times a winner was chosen from. */
 static const char winners_sql[] =
     "WITH eligible AS MATERIALIZED (SELECT id FROM (SELECT id, name AS kernel, signature, 1 AS ok,"
-    " NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
-    " AND (later.seen, later.id) > (k.seen, k.id)) AS current, id IN (SELECT kernel FROM"
+    " " GT_STORE_CURRENT " AS current, id IN (SELECT kernel FROM"
     " trial WHERE provenance = 'replayed') AS recorded FROM kernel AS k) WHERE true%s)"
     ", top AS (SELECT problem, device, timing, provenance, status, stage, min(us) AS least"
     " FROM trial WHERE status = 'ok' AND " GT_STORE_TIMED

@@ -168,8 +168,7 @@ static const char trials_sql[] =
     " d.cc, d.driver, c.nvrtc, t.timing, strftime('%Y-%m-%dT%H:%M:%SZ', t.at / 1000, 'unixepoch')"
     " FROM trial AS t JOIN device AS d ON d.id = t.device JOIN toolchain AS c ON c.id = t.toolchain"
     " JOIN kernel AS k ON k.id = t.kernel JOIN problem AS p ON p.id = t.problem"
-    " WHERE NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
-    " AND (later.seen, later.id) > (k.seen, k.id))"
+    " WHERE " GT_STORE_CURRENT
     " AND (?1 = '' OR p.text = ?1) AND (?2 = '' OR k.name = ?2) AND (?3 = 0 OR d.cc = ?3)"
     " AND (?4 = 0 OR (?4 & CASE t.provenance WHEN 'measured' THEN 1 WHEN 'predicted' THEN 2"
     " ELSE 4 END))"
@@ -259,30 +258,25 @@ int gt_store_description(struct gt_store *store, const char *kernel, const char 
 
 /* ---- comparisons: winners that `tune bench` timed beside the vendor library ---- */
 
-/* What a comparison has; WITH names those that are no columns of a row, which begin at OF_ROWS. */
-static const struct gt_field comparison_fields[] = {
-    GT_FIELD(gt_comparison, TIME, us),          GT_FIELD(gt_comparison, TIME, lo_us),
-    GT_FIELD(gt_comparison, TIME, hi_us),       GT_FIELD(gt_comparison, ERROR, err_u),
-    GT_FIELD(gt_comparison, TIME, baseline_us), GT_FIELD(gt_comparison, TIME, copy_gbps),
-    GT_FIELD(gt_comparison, TIME, move_us),     GT_FIELD(gt_comparison, ERROR, baseline_err_u),
-    GT_FIELD(gt_comparison, TIME, best_us),     GT_FIELD(gt_comparison, TEXT, untuned),
-    GT_FIELD(gt_comparison, TIME, untuned_us),  GT_FIELD(gt_comparison, BOOL, worse)};
-enum { FIELDS = sizeof(comparison_fields) / sizeof(comparison_fields[0]), OF_ROWS = 5 };
-#define WITH "copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us, worse"
+#define FIELD(kind, name) GT_FIELD(gt_comparison, kind, name),
+static const struct gt_field comparison_fields[] = {GT_STORE_COMPARISON_FIELDS(FIELD)};
+static const struct gt_field with_fields[] = {GT_STORE_WITH_FIELDS(FIELD)};
+#undef FIELD
+#define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
 
 int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *key,
                             const struct gt_comparison *comparison, struct gt_err *err)
 {
     struct gt_query q = gt_query(
         store, "write a comparison",
-        "INSERT OR REPLACE INTO comparison (device, toolchain, kernel, problem, point, timing, us,"
-        " lo_us, hi_us, err_u, baseline_us, " WITH ", at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+        "INSERT OR REPLACE INTO comparison (device, toolchain, kernel, problem, point, "
+        "timing" GT_STORE_COMPARISON_COLUMNS ", at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
         " ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) RETURNING device",
         err);
     int64_t id;
 
     gt_store_bind_candidate(q.s, key);
-    gt_store_bind_fields(q.s, 7, comparison_fields, FIELDS, comparison);
+    gt_store_bind_fields(q.s, 7, comparison_fields, COUNT(comparison_fields), comparison);
     sqlite3_bind_int64(q.s, 19, gt_clock_date_ms());
     return gt_query_insert(&q, &id);
 }
@@ -301,8 +295,7 @@ static const char compared_sql[] =
     " x.hi_us AS hi_us, x.baseline_us AS baseline_us, x.err_u AS err_u, 0 AS clock_mhz,"
     " 0 AS registers, 3 AS stage, 0 AS ties, 0 AS shared_bytes, 0 AS workspace_bytes,"
     " '' AS baseline, strftime('%Y-%m-%dT%H:%M:%SZ', x.at / 1000, 'unixepoch') AS date,"
-    " '' AS detail, NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
-    " AND (later.seen, later.id) > (k.seen, k.id)) AS current, x.copy_gbps AS copy_gbps,"
+    " '' AS detail, " GT_STORE_CURRENT " AS current, x.copy_gbps AS copy_gbps,"
     " x.move_us AS move_us, x.baseline_err_u AS baseline_err_u, x.best_us AS best_us,"
     " x.untuned AS untuned, x.untuned_us AS untuned_us, x.worse AS worse, '' AS algo"
     ", 0 AS recorded FROM comparison AS x JOIN device AS d ON d.id = x.device"
@@ -326,10 +319,10 @@ static const char both_sql[] =
     " AND bench.problem = final.problem AND bench.timing = final.timing"
     " ORDER BY " LATEST("bench.date") " LIMIT 1), 0) AS move_us, 0 AS baseline_err_u, 0 AS best_us,"
     " '' AS untuned, 0 AS untuned_us, 0 AS worse FROM final WHERE place = 1"
-    " UNION ALL SELECT 0, " GT_STORE_ROW_COLUMNS ", " WITH " FROM bench WHERE true";
+    " UNION ALL SELECT 0, " GT_STORE_ROW_COLUMNS GT_STORE_WITH_COLUMNS " FROM bench WHERE true";
 
 static const char latest_sql[] =
-    ") SELECT " GT_STORE_ROW_COLUMNS ", " WITH " FROM (SELECT *, row_number() OVER ("
+    ") SELECT " GT_STORE_ROW_COLUMNS GT_STORE_WITH_COLUMNS " FROM (SELECT *, row_number() OVER ("
     "PARTITION BY device, cc, problem, timing ORDER BY " LATEST("date") ", final, uuid, driver DESC,"
     " nvrtc DESC, kernel, point, signature) AS place FROM both) WHERE place = 1"
     " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, timing";
@@ -364,8 +357,8 @@ int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter
 
     while (gt_query_row(&q)) {
         q.code = gt_store_read_row(store, q.s, &row, err);
-        gt_store_read_fields(q.s, GT_STORE_ROW_COLUMN_COUNT, comparison_fields + OF_ROWS,
-                             FIELDS - OF_ROWS, &with);
+        gt_store_read_fields(q.s, GT_STORE_ROW_COLUMN_COUNT, with_fields, COUNT(with_fields),
+                             &with);
         GT_STEP(q.code, gt_store_whole(store, err));
         GT_STEP(q.code, visit(context, &row, &with, err));
     }
@@ -374,18 +367,15 @@ int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter
 
 /* ---- turns: how each problem's turn in a sweep went ---- */
 
-/* What is written of a turn and read again, in the same order. */
-static const struct gt_field turn_fields[] = {
-    GT_FIELD(gt_turn, TEXT, kernels), GT_FIELD(gt_turn, TEXT, strategy),
-    GT_FIELD(gt_turn, INT64, seed), GT_FIELD(gt_turn, INT64, known),
-    GT_FIELD(gt_turn, INT64, trials), GT_FIELD(gt_turn, TIME, seconds),
-    GT_FIELD(gt_turn, TIME, race_s), GT_FIELD(gt_turn, TIME, busy_s), GT_FIELD(gt_turn, TIME, us),
-    GT_FIELD(gt_turn, TIME, baseline_us),
-    /* only read */
+/* What is written of a turn and read again; and what is only read, behind it. */
+#define FIELD(kind, name) GT_FIELD(gt_turn, kind, name),
+static const struct gt_field turn_fields[] = {GT_STORE_TURN_FIELDS(FIELD)};
+#undef FIELD
+static const struct gt_field read_fields[] = {
     GT_FIELD(gt_turn, TEXT, device), GT_FIELD(gt_turn, TEXT, problem),
     GT_FIELD(gt_turn, TEXT, date), GT_FIELD(gt_turn, INT, timing),
     GT_FIELD(gt_turn, TIME, best_us)};
-enum { WRITTEN = 10, READ = sizeof(turn_fields) / sizeof(turn_fields[0]) };
+enum { TURN = COUNT(turn_fields), READ = COUNT(read_fields) };
 
 static int put_improvements(struct gt_store *store, int64_t id, const struct gt_turn *turn,
                             struct gt_err *err)
@@ -410,15 +400,15 @@ static int put_turn(struct gt_store *store, const struct gt_trial_key *key,
 {
     struct gt_query q = gt_query(
         store, "write a turn",
-        "INSERT INTO visit (device, problem, timing, sweep, kernels, strategy, seed, known,"
-        " trials, seconds, race_s, busy_s, us, baseline_us, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+        "INSERT INTO visit (device, problem, timing, sweep" GT_STORE_TURN_COLUMNS
+        ", at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
         " ?8, ?9, ?10, ?11, ?12, ?13, ?14, max(?15, coalesce((SELECT max(at) + 1 FROM visit"
         " WHERE device = ?1 AND problem = ?2 AND timing = ?3), 0)))",
         err);
 
     gt_store_bind_place(q.s, key);
     sqlite3_bind_int64(q.s, 4, key->sweep);
-    gt_store_bind_fields(q.s, 5, turn_fields, WRITTEN, turn);
+    gt_store_bind_fields(q.s, 5, turn_fields, TURN, turn);
     sqlite3_bind_int64(q.s, 15, gt_clock_date_ms());
     gt_query_run(&q);
     GT_STEP(q.code, put_improvements(store, sqlite3_last_insert_rowid(store->db), turn, err));
@@ -505,10 +495,11 @@ int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, g
         struct gt_improvement *list = NULL;
         struct gt_turn found = {0};
 
-        gt_store_read_fields(q.s, 1, turn_fields, READ, &found);
+        gt_store_read_fields(q.s, 1, turn_fields, TURN, &found);
+        gt_store_read_fields(q.s, 1 + TURN, read_fields, READ, &found);
         q.code = gt_store_whole(store, err);
         GT_STEP(q.code, read_improvements(store, sqlite3_column_int64(q.s, 0),
-                                          (size_t)sqlite3_column_int64(q.s, 1 + READ), &list,
+                                          (size_t)sqlite3_column_int64(q.s, 1 + TURN + READ), &list,
                                           &found.improvements, err));
         found.improvement = list;
         GT_STEP(q.code, read_parts(store, sqlite3_column_int64(q.s, 0), &found, err));
