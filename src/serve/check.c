@@ -201,27 +201,18 @@ static int64_t place_of(const struct gt_problem *p, const struct worst *at)
     return at->matrix * gt_problem_stride(p, GT_OPERAND_C) + at->row * p->ldc + at->column;
 }
 
-static double e4m3(unsigned bits)
+/* The value of a float of at most 16 bits.  E4M3 has no infinities, and one NaN of each sign. */
+static double small_float(unsigned bits, int exponents, int fractions)
 {
-    const int exponent = bits >> 3 & 15, fraction = bits & 7;
-    const double value = exponent ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9);
+    const unsigned most = (1u << exponents) - 1, exponent = bits >> fractions & most;
+    const unsigned fraction = bits & ((1u << fractions) - 1), one = 1u << fractions;
+    const int least = 2 - (1 << (exponents - 1)) - fractions; /* the subnormal numbers' exponent */
+    double value =
+        exponent ? ldexp(one + fraction, (int)exponent - 1 + least) : ldexp(fraction, least);
 
-    if ((bits & 127) == 127)
-        return (double)NAN;
-    return bits & 128 ? -value : value;
-}
-
-static double half(uint16_t bits)
-{
-    const int exponent = bits >> 10 & 31, sign = bits >> 15;
-    const double fraction = bits & 1023;
-    double value;
-
-    if (exponent == 31)
-        value = fraction != 0 ? (double)NAN : (double)INFINITY;
-    else
-        value = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-    return sign ? -value : value;
+    if (exponent == most && (exponents == 5 || fraction == one - 1))
+        value = exponents == 5 && fraction == 0 ? (double)INFINITY : (double)NAN;
+    return bits >> (exponents + fractions) & 1 ? -value : value;
 }
 
 static double number(const void *from, int64_t at, enum gt_dtype type)
@@ -234,16 +225,16 @@ static double number(const void *from, int64_t at, enum gt_dtype type)
     switch (type) {
     case GT_F16:
         memcpy(&bits, (const char *)from + 2 * at, 2);
-        return half(bits);
+        return small_float(bits, 5, 10);
     case GT_BF16:
         memcpy(&bits, (const char *)from + 2 * at, 2);
         word = (uint32_t)bits << 16;
         memcpy(&value, &word, 4);
         return value;
     case GT_E4M3:
-        return e4m3(((const unsigned char *)from)[at]);
-    case GT_E5M2: /* the upper half of an FP16 number */
-        return half((uint16_t)(((const unsigned char *)from)[at] << 8));
+        return small_float(((const unsigned char *)from)[at], 4, 3);
+    case GT_E5M2:
+        return small_float(((const unsigned char *)from)[at], 5, 2);
     case GT_S8:
         return ((const signed char *)from)[at];
     case GT_S32:
@@ -337,7 +328,7 @@ static void find_worst(const struct gt_problem *p, const struct host *host, doub
             }
 }
 
-static enum verdict judge_host(const struct gt_checking *c, const struct host *host)
+static enum verdict find_wrong(const struct gt_checking *c, const struct host *host)
 {
     struct worst worst[WORST] = {{0, 0, 0, 0}};
     struct bound bound;
@@ -356,7 +347,7 @@ static enum verdict compare_on_host(const struct gt_checking *c, const struct bo
     enum verdict verdict = NOT_COMPARED;
 
     if (download(c, both, &host))
-        verdict = judge_host(c, &host);
+        verdict = find_wrong(c, &host);
     free(host.a);
     free(host.b);
     free(host.before);
