@@ -538,7 +538,7 @@ static void save(const struct gt_learning *learning, const double *worth, const 
     }
 }
 
-bool gt_learn_any(const struct gt_learning *learning, size_t kind)
+static bool has_kind(const struct gt_learning *learning, size_t kind)
 {
     for (size_t i = 0; i < learning->problems; i++)
         if (learning->problem[i].kind == kind)
@@ -552,6 +552,7 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
     double *lost = malloc((learning->problems + 1) * sizeof(*lost));
     double *saved = malloc((learning->points + 1) * sizeof(*saved));
     double *worth = malloc((learning->problems + 1) * sizeof(*worth));
+    const int most = has_kind(learning, kind) ? GT_LEARN_PROTOTYPES_MOST : 0;
     const int rc = lost && saved && worth ? GT_OK : gt_err_nomem(err);
 
     memset(taken, 0, learning->points * sizeof(*taken));
@@ -559,7 +560,7 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
         lost[i] = LOSS_WITHOUT;
     if (!rc)
         weigh(learning, kind, fold, worth);
-    for (int chosen = 0; chosen < GT_LEARN_PROTOTYPES_MOST && !rc; chosen++) {
+    for (int chosen = 0; chosen < most && !rc; chosen++) {
         size_t best = 0;
 
         save(learning, worth, lost, saved);
@@ -672,7 +673,7 @@ static int pick_all(const struct gt_learning *learning, enum gt_learn_means mean
 
     for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
         for (int fold = 0; fold < learning->folds && !rc; fold++) {
-            if (means == GT_LEARN_PROTOTYPES && gt_learn_any(learning, kind))
+            if (means == GT_LEARN_PROTOTYPES)
                 rc = gt_learn_prototypes(learning, kind, fold, taken, err);
             if (!rc)
                 pick_fold(learning, means, kind, fold, means == GT_LEARN_PROTOTYPES ? taken : NULL,
@@ -753,17 +754,6 @@ int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_c
     }
     free(first);
     return GT_OK;
-}
-
-int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
-                  struct gt_learn_loss *loss, struct gt_err *err)
-{
-    struct gt_learn_choice *choice = calloc(learning->problems + 1, sizeof(*choice));
-    int rc = choice ? gt_learn_choose(learning, means, choice, err) : gt_err_nomem(err);
-
-    GT_STEP(rc, gt_learn_loss_of(learning, choice, kind, learning->device.name, loss, err));
-    free(choice);
-    return rc;
 }
 
 void gt_learn_compare(const struct gt_learning *learning, const struct gt_learn_choice *x,

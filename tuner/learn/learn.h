@@ -144,10 +144,6 @@ int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_c
                      size_t kind, const char *device, struct gt_learn_loss *loss,
                      struct gt_err *err);
 
-/* The same two steps for one kind, on the learning's device. */
-int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
-                  struct gt_learn_loss *loss, struct gt_err *err);
-
 /* What y gains over x; *gain: zeroed before. */
 void gt_learn_compare(const struct gt_learning *learning, const struct gt_learn_choice *x,
                       const struct gt_learn_choice *y, struct gt_learn_gain *gain);
@@ -173,12 +169,10 @@ void gt_learn_release(struct gt_learning *learning); /* a zeroed one is accepted
 
 /* Chooses the prototypes of a kind of problems, without the problems of a fold (-1: with all). They
  * are chosen greedily: each is the point that reduces the summed loss of the problems most.
- * taken[points]: set to whether the point is a prototype. */
+ * taken[points]: set to whether the point is a prototype; none is where there is no problem of the
+ * kind. */
 int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fold, bool *taken,
                         struct gt_err *err);
-
-/* Whether there is a problem of the kind. */
-bool gt_learn_any(const struct gt_learning *learning, size_t kind);
 
 /* Fits the trees of a kernel, without the rows of a fold's problems (-1: with all).  Without rows
  * there are no trees. */
