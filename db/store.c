@@ -1,6 +1,8 @@
-/* store.c - writes what became of candidates: attempts, trials, baselines, ties.  See store.h;
- * what they refer to is in store.c, opening in store_open.c, reading in store_rows.c. */
+/* store.c - writes what became of candidates (attempts, trials, baselines, ties) and what trials
+ * refer to (devices, toolchains, kernels, problems, sweeps).  See store.h; opening is in
+ * store_open.c, reading in store_rows.c. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +111,56 @@ int gt_query_insert(struct gt_query *q, int64_t *id)
     return gt_query_end(q);
 }
 
+static void bind_all(struct gt_query *q, int first, const char *format, va_list values)
+{
+    for (const char *at = format; (at = strchr(at, '%')); first++) {
+        const char kind = *++at;
+
+        if (kind == 's')
+            gt_store_bind(q->s, first, va_arg(values, const char *));
+        else if (kind == 'd')
+            sqlite3_bind_int(q->s, first, va_arg(values, int));
+        else if (kind == 'l')
+            sqlite3_bind_int64(q->s, first, va_arg(values, int64_t));
+        else
+            sqlite3_bind_double(q->s, first, va_arg(values, double));
+    }
+}
+
+void gt_query_bind(struct gt_query *q, int first, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    bind_all(q, first, format, values);
+    va_end(values);
+}
+
+int gt_store_do(struct gt_store *store, const char *doing, const char *sql, struct gt_err *err,
+                const char *format, ...)
+{
+    struct gt_query q = gt_query(store, doing, sql, err);
+    va_list values;
+
+    va_start(values, format);
+    bind_all(&q, 1, format, values);
+    va_end(values);
+    gt_query_run(&q);
+    return gt_query_end(&q);
+}
+
+int gt_store_insert(struct gt_store *store, int64_t *id, const char *doing, const char *sql,
+                    struct gt_err *err, const char *format, ...)
+{
+    struct gt_query q = gt_query(store, doing, sql, err);
+    va_list values;
+
+    va_start(values, format);
+    bind_all(&q, 1, format, values);
+    va_end(values);
+    return gt_query_insert(&q, id);
+}
+
 void gt_store_bind_place(sqlite3_stmt *statement, const struct gt_trial_key *key)
 {
     sqlite3_bind_int64(statement, 1, key->device);
@@ -159,20 +211,17 @@ int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, str
 int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, bool doubtful,
                      struct gt_err *err)
 {
-    struct gt_query q = gt_query(store, "forgive an attempt",
-                                 "UPDATE attempt SET count = 1 + ?7, open = ?7 WHERE device = ?1"
-                                 " AND toolchain = ?2 AND kernel = ?3 AND problem = ?4"
-                                 " AND point = ?5 AND timing = ?6",
-                                 err);
+    static const char sql[] = "UPDATE attempt SET count = 1 + ?7, open = ?7 WHERE device = ?1"
+                              " AND toolchain = ?2 AND kernel = ?3 AND problem = ?4"
+                              " AND point = ?5 AND timing = ?6";
+    int code = gt_store_begin(store, err);
 
-    gt_store_bind_candidate(q.s, key);
-    sqlite3_bind_int(q.s, 7, doubtful);
-    GT_STEP(q.code, gt_store_begin(store, err));
-    if (!q.code) {
-        gt_query_run(&q);
-        q.code = gt_store_finish(store, q.code, err);
-    }
-    return gt_query_end(&q);
+    if (code)
+        return code;
+    code =
+        gt_store_do(store, "forgive an attempt", sql, err, "%ld%ld%ld%ld%s%d%d", key->device,
+                    key->toolchain, key->kernel, key->problem, key->point, key->timing, doubtful);
+    return gt_store_finish(store, code, err);
 }
 
 /* Samples are kept as little-endian float32, whatever machine wrote them. */
@@ -254,30 +303,26 @@ int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
     return code ? code : gt_store_settle(store, err);
 }
 
-static const struct gt_field baseline_fields[] = {
-    GT_FIELD(gt_baseline, INT, answers), GT_FIELD(gt_baseline, INT, best),
-    GT_FIELD(gt_baseline, TIME, us),     GT_FIELD(gt_baseline, TIME, lo_us),
-    GT_FIELD(gt_baseline, TIME, hi_us),  GT_FIELD(gt_baseline, TIME, first_us),
-    GT_FIELD(gt_baseline, ERROR, err_u)};
+#define FIELD(kind, name) GT_FIELD(gt_baseline, kind, name),
+static const struct gt_field baseline_fields[] = {GT_STORE_BASELINE_FIELDS(FIELD)};
+#undef FIELD
 
 int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
                       const struct gt_baseline *baseline, struct gt_err *err)
 {
-    struct gt_query q = gt_query(
-        store, "write the baseline",
-        "INSERT OR REPLACE INTO baseline (device, problem, timing, sweep, name, answers, best, us,"
-        " lo_us, hi_us, first_us, err_u, samples, at, algo) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-        " ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING device",
-        err);
+    struct gt_query q = gt_query(store, "write the baseline",
+                                 "INSERT OR REPLACE INTO baseline (device, problem, timing, sweep, "
+                                 "name" GT_STORE_BASELINE_COLUMNS
+                                 ", samples, at, algo) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+                                 " ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING device",
+                                 err);
     int64_t id;
 
-    gt_store_bind_place(q.s, key);
-    sqlite3_bind_int64(q.s, 4, key->sweep);
-    gt_store_bind(q.s, 5, baseline->name);
+    gt_query_bind(&q, 1, "%ld%ld%d%ld%s", key->device, key->problem, key->timing, key->sweep,
+                  baseline->name);
     gt_store_bind_fields(q.s, 6, baseline_fields, 7, baseline);
     bind_samples(q.s, 13, baseline->sample, baseline->samples);
-    sqlite3_bind_int64(q.s, 14, gt_clock_date_ms());
-    gt_store_bind(q.s, 15, baseline->algo);
+    gt_query_bind(&q, 14, "%ld%s", gt_clock_date_ms(), baseline->algo);
     return gt_query_insert(&q, &id);
 }
 
@@ -288,28 +333,15 @@ static void add_tie(struct gt_query *q, const struct gt_trial_key *key, const ch
     gt_store_bind_place(q->s, key);
     if (kernel)
         gt_store_bind(q->s, 4, kernel);
-    sqlite3_bind_int64(q->s, 5, key->kernel);
-    gt_store_bind(q->s, 6, point);
-    sqlite3_bind_int(q->s, 7, !kernel);
+    gt_query_bind(q, 5, "%ld%s%d", key->kernel, point, !kernel);
     gt_query_run(q);
-}
-
-static int clear_ties(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
-{
-    struct gt_query q =
-        gt_query(store, "clear the ties",
-                 "DELETE FROM tie WHERE device = ?1 AND problem = ?2 AND timing = ?3", err);
-
-    gt_store_bind_place(q.s, key);
-    gt_query_run(&q);
-    return gt_query_end(&q);
 }
 
 /* Takes the rank of a final from trials that would be read as the winner in place of the choice, by
  * times of an earlier final or by the luck of a tie.  None becomes the later one by that. */
 static int rank_behind(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
 {
-    struct gt_query q = gt_query(
+    return gt_store_do(
         store, "rank the finalists",
         "UPDATE trial SET stage = 2, at = min(trial.at, best.at) FROM trial AS best"
         " WHERE best.device = ?1 AND best.problem = ?2 AND best.timing = ?3 AND best.kernel = ?4"
@@ -318,14 +350,8 @@ static int rank_behind(struct gt_store *store, const struct gt_trial_key *key, s
         " AND trial.stage = 3 AND trial.provenance = best.provenance"
         " AND (trial.kernel <> ?4 OR trial.point <> ?5)"
         " AND trial.us <= best.us * (1 - 0.01)", /* as in the view `winner` */
-        err);
-
-    gt_store_bind_place(q.s, key);
-    sqlite3_bind_int64(q.s, 4, key->kernel);
-    gt_store_bind(q.s, 5, key->point);
-    sqlite3_bind_int64(q.s, 6, key->toolchain);
-    gt_query_run(&q);
-    return gt_query_end(&q);
+        err, "%ld%ld%d%ld%s%ld", key->device, key->problem, key->timing, key->kernel, key->point,
+        key->toolchain);
 }
 
 int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const char *const *kernel,
@@ -340,7 +366,9 @@ int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const c
 
     GT_STEP(q.code, gt_store_begin(store, err));
     if (!q.code) {
-        q.code = clear_ties(store, key, err);
+        q.code = gt_store_do(store, "clear the ties",
+                             "DELETE FROM tie WHERE device = ?1 AND problem = ?2 AND timing = ?3",
+                             err, "%ld%ld%d", key->device, key->problem, key->timing);
         add_tie(&q, key, NULL, key->point); /* first: its own name among the others is ignored */
         for (size_t i = 0; i < count; i++)
             add_tie(&q, key, kernel[i], point[i]);
@@ -350,24 +378,7 @@ int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const c
     return gt_query_end(&q);
 }
 
-/* Writes what trials refer to: devices, toolchains, kernels, problems, sweeps.
- * Part of the store: see store.h. */
-
-/* Notes the power limit that a device was first measured at. */
-static int note_power(struct gt_store *store, double watts, int64_t id, struct gt_err *err)
-{
-    struct gt_query q = gt_query(store, "write the device's power limit",
-                                 "INSERT OR IGNORE INTO calibration (device, figure, value, at)"
-                                 " VALUES (?1, 'power_w', ?2, ?3)",
-                                 err);
-
-    sqlite3_bind_int64(q.s, 1, id);
-    sqlite3_bind_double(q.s, 2, watts);
-    sqlite3_bind_int64(q.s, 3, gt_clock_date_ms());
-    while (gt_query_row(&q))
-        continue;
-    return gt_query_end(&q);
-}
+/* ---- what trials refer to ---- */
 
 int gt_store_mark_device(struct gt_store *store, struct gt_device *device, struct gt_err *err)
 {
@@ -400,39 +411,29 @@ int gt_store_mark_device(struct gt_store *store, struct gt_device *device, struc
 int gt_store_device(struct gt_store *store, const struct gt_device *device, int64_t *id,
                     struct gt_err *err)
 {
-    int code;
-    struct gt_query q = gt_query(
-        store, "write the device",
+    int code = gt_store_insert(
+        store, id, "write the device",
         "INSERT INTO device (name, uuid, cc, driver, profile, sms, l2_bytes, memory_bytes,"
         " clock_mhz) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (name, uuid, cc,"
         " driver, profile) DO UPDATE SET sms = excluded.sms, l2_bytes = excluded.l2_bytes,"
         " memory_bytes = excluded.memory_bytes, clock_mhz = excluded.clock_mhz RETURNING id",
-        err);
+        err, "%s%s%d%d%d%d%ld%ld%g", device->name, device->uuid, device->cc, device->driver,
+        device->profile, device->sms, device->l2_bytes, device->memory_bytes, device->clock_mhz);
 
-    gt_store_bind(q.s, 1, device->name);
-    gt_store_bind(q.s, 2, device->uuid);
-    sqlite3_bind_int(q.s, 3, device->cc);
-    sqlite3_bind_int(q.s, 4, device->driver);
-    sqlite3_bind_int(q.s, 5, device->profile);
-    sqlite3_bind_int(q.s, 6, device->sms);
-    sqlite3_bind_int64(q.s, 7, device->l2_bytes);
-    sqlite3_bind_int64(q.s, 8, device->memory_bytes);
-    sqlite3_bind_double(q.s, 9, device->clock_mhz);
-    code = gt_query_insert(&q, id);
-    if (device->power_w > 0)
-        GT_STEP(code, note_power(store, device->power_w, *id, err));
+    if (device->power_w > 0) /* at which it was measured first */
+        GT_STEP(code, gt_store_do(store, "write the device's power limit",
+                                  "INSERT OR IGNORE INTO calibration (device, figure, value, at)"
+                                  " VALUES (?1, 'power_w', ?2, ?3)",
+                                  err, "%ld%g%ld", *id, device->power_w, gt_clock_date_ms()));
     return code;
 }
 
 int gt_store_toolchain(struct gt_store *store, int nvrtc_version, int64_t *id, struct gt_err *err)
 {
-    struct gt_query q = gt_query(store, "write the toolchain",
-                                 "INSERT INTO toolchain (nvrtc) VALUES (?1) ON CONFLICT (nvrtc)"
-                                 " DO UPDATE SET nvrtc = excluded.nvrtc RETURNING id",
-                                 err);
-
-    sqlite3_bind_int(q.s, 1, nvrtc_version);
-    return gt_query_insert(&q, id);
+    return gt_store_insert(store, id, "write the toolchain",
+                           "INSERT INTO toolchain (nvrtc) VALUES (?1) ON CONFLICT (nvrtc)"
+                           " DO UPDATE SET nvrtc = excluded.nvrtc RETURNING id",
+                           err, "%d", nvrtc_version);
 }
 
 int gt_store_kernel(struct gt_store *store, const struct gt_kernel *kernel, int64_t *id,
@@ -441,21 +442,13 @@ int gt_store_kernel(struct gt_store *store, const struct gt_kernel *kernel, int6
     struct gt_strbuf description = GT_STRBUF_INIT;
     int code = kernel->path ? gt_strbuf_add_file(&description, kernel->path, err) : GT_OK;
 
-    if (!code) {
-        struct gt_query q = gt_query(store, "write the kernel",
-                                     "INSERT INTO kernel (name, signature, description, template,"
-                                     " seen) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name,"
-                                     " signature) DO UPDATE SET seen = max(seen, excluded.seen)"
-                                     " RETURNING id",
-                                     err);
-
-        gt_store_bind(q.s, 1, kernel->name);
-        gt_store_bind(q.s, 2, kernel->signature);
-        gt_store_bind(q.s, 3, description.text);
-        gt_store_bind(q.s, 4, kernel->text);
-        sqlite3_bind_int64(q.s, 5, gt_clock_date_ms());
-        code = gt_query_insert(&q, id);
-    }
+    GT_STEP(code, gt_store_insert(store, id, "write the kernel",
+                                  "INSERT INTO kernel (name, signature, description, template,"
+                                  " seen) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (name,"
+                                  " signature) DO UPDATE SET seen = max(seen, excluded.seen)"
+                                  " RETURNING id",
+                                  err, "%s%s%s%s%ld", kernel->name, kernel->signature,
+                                  description.text, kernel->text, gt_clock_date_ms()));
     gt_strbuf_release(&description);
     return code;
 }
@@ -464,54 +457,33 @@ int gt_store_problem(struct gt_store *store, const struct gt_problem *problem, i
                      struct gt_err *err)
 {
     char canonical[GT_PROBLEM_TEXT_MAX];
-    struct gt_query q =
-        gt_query(store, "write the problem",
-                 "INSERT INTO problem (text, dtype, accuracy, layout, m, n, k, batch)"
-                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (text)"
-                 " DO UPDATE SET text = excluded.text RETURNING id",
-                 err);
 
     gt_problem_format(problem, canonical);
-    gt_store_bind(q.s, 1, canonical);
-    gt_store_bind(q.s, 2, gt_dtype_name(problem->type));
-    gt_store_bind(q.s, 3, gt_accuracy_name(problem->accuracy));
-    gt_store_bind(q.s, 4, gt_layout_name(gt_problem_layout(problem)));
-    sqlite3_bind_int64(q.s, 5, problem->m);
-    sqlite3_bind_int64(q.s, 6, problem->n);
-    sqlite3_bind_int64(q.s, 7, problem->k);
-    sqlite3_bind_int64(q.s, 8, problem->batch);
-    return gt_query_insert(&q, id);
+    return gt_store_insert(store, id, "write the problem",
+                           "INSERT INTO problem (text, dtype, accuracy, layout, m, n, k, batch)"
+                           " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (text)"
+                           " DO UPDATE SET text = excluded.text RETURNING id",
+                           err, "%s%s%s%s%ld%ld%ld%ld", canonical, gt_dtype_name(problem->type),
+                           gt_accuracy_name(problem->accuracy),
+                           gt_layout_name(gt_problem_layout(problem)), problem->m, problem->n,
+                           problem->k, problem->batch);
 }
 
 int gt_store_sweep_begin(struct gt_store *store, const char *command, int64_t *sweep,
                          struct gt_err *err)
 {
-    struct gt_query q =
-        gt_query(store, "begin a sweep",
-                 "INSERT INTO sweep (command, started) VALUES (?1, ?2) RETURNING id", err);
-
-    gt_store_bind(q.s, 1, command);
-    sqlite3_bind_int64(q.s, 2, gt_clock_date_ms());
-    return gt_query_insert(&q, sweep);
+    return gt_store_insert(store, sweep, "begin a sweep",
+                           "INSERT INTO sweep (command, started) VALUES (?1, ?2) RETURNING id", err,
+                           "%s%ld", command, gt_clock_date_ms());
 }
 
 int gt_store_sweep_end(struct gt_store *store, int64_t sweep, const char *outcome,
                        const struct gt_store_sweep_stats *stats, struct gt_err *err)
 {
-    struct gt_query q =
-        gt_query(store, "end the sweep",
-                 "UPDATE sweep SET outcome = ?2, ended = ?3, wall_s = ?4, busy_s = ?5, trials = ?6,"
-                 " compiled = ?7, to_best_s = ?8 WHERE id = ?1 RETURNING id",
-                 err);
-    int64_t id;
-
-    sqlite3_bind_int64(q.s, 1, sweep);
-    gt_store_bind(q.s, 2, outcome);
-    sqlite3_bind_int64(q.s, 3, gt_clock_date_ms());
-    sqlite3_bind_double(q.s, 4, stats->wall_s);
-    sqlite3_bind_double(q.s, 5, stats->busy_s);
-    sqlite3_bind_int64(q.s, 6, stats->trials);
-    sqlite3_bind_int64(q.s, 7, stats->compiled);
-    sqlite3_bind_double(q.s, 8, stats->to_best_s);
-    return gt_query_insert(&q, &id);
+    return gt_store_insert(
+        store, &sweep, "end the sweep",
+        "UPDATE sweep SET outcome = ?2, ended = ?3, wall_s = ?4, busy_s = ?5, trials = ?6,"
+        " compiled = ?7, to_best_s = ?8 WHERE id = ?1 RETURNING id",
+        err, "%ld%s%ld%g%g%ld%ld%g", sweep, outcome, gt_clock_date_ms(), stats->wall_s,
+        stats->busy_s, stats->trials, stats->compiled, stats->to_best_s);
 }

@@ -30,20 +30,14 @@ int gt_store_seal(struct gt_store *store, struct gt_err *err)
         return code;
     code = gt_store_winners_digest(store, hex, err);
     GT_STEP(code, gt_store_exec(store, "DELETE FROM meta WHERE key = 'digest'", err));
-    if (!code) {
-        struct gt_query q =
-            gt_query(store, "write the digest",
-                     "INSERT OR REPLACE INTO meta (key, value) VALUES ('winners', ?1)", err);
-
-        gt_store_bind(q.s, 1, hex);
-        gt_query_run(&q);
-        code = gt_query_end(&q);
-    }
+    GT_STEP(code, gt_store_do(store, "write the digest",
+                              "INSERT OR REPLACE INTO meta (key, value) VALUES ('winners', ?1)",
+                              err, "%s", hex));
     return gt_store_finish(store, code, err);
 }
 
 /* Copies the database into a new file at `path`. */
-static int gt_store_copy(struct gt_store *store, const char *path, struct gt_err *err)
+static int copy_into(struct gt_store *store, const char *path, struct gt_err *err)
 {
     char *uri = gt_store_uri(path, "mode=rwc");
     int code;
@@ -141,7 +135,7 @@ int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err
     if (asprintf(&part, "%s/%s", folder, part_files[0]) < 0)
         code = gt_err_nomem(err);
     else
-        code = gt_store_copy(store, part, err);
+        code = copy_into(store, part, err);
     if (!code) {
         copy.path = part;
         if (sqlite3_open_v2(part, &copy.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=

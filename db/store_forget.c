@@ -40,14 +40,20 @@ static void add_selection(struct gt_strbuf *sql, const struct gt_selection *whic
         gt_strbuf_add(sql, " AND provenance = 'predicted'");
 }
 
-static void bind_selection(sqlite3_stmt *s, const struct gt_selection *which)
+/* A statement that was built, with the values of its conditions bound. */
+static struct gt_query query_selected(struct gt_store *store, const char *doing,
+                                      struct gt_strbuf *sql, const struct gt_selection *which,
+                                      struct gt_err *err)
 {
+    struct gt_query q = gt_query_built(store, doing, sql, err);
+
     if (which->device)
-        gt_store_bind(s, 1, which->device);
+        gt_store_bind(q.s, 1, which->device);
     for (size_t i = 0; i < which->kernels; i++)
-        gt_store_bind(s, (int)(2 + i), which->kernel[i]);
+        gt_store_bind(q.s, (int)(2 + i), which->kernel[i]);
     for (size_t i = 0; i < which->problems; i++)
-        gt_store_bind(s, (int)(2 + which->kernels + i), which->problem[i]);
+        gt_store_bind(q.s, (int)(2 + which->kernels + i), which->problem[i]);
+    return q;
 }
 
 int gt_store_select(struct gt_store *store, const struct gt_selection *which,
@@ -63,9 +69,7 @@ int gt_store_select(struct gt_store *store, const struct gt_selection *which,
                         " JOIN problem AS p ON p.id = t.problem"
                         " JOIN kernel AS k ON k.id = t.kernel"
                         " GROUP BY 2, 3, 4, 5 ORDER BY 2, 3, 4, 5");
-    q = gt_query_built(store, "read trials", &sql, err);
-    if (q.s)
-        bind_selection(q.s, which);
+    q = query_selected(store, "read trials", &sql, which, err);
     while (gt_query_row(&q)) {
         const struct gt_selected selected = {
             .trials = sqlite3_column_int64(q.s, 0),
@@ -120,9 +124,7 @@ static int remove_rows(struct gt_store *store, const struct gt_selection *which,
     gt_strbuf_add(&sql, removal->from);
     add_selection(&sql, which, removal->parts);
     gt_strbuf_add(&sql, removal->then);
-    q = gt_query_built(store, "forget trials", &sql, err);
-    if (q.s)
-        bind_selection(q.s, which);
+    q = query_selected(store, "forget trials", &sql, which, err);
     gt_query_run(&q);
     return gt_query_end(&q);
 }
@@ -140,9 +142,7 @@ static int remove_kernels(struct gt_store *store, const struct gt_selection *whi
     gt_strbuf_add(&sql, "DELETE FROM kernel WHERE id NOT IN (SELECT kernel FROM trial UNION"
                         " SELECT kernel FROM attempt UNION SELECT kernel FROM comparison) AND ");
     add_names(&sql, which);
-    q = gt_query_built(store, "forget kernels", &sql, err);
-    if (q.s)
-        bind_selection(q.s, which);
+    q = query_selected(store, "forget kernels", &sql, which, err);
     gt_query_run(&q);
     return gt_query_end(&q);
 }

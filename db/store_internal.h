@@ -49,6 +49,31 @@ struct gt_field {
 #define GT_COLUMN_T(kind, name) ", t." #name
 #define GT_REPLACED(kind, name) ", " #name " = excluded." #name
 
+/* In SQL: that the text of kernel `k` was not replaced by a later one. */
+#define GT_STORE_CURRENT                                                  \
+    "NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name" \
+    " AND (later.seen, later.id) > (k.seen, k.id))"
+
+/* Columns of the records beside trials, after their keys. */
+/* clang-format off */
+#define GT_STORE_BASELINE_FIELDS(X) \
+    X(INT, answers) X(INT, best) X(TIME, us) X(TIME, lo_us) X(TIME, hi_us) X(TIME, first_us) \
+    X(ERROR, err_u)
+#define GT_STORE_WITH_FIELDS(X) /* those of a comparison that a row does not have */ \
+    X(TIME, copy_gbps) X(TIME, move_us) X(ERROR, baseline_err_u) X(TIME, best_us) \
+    X(TEXT, untuned) X(TIME, untuned_us) X(BOOL, worse)
+#define GT_STORE_COMPARISON_FIELDS(X) \
+    X(TIME, us) X(TIME, lo_us) X(TIME, hi_us) X(ERROR, err_u) X(TIME, baseline_us) \
+    GT_STORE_WITH_FIELDS(X)
+#define GT_STORE_TURN_FIELDS(X) \
+    X(TEXT, kernels) X(TEXT, strategy) X(INT64, seed) X(INT64, known) X(INT64, trials) \
+    X(TIME, seconds) X(TIME, race_s) X(TIME, busy_s) X(TIME, us) X(TIME, baseline_us)
+/* clang-format on */
+#define GT_STORE_BASELINE_COLUMNS   GT_STORE_BASELINE_FIELDS(GT_COLUMN)
+#define GT_STORE_WITH_COLUMNS       GT_STORE_WITH_FIELDS(GT_COLUMN)
+#define GT_STORE_COMPARISON_COLUMNS GT_STORE_COMPARISON_FIELDS(GT_COLUMN)
+#define GT_STORE_TURN_COLUMNS       GT_STORE_TURN_FIELDS(GT_COLUMN)
+
 /* Binds the fields of a record to the parameters from ?first on; reads them from the columns from
  * `first` on. */
 void gt_store_bind_fields(sqlite3_stmt *s, int first, const struct gt_field *field, size_t fields,
@@ -142,8 +167,22 @@ bool gt_query_row(struct gt_query *query); /* takes the next row; false: none, o
 void gt_query_run(struct gt_query *query); /* as gt_store_run */
 int gt_query_end(struct gt_query *query);  /* finalises the statement */
 
-/* Runs an INSERT or UPDATE ... RETURNING id whose parameters are bound, in a transaction of its
- * own, and ends it. */
+/* Binds values to the parameters from ?first on, told as printf is told them: %s a text (as
+ * gt_store_bind), %d an int, %ld an int64_t, %g a double. */
+__attribute__((format(printf, 3, 4))) void gt_query_bind(struct gt_query *query, int first,
+                                                         const char *format, ...);
+
+/* Runs one statement with such values. */
+__attribute__((format(printf, 5, 6))) int gt_store_do(struct gt_store *store, const char *doing,
+                                                      const char *sql, struct gt_err *err,
+                                                      const char *format, ...);
+
+/* Runs an INSERT or UPDATE ... RETURNING id, in a transaction of its own; gt_query_insert: one
+ * whose values are bound, and ends it. */
+__attribute__((format(printf, 6, 7))) int gt_store_insert(struct gt_store *store, int64_t *id,
+                                                          const char *doing, const char *sql,
+                                                          struct gt_err *err, const char *format,
+                                                          ...);
 int gt_query_insert(struct gt_query *query, int64_t *id);
 
 /* The text of a column of the row at hand; "" for NULL. */

@@ -50,6 +50,15 @@
 #define NOW "(CAST(strftime('%s', 'now') AS INTEGER) * 1000 + 999)"
 #define AT  "min(at, " NOW ")"
 
+/* clang-format off */
+#define ENERGY_FIELDS(X) \
+    X(, us) X(, joules) X(, error) X(, watts) X(, clock_mhz) X(, launches) X(, counted)
+/* clang-format on */
+#define ENERGY_COLUMNS      ENERGY_FIELDS(GT_COLUMN)
+#define ENERGY_REPLACED     ENERGY_FIELDS(GT_REPLACED)
+#define BASELINE_REPLACED   GT_STORE_BASELINE_FIELDS(GT_REPLACED)
+#define COMPARISON_REPLACED GT_STORE_COMPARISON_FIELDS(GT_REPLACED)
+
 static const char doubts_sql[] =
     "SELECT (SELECT count(*) FROM other.trial AS t WHERE NOT" SOUND_TRIAL
     ") + (SELECT count(*) FROM other.baseline AS t WHERE NOT (" SOUND
@@ -85,17 +94,13 @@ static const char rest_sql[] =
     "INSERT OR IGNORE INTO main.attempt (device, toolchain, kernel, problem, point, timing, sweep,"
     " count, open, at) SELECT " OURS ", point, timing, " THE_MERGE ", count, open, at"
     " FROM other.attempt AS t;"
-    "INSERT INTO main.baseline (device, problem, timing, sweep, name, algo, answers, best, us, "
-    "lo_us,"
-    " hi_us, first_us, err_u, samples, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM
-    ", timing, " THE_MERGE ", name, algo, answers, best, us, lo_us, hi_us, first_us, err_u,"
-    " samples, " AT " FROM other.baseline AS t WHERE" SOUND
+    "INSERT INTO main.baseline (device, problem, timing, sweep, name, "
+    "algo" GT_STORE_BASELINE_COLUMNS ", samples, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM
+    ", timing, " THE_MERGE ", name, algo" GT_STORE_BASELINE_COLUMNS ", samples, " AT
+    " FROM other.baseline AS t WHERE" SOUND
     " ON CONFLICT (device, problem, timing) DO UPDATE SET sweep = excluded.sweep,"
-    " name = excluded.name, algo = excluded.algo, answers = excluded.answers, best = "
-    "excluded.best, us = excluded.us,"
-    " lo_us = excluded.lo_us, hi_us = excluded.hi_us, first_us = excluded.first_us,"
-    " err_u = excluded.err_u, samples = excluded.samples, at = excluded.at"
-    " WHERE excluded.at > baseline.at;"
+    " name = excluded.name, algo = excluded.algo" BASELINE_REPLACED
+    ", samples = excluded.samples, at = excluded.at WHERE excluded.at > baseline.at;"
     "INSERT INTO main.tie (device, problem, timing, kernel, point, chosen)"
     " SELECT " OURS_DEVICE ", " OURS_PROBLEM ", timing, kernel, point, chosen"
     " FROM other.tie AS t WHERE NOT EXISTS (SELECT 1 FROM main.tie AS mine"
@@ -109,34 +114,24 @@ static const char calibration_sql[] =
     " WHERE excluded.at > calibration.at;";
 
 static const char comparisons_sql[] =
-    "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, timing, us, lo_us,"
-    " hi_us, err_u, baseline_us, copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us,"
-    " worse, at) SELECT " OURS ", point, timing, us, lo_us, hi_us, err_u, baseline_us, copy_gbps,"
-    " move_us, baseline_err_u, best_us, untuned, untuned_us, worse, " AT
-    " FROM other.comparison AS t "
-    "WHERE" SOUND " ON CONFLICT (device, toolchain, kernel, problem, timing, point) DO UPDATE SET"
-    " us = excluded.us, lo_us = excluded.lo_us, hi_us = excluded.hi_us, err_u = excluded.err_u,"
-    " baseline_us = excluded.baseline_us, copy_gbps = excluded.copy_gbps,"
-    " move_us = excluded.move_us, baseline_err_u = excluded.baseline_err_u,"
-    " best_us = excluded.best_us, untuned = excluded.untuned, untuned_us = excluded.untuned_us,"
-    " worse = excluded.worse, at = excluded.at WHERE excluded.at > comparison.at;";
+    "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, "
+    "timing" GT_STORE_COMPARISON_COLUMNS ", at) SELECT " OURS
+    ", point, timing" GT_STORE_COMPARISON_COLUMNS ", " AT " FROM other.comparison AS t WHERE" SOUND
+    " ON CONFLICT (device, toolchain, kernel, problem, timing, point) DO UPDATE SET"
+    " at = excluded.at" COMPARISON_REPLACED " WHERE excluded.at > comparison.at;";
 
 static const char energies_sql[] =
-    "INSERT INTO main.energy (device, problem, kernel, signature, point, us, joules, error, watts,"
-    " clock_mhz, launches, counted, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM ", kernel,"
-    " signature, point, us, joules, error, watts, clock_mhz, launches, counted, " AT
+    "INSERT INTO main.energy (device, problem, kernel, signature, point" ENERGY_COLUMNS ", at)"
+    " SELECT " OURS_DEVICE ", " OURS_PROBLEM ", kernel, signature, point" ENERGY_COLUMNS ", " AT
     " FROM other.energy AS t WHERE" SOUND
-    " ON CONFLICT (device, problem, kernel, signature, point) DO UPDATE SET us = excluded.us,"
-    " joules = excluded.joules, error = excluded.error, watts = excluded.watts,"
-    " clock_mhz = excluded.clock_mhz, launches = excluded.launches, counted = excluded.counted,"
-    " at = excluded.at WHERE excluded.at > energy.at;";
+    " ON CONFLICT (device, problem, kernel, signature, point) DO UPDATE SET"
+    " at = excluded.at" ENERGY_REPLACED " WHERE excluded.at > energy.at;";
 
 /* A turn is known by its problem and its end, so that none comes twice. */
 static const char visits_sql[] =
-    "INSERT OR IGNORE INTO main.visit (device, problem, timing, sweep, kernels, strategy, seed,"
-    " known, trials, seconds, race_s, busy_s, us, baseline_us, at) SELECT " OURS_DEVICE
-    ", " OURS_PROBLEM ", timing, " THE_MERGE ", kernels, strategy, seed, known, trials, seconds,"
-    " race_s, busy_s, us, baseline_us, at FROM other.visit AS t WHERE" SOUND_VISIT ";"
+    "INSERT OR IGNORE INTO main.visit (device, problem, timing, sweep" GT_STORE_TURN_COLUMNS
+    ", at) SELECT " OURS_DEVICE ", " OURS_PROBLEM ", timing, " THE_MERGE GT_STORE_TURN_COLUMNS
+    ", at FROM other.visit AS t WHERE" SOUND_VISIT ";"
     "INSERT OR IGNORE INTO main.improvement (visit, place, trials, seconds, us) SELECT"
     " (SELECT v.id FROM main.visit AS v WHERE (v.device, v.problem, v.timing, v.at) ="
     " (" OURS_DEVICE ", " OURS_PROBLEM ", t.timing, t.at)), i.place, i.trials, i.seconds, i.us"
@@ -167,12 +162,7 @@ static const char problem_sql[] =
 /* Attaches a database under a name. */
 static int attach_as(struct gt_store *store, const char *uri, const char *name, struct gt_err *err)
 {
-    struct gt_query q = gt_query(store, "read the other database", "ATTACH ?1 AS ?2", err);
-
-    gt_store_bind(q.s, 1, uri);
-    gt_store_bind(q.s, 2, name);
-    gt_query_run(&q);
-    return gt_query_end(&q);
+    return gt_store_do(store, "read the other database", "ATTACH ?1 AS ?2", err, "%s%s", uri, name);
 }
 
 /* The file itself or, of an older version, the copy in memory that was brought forward. */
@@ -228,16 +218,11 @@ void gt_store_merge_doubts(const struct gt_store *store, int64_t *refused, int64
 
 static int copy(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
 {
-    struct gt_query q = gt_query(store, "begin the merge",
-                                 "INSERT INTO main.sweep (command, started, ended, outcome)"
-                                 " VALUES ('merge ' || ?1, ?2, ?2, 'merged')",
-                                 err);
-    int code;
+    int code = gt_store_do(store, "begin the merge",
+                           "INSERT INTO main.sweep (command, started, ended, outcome)"
+                           " VALUES ('merge ' || ?1, ?2, ?2, 'merged')",
+                           err, "%s%ld", path, gt_clock_date_ms());
 
-    gt_store_bind(q.s, 1, path);
-    sqlite3_bind_int64(q.s, 2, gt_clock_date_ms());
-    gt_query_run(&q);
-    code = gt_query_end(&q);
     GT_STEP(code, count_doubts(store, err));
     GT_STEP(code, gt_store_exec(store, names_sql, err));
     GT_STEP(code, gt_store_exec(store, trials_sql, err));
@@ -287,9 +272,7 @@ int gt_store_merge_problem(struct gt_store *store, const char *path, const char 
     return code;
 }
 
-/* Takes a trial over to another text of its kernel.  Part of the store: see
- * store.h.
- */
+/* ---- taking a trial over to another text of its kernel ---- */
 
 /* The trials of a row: ?1 point, ?2 timing, ?3 problem, ?4 kernel, ?5 signature, ?6 to ?9 device.
  */
@@ -298,7 +281,7 @@ int gt_store_merge_problem(struct gt_store *store, const char *path, const char 
     " AND problem = (SELECT id FROM problem WHERE text = ?3)" \
     " AND device IN (SELECT id FROM device WHERE (name, uuid, cc, driver) = (?6, ?7, ?8, ?9))"
 
-static const char trials_sql_carry[] =
+static const char carried_trials_sql[] =
     "INSERT OR IGNORE INTO trial (device, toolchain, kernel, problem, point, timing, sweep, "
     "at," GT_STORE_TRIAL_COLUMNS ") SELECT device, toolchain, ?11, problem, ?13, timing, ?12, "
     "at," GT_STORE_TRIAL_COLUMNS " FROM trial" OF_ROW
@@ -307,33 +290,17 @@ static const char trials_sql_carry[] =
     " AND status = 'ok' AND provenance = 'measured'";
 
 /* A point has one more parameter than the text of the tie that it won. */
-static const char ties_sql[] =
+static const char carried_ties_sql[] =
     "INSERT OR IGNORE INTO tie (device, problem, timing, kernel, point, chosen)"
     " SELECT device, problem, timing, kernel, ?13, chosen FROM tie" OF_ROW " AND kernel = ?4";
 
-static void run(struct gt_store *store, const char *sql, const struct gt_row *row,
-                const struct gt_trial_key *to, int *code, struct gt_err *err)
+static int take_over(struct gt_store *store, const char *sql, const struct gt_row *row,
+                     const struct gt_trial_key *to, struct gt_err *err)
 {
-    struct gt_query q;
-
-    if (*code)
-        return;
-    q = gt_query(store, "take a trial over", sql, err);
-    gt_store_bind(q.s, 1, row->point);
-    sqlite3_bind_int(q.s, 2, row->timing);
-    gt_store_bind(q.s, 3, row->problem);
-    gt_store_bind(q.s, 4, row->kernel);
-    gt_store_bind(q.s, 5, row->signature);
-    gt_store_bind(q.s, 6, row->device);
-    gt_store_bind(q.s, 7, row->uuid);
-    sqlite3_bind_int(q.s, 8, row->cc);
-    sqlite3_bind_int(q.s, 9, row->driver);
-    sqlite3_bind_int(q.s, 10, row->nvrtc);
-    sqlite3_bind_int64(q.s, 11, to->kernel);
-    sqlite3_bind_int64(q.s, 12, to->sweep);
-    gt_store_bind(q.s, 13, to->point);
-    gt_query_run(&q);
-    *code = gt_query_end(&q);
+    return gt_store_do(store, "take a trial over", sql, err, "%s%d%s%s%s%s%s%d%d%d%ld%ld%s",
+                       row->point, row->timing, row->problem, row->kernel, row->signature,
+                       row->device, row->uuid, row->cc, row->driver, row->nvrtc, to->kernel,
+                       to->sweep, to->point);
 }
 
 int gt_store_carry(struct gt_store *store, const struct gt_row *row, const struct gt_trial_key *to,
@@ -343,7 +310,7 @@ int gt_store_carry(struct gt_store *store, const struct gt_row *row, const struc
 
     if (code)
         return code;
-    run(store, trials_sql_carry, row, to, &code, err);
-    run(store, ties_sql, row, to, &code, err);
+    code = take_over(store, carried_trials_sql, row, to, err);
+    GT_STEP(code, take_over(store, carried_ties_sql, row, to, err));
     return gt_store_finish(store, code, err);
 }

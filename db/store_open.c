@@ -1,5 +1,6 @@
-/* store_open.c - opens a tuning database for reading: whose file it is, whether it is sound, its
- * settings.  Opening for writing: store_write.c. */
+/* store_open.c - opens and closes a tuning database: whose file it is, whether it is sound, its
+ * settings and its schema; and notices that the file was moved.  Opening for writing:
+ * store_write.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -189,32 +190,6 @@ static int reader_flags(const char *path)
     return logged ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
 }
 
-#define GT_SAVED_TRIES 100 /* names that may be taken: x.db.saved, x.db.saved.2... */
-
-/* Creates a file that was not there before, which whoever may read the database may read; its name
- * is malloc'ed, NULL if that fails. */
-static char *create(const struct gt_store *store, const char *path)
-{
-    char *name = NULL;
-
-    for (int i = 1; i <= GT_SAVED_TRIES; i++) {
-        int file, length = i == 1 ? asprintf(&name, "%s.saved", path)
-                                  : asprintf(&name, "%s.saved.%d", path, i);
-
-        if (length < 0)
-            return NULL;
-        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, store->mode);
-        if (file >= 0) {
-            close(file);
-            return name;
-        }
-        free(name);
-        if (errno != EEXIST)
-            return NULL;
-    }
-    return NULL;
-}
-
 int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err)
 {
     const int create = store->shared ? 0 : SQLITE_OPEN_CREATE; /* the lock's holder made it */
@@ -271,7 +246,7 @@ static int read_forwarded(struct gt_store *store, struct gt_err *err)
     return code;
 }
 
-static int gt_store_check_triggers(struct gt_store *store, struct gt_err *err)
+static int check_triggers(struct gt_store *store, struct gt_err *err)
 {
     int64_t triggers;
     int code = gt_store_integer(store->db, store->path,
@@ -290,10 +265,7 @@ int gt_store_check(struct gt_store *store, bool *fresh, int64_t *version, struct
 {
     int code = check_identity(store, version, fresh, err);
 
-    if (code || *fresh)
-        return code;
-    code = gt_store_check_triggers(store, err);
-    return code;
+    return code || *fresh ? code : check_triggers(store, err);
 }
 
 /* SQLite would wait for ever on a pipe, and blame the disk for a folder. */
@@ -366,7 +338,7 @@ int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err 
 
 /* SQLite leaves the log of a database that is not at its path any more.  It must not be there for
  * the database that took the place: that one would be overwritten by it. */
-static void gt_store_drop_log(const struct gt_store *store)
+static void drop_log(const struct gt_store *store)
 {
     char *log = sqlite3_mprintf("%s-wal", store->path);
     char *index = sqlite3_mprintf("%s-shm", store->path);
@@ -416,7 +388,7 @@ static int close_file(struct gt_store *store, struct gt_err *err)
     sqlite3_close_v2(store->db);
     store->db = NULL;
     if (store->moved)
-        gt_store_drop_log(store);
+        drop_log(store);
     return code;
 }
 
@@ -452,11 +424,11 @@ void gt_store_close(struct gt_store *store)
     free(store);
 }
 
-/* Whether a database has the tables and views of this program and nothing else.
+/* ---- whether a database has the tables and views of this program and nothing else ----
  *
  * Views and triggers are code that runs when rows are read or written, and a database may come from
  * anybody.  So its schema must be, letter by letter, the one that this program would have made.
- * Part of the store: see store.h. */
+ */
 
 /* What the schema says, one object a line.  Statistics of ANALYZE are no code and do not count. */
 static int describe(sqlite3 *db, const char *path, struct gt_strbuf *text, struct gt_err *err)
@@ -481,7 +453,7 @@ static int describe(sqlite3 *db, const char *path, struct gt_strbuf *text, struc
                                  : gt_store_fail(db, path, "read it", err);
 }
 
-static int gt_store_foreign(const char *path, struct gt_err *err)
+static int refuse_tables(const char *path, struct gt_err *err)
 {
     return gt_err_set(err, GT_EDB,
                       "%s does not have the tables of a gemmtune database; it was changed or "
@@ -491,7 +463,7 @@ static int gt_store_foreign(const char *path, struct gt_err *err)
 
 /* A database in memory with the tables of db/schema.sql and no rows, to compare with; to be closed,
  * on failure too (NULL, or what was opened). */
-static int gt_store_model(sqlite3 **model, struct gt_err *err)
+static int open_model(sqlite3 **model, struct gt_err *err)
 {
     *model = NULL;
     if (sqlite3_open_v2(":memory:", model,
@@ -506,25 +478,24 @@ int gt_store_check_schema(sqlite3 *db, const char *path, struct gt_err *err)
 {
     struct gt_strbuf theirs = GT_STRBUF_INIT, ours = GT_STRBUF_INIT;
     sqlite3 *model;
-    int code = gt_store_model(&model, err);
+    int code = open_model(&model, err);
 
     GT_STEP(code, describe(model, "the schema", &ours, err));
     GT_STEP(code, describe(db, path, &theirs, err));
     if (!code && strcmp(ours.text, theirs.text) != 0)
-        code = gt_store_foreign(path, err);
+        code = refuse_tables(path, err);
     sqlite3_close_v2(model);
     gt_strbuf_release(&ours);
     gt_strbuf_release(&theirs);
     return code;
 }
 
-/* Gives a new database its schema and takes an older one forward.
+/* ---- giving a new database its schema and taking an older one forward ----
  *
  * There is one text of a schema, db/schema.sql, and one way to it from each earlier version: every
  * object of the schema that the database does not have letter by letter is made anew, and a table
  * takes the rows of the one that it replaces.  A change of the schema raises GT_STORE_VERSION; if
- * it adds a column, the list `given` says what older rows have in it.  Part of the store: see
- * store.h. */
+ * it adds a column, the list `given` says what older rows have in it. */
 
 /* A name that no file has yet: "<path>-v6.backup", else with ".2", ".3"... behind it. */
 static char *backup_name(const char *path, int version)
@@ -540,7 +511,7 @@ static char *backup_name(const char *path, int version)
 
 /* Copies the database into the new file `part`, which whoever may read the database may read, and
  * waits until the disk has it: VACUUM INTO does not. */
-static int copy(sqlite3 *db, const char *path, const char *part, struct gt_err *err)
+static int write_backup(sqlite3 *db, const char *path, const char *part, struct gt_err *err)
 {
     char *sql = sqlite3_mprintf("VACUUM INTO %Q", part);
     struct stat status;
@@ -574,7 +545,7 @@ static int back_up(sqlite3 *db, const char *path, int version, char **backup, st
     if (!part || !*backup) {
         code = gt_err_nomem(err);
     } else {
-        code = copy(db, path, part, err);
+        code = write_backup(db, path, part, err);
         if (!code && rename(part, *backup) != 0)
             code = gt_err_set(err, GT_EDB, "%s: cannot be renamed to %s: %s", part, *backup,
                               strerror(errno));
@@ -639,7 +610,7 @@ static int fill(sqlite3 *db, const char *path, const char *table, struct gt_err 
     int code = ask(db, path, sqlite3_mprintf(fill_query, table, table, table), &sql, err);
 
     if (!code)
-        code = sql ? run(db, path, sql, err) : gt_store_foreign(path, err);
+        code = sql ? run(db, path, sql, err) : refuse_tables(path, err);
     sqlite3_free(sql);
     return code;
 }
@@ -675,7 +646,7 @@ static int bring_all(sqlite3 *db, const char *path, struct gt_err *err)
 {
     sqlite3_stmt *s = NULL;
     sqlite3 *model;
-    int result = SQLITE_OK, code = gt_store_model(&model, err);
+    int result = SQLITE_OK, code = open_model(&model, err);
 
     if (!code)
         result = sqlite3_prepare_v2(model,
@@ -759,14 +730,13 @@ int gt_store_fill(sqlite3 *to, const char *schema, sqlite3 *from, const char *pa
     return result == SQLITE_OK ? GT_OK : gt_store_fail(to, path, "read it into memory", err);
 }
 
-/* Notices that the database of a running sweep was moved, removed or replaced, and
- * saves what was measured beside it.
+/* ---- a database that was moved, removed or replaced while a sweep ran ----
  *
  * SQLite goes on writing to the file it has open, whatever is at the path.  Without this check a
  * sweep ended with success and left nothing behind, or its log overwrote the database that had
- * taken the place.  Part of the store: see store.h. */
+ * taken the place.  So all that was measured is saved beside it. */
 
-static int copy_moved(sqlite3 *from, const char *name)
+static int save_into(sqlite3 *from, const char *name)
 {
     sqlite3 *to = NULL;
     int code =
@@ -778,13 +748,39 @@ static int copy_moved(sqlite3 *from, const char *name)
     return code;
 }
 
+#define SAVED_TRIES 100 /* names that may be taken: x.db.saved, x.db.saved.2... */
+
+/* Creates a file that was not there before, which whoever may read the database may read; its name
+ * is malloc'ed, NULL if that fails. */
+static char *create_beside(const struct gt_store *store, const char *path)
+{
+    char *name = NULL;
+
+    for (int i = 1; i <= SAVED_TRIES; i++) {
+        int file, length = i == 1 ? asprintf(&name, "%s.saved", path)
+                                  : asprintf(&name, "%s.saved.%d", path, i);
+
+        if (length < 0)
+            return NULL;
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, store->mode);
+        if (file >= 0) {
+            close(file);
+            return name;
+        }
+        free(name);
+        if (errno != EEXIST)
+            return NULL;
+    }
+    return NULL;
+}
+
 /* A new file beside the database, or in the current folder where its folder is gone. */
 static char *create_saved(const struct gt_store *store)
 {
     const char *slash = strrchr(store->path, '/');
-    char *name = create(store, store->path);
+    char *name = create_beside(store, store->path);
 
-    return name || !slash ? name : create(store, slash + 1);
+    return name || !slash ? name : create_beside(store, slash + 1);
 }
 
 /* The file that all writers of a shared database save to.  Which one it is they tell each other in
@@ -824,7 +820,7 @@ static char *save(const struct gt_store *store)
 
     if (file >= 0)
         flock(file, LOCK_EX);
-    if (name && copy_moved(store->db, name) != GT_OK && file >= 0 && fstat(file, &status) == 0 &&
+    if (name && save_into(store->db, name) != GT_OK && file >= 0 && fstat(file, &status) == 0 &&
         status.st_size == 0) {
         unlink(name);
         free(name);
@@ -848,7 +844,7 @@ int gt_store_check_moved(struct gt_store *store, struct gt_err *err)
         store->moved = true;
         store->saved = save(store);
         if (store->shared) /* its process may be killed before it closes */
-            gt_store_drop_log(store);
+            drop_log(store);
     }
     if (store->saved)
         return gt_err_set(err, GT_EDB,

@@ -178,8 +178,7 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
  * which rows of them count; the last column is how many times a winner was chosen from. */
 static const char winners_sql[] =
     "WITH eligible AS MATERIALIZED (SELECT id FROM (SELECT id, name AS kernel, signature, 1 AS ok,"
-    " NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
-    " AND (later.seen, later.id) > (k.seen, k.id)) AS current, id IN (SELECT kernel FROM"
+    " " GT_STORE_CURRENT " AS current, id IN (SELECT kernel FROM"
     " trial WHERE provenance = 'replayed') AS recorded FROM kernel AS k) WHERE true%s)"
     ", top AS (SELECT problem, device, timing, provenance, status, stage, min(us) AS least"
     " FROM trial WHERE status = 'ok' AND " GT_STORE_TIMED
@@ -295,13 +294,13 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
     return visit_rows(store, &q, visit, context, err);
 }
 
-/* Reads the winners of a database that may be damaged or foreign.
+/* ---- the winners of a database that may be damaged or foreign ----
  *
  * SQLite's pages carry no checksum: a flipped bit can change a value and still pass every check
  * (477 of 80,000 random flips changed an answer).  So an exported copy, and a database whose writer
  * closed it, hold a digest over the winners exactly as a reader receives them.  Whatever a damaged
  * byte does, either the winners are the same or the digest is not.  While a writer has a database
- * open, and after one was killed, there is no digest.  Part of the store: see store.h. */
+ * open, and after one was killed, there is no digest. */
 
 /* What a digest is of: `meta` names the kind by its key. */
 enum kind {

@@ -148,8 +148,7 @@ int gt_store_whole(struct gt_store *store, struct gt_err *err)
     return sqlite3_errcode(store->db) == SQLITE_NOMEM ? gt_err_nomem(err) : GT_OK;
 }
 
-/* The sentences for what SQLite reports, with what to do about it.  Part of the
- * store: see store_internal.h. */
+/* ---- sentences for what SQLite reports, with what to do about it ---- */
 
 /* What the system says of a disk; "" where errno is that of a call that had nothing to do with it,
  * as SQLite asks for it late. */

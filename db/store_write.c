@@ -1,4 +1,5 @@
-/* store_write.c - what runs store: trials, their figures, comparisons and turns. */
+/* store_write.c - opens a database for writing; and the records beside trials, each with its
+ * reading: comparisons, turns, calibrations, energies.  Part of the store: see store.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,26 +28,25 @@ static int drop_digest(struct gt_store *store, struct gt_err *err)
  * used from now on. */
 static int cap_clock(struct gt_store *store, struct gt_err *err)
 {
-    sqlite3_stmt *statement = NULL;
-    int64_t ahead;
-    char *query = sqlite3_mprintf("SELECT count(*) FROM kernel WHERE seen >= %lld",
-                                  (long long)gt_clock_date_ms());
-    int code =
-        query ? gt_store_integer(store->db, store->path, query, &ahead, err) : gt_err_nomem(err);
+    const int64_t now = gt_clock_date_ms();
+    struct gt_query q =
+        gt_query(store, "read it", "SELECT count(*) FROM kernel WHERE seen >= ?1", err);
+    bool ahead;
+    int code;
 
-    sqlite3_free(query);
-    if (code || ahead == 0)
+    gt_query_bind(&q, 1, "%ld", now);
+    ahead = gt_query_row(&q) && sqlite3_column_int64(q.s, 0) > 0;
+    code = gt_query_end(&q);
+    if (code || !ahead)
         return code;
-    code = gt_store_prepare(store, &statement,
-                            "UPDATE kernel SET seen = max(?1 - 1, 0) WHERE seen >= ?1", err);
-    GT_STEP(code, gt_store_begin(store, err));
-    if (!code) {
-        sqlite3_bind_int64(statement, 1, gt_clock_date_ms());
-        code =
-            gt_store_finish(store, gt_store_run(store, statement, "correct its dates", err), err);
-    }
-    sqlite3_finalize(statement);
-    return code;
+    code = gt_store_begin(store, err);
+    return code ? code
+                : gt_store_finish(store,
+                                  gt_store_do(store, "correct its dates",
+                                              "UPDATE kernel SET seen = max(?1 - 1, 0)"
+                                              " WHERE seen >= ?1",
+                                              err, "%ld", now),
+                                  err);
 }
 
 /* Before the writer closes: the digest.  Without memory or disk there is none. */
@@ -159,9 +159,7 @@ int gt_store_open_watched(struct gt_store **store, const char *path, enum gt_sto
     return GT_OK;
 }
 
-/* Reads trials in full, samples and costs included: what a recording of a space is
- * made from; and whether a final was the last that was measured.  Part of the store: see store.h.
- */
+/* ---- trials in full, samples and costs included ---- */
 
 /* A kernel's trials count while no later text of its template has taken its place, as in the view
  * `line`. */
@@ -170,8 +168,7 @@ static const char trials_sql[] =
     " d.cc, d.driver, c.nvrtc, t.timing, strftime('%Y-%m-%dT%H:%M:%SZ', t.at / 1000, 'unixepoch')"
     " FROM trial AS t JOIN device AS d ON d.id = t.device JOIN toolchain AS c ON c.id = t.toolchain"
     " JOIN kernel AS k ON k.id = t.kernel JOIN problem AS p ON p.id = t.problem"
-    " WHERE NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
-    " AND (later.seen, later.id) > (k.seen, k.id))"
+    " WHERE " GT_STORE_CURRENT
     " AND (?1 = '' OR p.text = ?1) AND (?2 = '' OR k.name = ?2) AND (?3 = 0 OR d.cc = ?3)"
     " AND (?4 = 0 OR (?4 & CASE t.provenance WHEN 'measured' THEN 1 WHEN 'predicted' THEN 2"
     " ELSE 4 END))"
@@ -215,10 +212,8 @@ int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
     struct gt_query q = gt_query(store, "read trials", trials_sql, err);
     struct gt_named_trial named;
 
-    gt_store_bind(q.s, 1, filter->problem);
-    gt_store_bind(q.s, 2, filter->kernel);
-    sqlite3_bind_int(q.s, 3, filter->cc);
-    sqlite3_bind_int(q.s, 4, (int)filter->provenance);
+    gt_query_bind(&q, 1, "%s%s%d%d", filter->problem, filter->kernel, filter->cc,
+                  (int)filter->provenance);
     while (gt_query_row(&q)) {
         q.code = gt_store_read_trial(store, q.s, &named.trial, err);
         read_names(q.s, 2 + GT_STORE_RESUME_COLUMN_COUNT, &named);
@@ -252,8 +247,7 @@ int gt_store_description(struct gt_store *store, const char *kernel, const char 
         gt_query(store, "read a kernel",
                  "SELECT description FROM kernel WHERE name = ?1 AND signature = ?2", err);
 
-    gt_store_bind(q.s, 1, kernel);
-    gt_store_bind(q.s, 2, signature);
+    gt_query_bind(&q, 1, "%s%s", kernel, signature);
     if (gt_query_row(&q)) {
         gt_strbuf_add(text, gt_store_text(q.s, 0));
         q.code = gt_store_whole(store, err);
@@ -262,33 +256,27 @@ int gt_store_description(struct gt_store *store, const char *kernel, const char 
     return gt_query_end(&q);
 }
 
-/* Remembers winners that `tune bench` timed beside the vendor library, and reads
- * for each problem what was measured last.  Part of the store: see store.h. */
+/* ---- comparisons: winners that `tune bench` timed beside the vendor library ---- */
 
-/* What a comparison has; WITH names those that are no columns of a row, which begin at OF_ROWS. */
-static const struct gt_field fields[] = {
-    GT_FIELD(gt_comparison, TIME, us),          GT_FIELD(gt_comparison, TIME, lo_us),
-    GT_FIELD(gt_comparison, TIME, hi_us),       GT_FIELD(gt_comparison, ERROR, err_u),
-    GT_FIELD(gt_comparison, TIME, baseline_us), GT_FIELD(gt_comparison, TIME, copy_gbps),
-    GT_FIELD(gt_comparison, TIME, move_us),     GT_FIELD(gt_comparison, ERROR, baseline_err_u),
-    GT_FIELD(gt_comparison, TIME, best_us),     GT_FIELD(gt_comparison, TEXT, untuned),
-    GT_FIELD(gt_comparison, TIME, untuned_us),  GT_FIELD(gt_comparison, BOOL, worse)};
-enum { FIELDS = sizeof(fields) / sizeof(fields[0]), OF_ROWS = 5 };
-#define WITH "copy_gbps, move_us, baseline_err_u, best_us, untuned, untuned_us, worse"
+#define FIELD(kind, name) GT_FIELD(gt_comparison, kind, name),
+static const struct gt_field comparison_fields[] = {GT_STORE_COMPARISON_FIELDS(FIELD)};
+static const struct gt_field with_fields[] = {GT_STORE_WITH_FIELDS(FIELD)};
+#undef FIELD
+#define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
 
 int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *key,
                             const struct gt_comparison *comparison, struct gt_err *err)
 {
     struct gt_query q = gt_query(
         store, "write a comparison",
-        "INSERT OR REPLACE INTO comparison (device, toolchain, kernel, problem, point, timing, us,"
-        " lo_us, hi_us, err_u, baseline_us, " WITH ", at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+        "INSERT OR REPLACE INTO comparison (device, toolchain, kernel, problem, point, "
+        "timing" GT_STORE_COMPARISON_COLUMNS ", at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
         " ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) RETURNING device",
         err);
     int64_t id;
 
     gt_store_bind_candidate(q.s, key);
-    gt_store_bind_fields(q.s, 7, fields, FIELDS, comparison);
+    gt_store_bind_fields(q.s, 7, comparison_fields, COUNT(comparison_fields), comparison);
     sqlite3_bind_int64(q.s, 19, gt_clock_date_ms());
     return gt_query_insert(&q, &id);
 }
@@ -307,8 +295,7 @@ static const char compared_sql[] =
     " x.hi_us AS hi_us, x.baseline_us AS baseline_us, x.err_u AS err_u, 0 AS clock_mhz,"
     " 0 AS registers, 3 AS stage, 0 AS ties, 0 AS shared_bytes, 0 AS workspace_bytes,"
     " '' AS baseline, strftime('%Y-%m-%dT%H:%M:%SZ', x.at / 1000, 'unixepoch') AS date,"
-    " '' AS detail, NOT EXISTS (SELECT 1 FROM kernel AS later WHERE later.name = k.name"
-    " AND (later.seen, later.id) > (k.seen, k.id)) AS current, x.copy_gbps AS copy_gbps,"
+    " '' AS detail, " GT_STORE_CURRENT " AS current, x.copy_gbps AS copy_gbps,"
     " x.move_us AS move_us, x.baseline_err_u AS baseline_err_u, x.best_us AS best_us,"
     " x.untuned AS untuned, x.untuned_us AS untuned_us, x.worse AS worse, '' AS algo"
     ", 0 AS recorded FROM comparison AS x JOIN device AS d ON d.id = x.device"
@@ -324,28 +311,25 @@ static const char finals_sql[] =
     "stage = 3"
     " AND " GT_STORE_TIMED;
 
+/* clang-format off */
 static const char both_sql[] =
     ", both AS (SELECT 1 AS final, " GT_STORE_ROW_COLUMNS ", coalesce((SELECT copy_gbps FROM bench"
-    " WHERE bench.device = final.device ORDER BY " LATEST(
-        "bench.date") " LIMIT 1), 0) AS copy_gbps,"
-                      " coalesce((SELECT move_us FROM bench WHERE bench.device = final.device"
-                      " AND bench.problem = final.problem AND bench.timing = final.timing"
-                      " ORDER BY " LATEST("bench.date") " LIMIT 1), 0) AS move_us, 0 AS "
-                                                        "baseline_err_u, 0 AS best_us,"
-                                                        " '' AS untuned, 0 AS untuned_us, 0 AS "
-                                                        "worse FROM final WHERE place = 1"
-                                                        " UNION ALL SELECT 0, " GT_STORE_ROW_COLUMNS
-                                                        ", " WITH " FROM bench WHERE true";
+    " WHERE bench.device = final.device ORDER BY " LATEST("bench.date") " LIMIT 1), 0) AS copy_gbps,"
+    " coalesce((SELECT move_us FROM bench WHERE bench.device = final.device"
+    " AND bench.problem = final.problem AND bench.timing = final.timing"
+    " ORDER BY " LATEST("bench.date") " LIMIT 1), 0) AS move_us, 0 AS baseline_err_u, 0 AS best_us,"
+    " '' AS untuned, 0 AS untuned_us, 0 AS worse FROM final WHERE place = 1"
+    " UNION ALL SELECT 0, " GT_STORE_ROW_COLUMNS GT_STORE_WITH_COLUMNS " FROM bench WHERE true";
 
 static const char latest_sql[] =
-    ") SELECT " GT_STORE_ROW_COLUMNS ", " WITH " FROM (SELECT *, row_number() OVER ("
-    "PARTITION BY device, cc, problem, timing ORDER BY " LATEST(
-        "date") ", final, uuid, driver DESC,"
-                " nvrtc DESC, kernel, point, signature) AS place FROM both) WHERE place = 1"
-                " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, timing";
+    ") SELECT " GT_STORE_ROW_COLUMNS GT_STORE_WITH_COLUMNS " FROM (SELECT *, row_number() OVER ("
+    "PARTITION BY device, cc, problem, timing ORDER BY " LATEST("date") ", final, uuid, driver DESC,"
+    " nvrtc DESC, kernel, point, signature) AS place FROM both) WHERE place = 1"
+    " ORDER BY device, cc, dtype, accuracy, layout, m, n, k, batch, problem, timing";
+/* clang-format on */
 
-static struct gt_query query(struct gt_store *store, const struct gt_row_filter *filter,
-                             struct gt_err *err)
+static struct gt_query query_compared(struct gt_store *store, const struct gt_row_filter *filter,
+                                      struct gt_err *err)
 {
     struct gt_strbuf sql = GT_STRBUF_INIT;
     struct gt_query q;
@@ -367,13 +351,13 @@ static struct gt_query query(struct gt_store *store, const struct gt_row_filter 
 int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter,
                       gt_compared_visit *visit, void *context, struct gt_err *err)
 {
-    struct gt_query q = query(store, filter, err);
+    struct gt_query q = query_compared(store, filter, err);
     struct gt_comparison with = {0};
     struct gt_row row;
 
     while (gt_query_row(&q)) {
         q.code = gt_store_read_row(store, q.s, &row, err);
-        gt_store_read_fields(q.s, GT_STORE_ROW_COLUMN_COUNT, fields + OF_ROWS, FIELDS - OF_ROWS,
+        gt_store_read_fields(q.s, GT_STORE_ROW_COLUMN_COUNT, with_fields, COUNT(with_fields),
                              &with);
         GT_STEP(q.code, gt_store_whole(store, err));
         GT_STEP(q.code, visit(context, &row, &with, err));
@@ -381,23 +365,17 @@ int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter
     return gt_query_end(&q);
 }
 
-/* Remembers how each problem's turn in a sweep went.  Part of the store: see
- * store.h. */
+/* ---- turns: how each problem's turn in a sweep went ---- */
 
-/* What is written of a turn and read again, in the same order. */
-static const struct gt_field fields_turns[] = {
-    GT_FIELD(gt_turn, TEXT, kernels), GT_FIELD(gt_turn, TEXT, strategy),
-    GT_FIELD(gt_turn, INT64, seed), GT_FIELD(gt_turn, INT64, known),
-    GT_FIELD(gt_turn, INT64, trials), GT_FIELD(gt_turn, TIME, seconds),
-    GT_FIELD(gt_turn, TIME, race_s), GT_FIELD(gt_turn, TIME, busy_s), GT_FIELD(gt_turn, TIME, us),
-    GT_FIELD(gt_turn, TIME, baseline_us),
-    /* only read */
+/* What is written of a turn and read again; and what is only read, behind it. */
+#define FIELD(kind, name) GT_FIELD(gt_turn, kind, name),
+static const struct gt_field turn_fields[] = {GT_STORE_TURN_FIELDS(FIELD)};
+#undef FIELD
+static const struct gt_field read_fields[] = {
     GT_FIELD(gt_turn, TEXT, device), GT_FIELD(gt_turn, TEXT, problem),
     GT_FIELD(gt_turn, TEXT, date), GT_FIELD(gt_turn, INT, timing),
     GT_FIELD(gt_turn, TIME, best_us)};
-enum { WRITTEN = 10, READ = sizeof(fields_turns) / sizeof(fields_turns[0]) };
-
-/* ---- writing ---- */
+enum { TURN = COUNT(turn_fields), READ = COUNT(read_fields) };
 
 static int put_improvements(struct gt_store *store, int64_t id, const struct gt_turn *turn,
                             struct gt_err *err)
@@ -410,30 +388,27 @@ static int put_improvements(struct gt_store *store, int64_t id, const struct gt_
     for (size_t i = 0; i < turn->improvements; i++) {
         const struct gt_improvement *improvement = &turn->improvement[i];
 
-        sqlite3_bind_int64(q.s, 1, id);
-        sqlite3_bind_int64(q.s, 2, (int64_t)i);
-        sqlite3_bind_int64(q.s, 3, improvement->trials);
-        sqlite3_bind_double(q.s, 4, improvement->seconds);
-        sqlite3_bind_double(q.s, 5, improvement->us);
+        gt_query_bind(&q, 1, "%ld%ld%ld%g%g", id, (int64_t)i, improvement->trials,
+                      improvement->seconds, improvement->us);
         gt_query_run(&q);
     }
     return gt_query_end(&q);
 }
 
-static int put(struct gt_store *store, const struct gt_trial_key *key, const struct gt_turn *turn,
-               struct gt_err *err)
+static int put_turn(struct gt_store *store, const struct gt_trial_key *key,
+                    const struct gt_turn *turn, struct gt_err *err)
 {
     struct gt_query q = gt_query(
         store, "write a turn",
-        "INSERT INTO visit (device, problem, timing, sweep, kernels, strategy, seed, known,"
-        " trials, seconds, race_s, busy_s, us, baseline_us, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+        "INSERT INTO visit (device, problem, timing, sweep" GT_STORE_TURN_COLUMNS
+        ", at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
         " ?8, ?9, ?10, ?11, ?12, ?13, ?14, max(?15, coalesce((SELECT max(at) + 1 FROM visit"
         " WHERE device = ?1 AND problem = ?2 AND timing = ?3), 0)))",
         err);
 
     gt_store_bind_place(q.s, key);
     sqlite3_bind_int64(q.s, 4, key->sweep);
-    gt_store_bind_fields(q.s, 5, fields_turns, WRITTEN, turn);
+    gt_store_bind_fields(q.s, 5, turn_fields, TURN, turn);
     sqlite3_bind_int64(q.s, 15, gt_clock_date_ms());
     gt_query_run(&q);
     GT_STEP(q.code, put_improvements(store, sqlite3_last_insert_rowid(store->db), turn, err));
@@ -445,10 +420,8 @@ int gt_store_put_turn(struct gt_store *store, const struct gt_trial_key *key,
 {
     int code = gt_store_begin(store, err);
 
-    return code ? code : gt_store_finish(store, put(store, key, turn, err), err);
+    return code ? code : gt_store_finish(store, put_turn(store, key, turn, err), err);
 }
-
-/* ---- reading ---- */
 
 static const char improvements_sql[] =
     "SELECT min(seconds, 1e12), min(max(us, 1e-6), 1e12), trials FROM improvement WHERE visit = ?1"
@@ -501,8 +474,7 @@ static int read_parts(struct gt_store *store, int64_t id, struct gt_turn *turn, 
 {
     struct gt_query q = gt_query(store, "read the work of turns", parts_sql, err);
 
-    sqlite3_bind_int64(q.s, 1, id);
-    sqlite3_bind_int(q.s, 2, GT_TURN_PARTS);
+    gt_query_bind(&q, 1, "%ld%d", id, GT_TURN_PARTS);
     while (gt_query_row(&q)) {
         int place = sqlite3_column_int(q.s, 0);
 
@@ -518,21 +490,260 @@ int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, g
 {
     struct gt_query q = gt_query(store, "read turns", turns_sql, err);
 
-    gt_store_bind(q.s, 1, filter->problem);
-    sqlite3_bind_int(q.s, 2, filter->cc);
+    gt_query_bind(&q, 1, "%s%d", filter->problem, filter->cc);
     while (gt_query_row(&q)) {
         struct gt_improvement *list = NULL;
         struct gt_turn found = {0};
 
-        gt_store_read_fields(q.s, 1, fields_turns, READ, &found);
+        gt_store_read_fields(q.s, 1, turn_fields, TURN, &found);
+        gt_store_read_fields(q.s, 1 + TURN, read_fields, READ, &found);
         q.code = gt_store_whole(store, err);
         GT_STEP(q.code, read_improvements(store, sqlite3_column_int64(q.s, 0),
-                                          (size_t)sqlite3_column_int64(q.s, 1 + READ), &list,
+                                          (size_t)sqlite3_column_int64(q.s, 1 + TURN + READ), &list,
                                           &found.improvements, err));
         found.improvement = list;
         GT_STEP(q.code, read_parts(store, sqlite3_column_int64(q.s, 0), &found, err));
         GT_STEP(q.code, visit(context, &found, err));
         free(list);
+    }
+    return gt_query_end(&q);
+}
+
+/* ---- calibrations: what devices reach ---- */
+
+static int put_figures(struct gt_store *store, int64_t device,
+                       const struct gt_calibration *calibration, struct gt_err *err)
+{
+    struct gt_query q = gt_query(store, "write a calibration",
+                                 "INSERT OR REPLACE INTO calibration (device, figure, value, at)"
+                                 " VALUES (?1, ?2, ?3, ?4)",
+                                 err);
+
+    for (int i = 0; i < GT_CALIBRATION_COUNT; i++) {
+        if (!(calibration->value[i] > 0))
+            continue;
+        gt_query_bind(&q, 1, "%ld%s%g%ld", device, gt_calibration_rows[i].name,
+                      calibration->value[i], gt_clock_date_ms());
+        gt_query_run(&q);
+    }
+    return gt_query_end(&q);
+}
+
+int gt_store_put_calibration(struct gt_store *store, const struct gt_device *device,
+                             const struct gt_calibration *calibration, struct gt_err *err)
+{
+    int64_t id;
+    int code = gt_store_device(store, device, &id, err);
+
+    GT_STEP(code, gt_store_begin(store, err));
+    return code ? code : gt_store_finish(store, put_figures(store, id, calibration, err), err);
+}
+
+/* The figures of one device; a name that this program does not know is of a later one. */
+static int read_figures(struct gt_store *store, int64_t device, struct gt_calibration *calibration,
+                        struct gt_err *err)
+{
+    struct gt_query q = gt_query(store, "read a calibration",
+                                 "SELECT figure, value FROM calibration WHERE device = ?1"
+                                 " AND value BETWEEN 1e-6 AND 1e12",
+                                 err);
+
+    *calibration = (struct gt_calibration){{0}};
+    sqlite3_bind_int64(q.s, 1, device);
+    while (gt_query_row(&q))
+        for (int i = 0; i < GT_CALIBRATION_COUNT; i++)
+            if (strcmp(gt_store_text(q.s, 0), gt_calibration_rows[i].name) == 0)
+                calibration->value[i] = sqlite3_column_double(q.s, 1);
+    return gt_query_end(&q);
+}
+
+int gt_store_calibrated(struct gt_store *store, int cc, gt_calibrated_visit *visit, void *context,
+                        struct gt_err *err)
+{
+    struct gt_query q = gt_query(
+        store, "read calibrations",
+        "SELECT d.id, d.name, d.cc, d.sms,"
+        " strftime('%Y-%m-%dT%H:%M:%SZ', max(c.at) / 1000, 'unixepoch') FROM calibration AS c"
+        " JOIN device AS d ON d.id = c.device WHERE c.figure <> 'power_w' AND (?1 = 0 OR d.cc = ?1)"
+        " GROUP BY d.id ORDER BY max(c.at) DESC, d.id DESC",
+        err);
+
+    sqlite3_bind_int(q.s, 1, cc);
+    while (gt_query_row(&q)) {
+        struct gt_calibrated calibrated = {.device = gt_store_text(q.s, 1),
+                                           .cc = sqlite3_column_int(q.s, 2),
+                                           .sms = sqlite3_column_int(q.s, 3),
+                                           .date = gt_store_text(q.s, 4)};
+
+        q.code = gt_store_whole(store, err);
+        GT_STEP(q.code,
+                read_figures(store, sqlite3_column_int64(q.s, 0), &calibrated.calibration, err));
+        GT_STEP(q.code, visit(context, &calibrated, err));
+    }
+    return gt_query_end(&q);
+}
+
+struct applying {
+    struct gt_device *device;
+    bool done;
+};
+
+/* Whether the calibration is of a device of that name, or of one that the profile describes. */
+static bool is_of(const struct gt_device *device, const struct gt_calibrated *calibrated)
+{
+    char model[sizeof(device->name)];
+
+    if (!device->profile)
+        return strcmp(device->name, calibrated->device) == 0;
+    snprintf(model, sizeof(model), "%s", device->name);
+    model[strcspn(model, "(")] = '\0';
+    for (size_t end = strlen(model); end > 0 && model[end - 1] == ' '; end--)
+        model[end - 1] = '\0';
+    return *model && calibrated->sms == device->sms && strstr(calibrated->device, model);
+}
+
+static int apply(void *context, const struct gt_calibrated *calibrated, struct gt_err *err)
+{
+    struct applying *applying = context;
+
+    (void)err;
+    if (applying->done || !is_of(applying->device, calibrated))
+        return GT_OK;
+    gt_calibration_apply(&calibrated->calibration, applying->device);
+    applying->done = true;
+    return GT_OK;
+}
+
+int gt_store_apply_calibration(struct gt_store *store, struct gt_device *device, struct gt_err *err)
+{
+    struct applying applying = {.device = device};
+
+    return gt_store_calibrated(store, device->cc, apply, &applying, err);
+}
+
+/* ---- energies: the table `energy` and the view `objective` ---- */
+
+static const char *const objective_names[GT_OBJECTIVES] = {"time", "energy", "edp"};
+
+const char *gt_objective_name(enum gt_objective objective)
+{
+    return objective_names[objective];
+}
+
+enum gt_objective gt_objective_parse(const char *name)
+{
+    for (int i = 0; name && i < GT_OBJECTIVES; i++)
+        if (strcmp(name, objective_names[i]) == 0)
+            return (enum gt_objective)i;
+    return GT_BY_TIME;
+}
+
+void gt_energy_best(const struct gt_energy_row *row, char text[GT_ENERGY_BEST_MAX])
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < GT_OBJECTIVES; i++)
+        if (row->best[i] || row->tie[i])
+            length +=
+                (size_t)snprintf(text + length, GT_ENERGY_BEST_MAX - length, "%s%s%s",
+                                 length ? " " : "", objective_names[i], row->tie[i] ? "=" : "");
+}
+
+bool gt_energy_less(const struct gt_energy *a, const struct gt_energy *b)
+{
+    return a->joules * (1 + a->error) < b->joules * (1 - b->error);
+}
+
+int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
+                        const struct gt_trial_key *key, struct gt_err *err)
+{
+    const struct gt_energy *energy = &row->energy;
+    int64_t id;
+
+    return gt_store_insert(
+        store, &id, "write an energy",
+        "INSERT OR REPLACE INTO energy (device, problem, kernel, signature, point, us, joules,"
+        " error, watts, clock_mhz, launches, counted, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
+        " ?9, ?10, ?11, ?12, ?13) RETURNING device",
+        err, "%ld%ld%s%s%s%g%g%g%g%g%ld%d%ld", key->device, key->problem, row->kernel,
+        row->signature, row->point, energy->us, energy->joules, energy->error, energy->watts,
+        energy->clock_mhz, (int64_t)energy->launches, energy->counted, gt_clock_date_ms());
+}
+
+/* In what follows, `near_...` is 1 where the bounds of no other row lie wholly below; times have no
+ * bound here. */
+#define NEAR(value)                                                                   \
+    value " * (1 - error) <= min(" value " * (1 + error)) OVER (PARTITION BY device," \
+          " uuid, driver, problem) AS near_" value
+#define TIE(value)    " near_" value " AND sum(near_" value ") OVER place > 1"
+#define CHOSEN(value) " near_" value " AND us = min(iif(near_" value ", us, NULL)) OVER place"
+
+#define NEARS   NEAR("joules") ", " NEAR("edp")
+#define TIES    "0," TIE("joules") "," TIE("edp")
+#define CHOICES "by_time," CHOSEN("joules") "," CHOSEN("edp")
+
+#define ITS_CC                                                       \
+    "(SELECT d.cc FROM device AS d WHERE (d.name, d.uuid, d.driver)" \
+    " = (found.device, found.uuid, found.driver))"
+#define ITS_SIGNATURE                                                                \
+    "(SELECT e.signature FROM energy AS e JOIN device AS d ON d.id = e.device"       \
+    " JOIN problem AS p ON p.id = e.problem"                                         \
+    " WHERE (d.name, d.uuid, d.driver, p.text, e.kernel, e.point, e.us, e.joules) =" \
+    " (found.device, found.uuid, found.driver, found.problem, found.kernel,"         \
+    " found.point, found.us, found.joules))"
+
+/* The row that the query stands on. */
+static void read_energy(const struct gt_query *q, struct gt_energy_row *row)
+{
+    *row = (struct gt_energy_row){.device = gt_store_text(q->s, 0),
+                                  .uuid = gt_store_text(q->s, 1),
+                                  .problem = gt_store_text(q->s, 2),
+                                  .kernel = gt_store_text(q->s, 3),
+                                  .point = gt_store_text(q->s, 4),
+                                  .date = gt_store_text(q->s, 5),
+                                  .energy = {.us = sqlite3_column_double(q->s, 6),
+                                             .joules = sqlite3_column_double(q->s, 7),
+                                             .error = sqlite3_column_double(q->s, 8),
+                                             .watts = sqlite3_column_double(q->s, 9),
+                                             .clock_mhz = sqlite3_column_double(q->s, 10),
+                                             .counted = sqlite3_column_int(q->s, 11) != 0},
+                                  .driver = sqlite3_column_int(q->s, 18),
+                                  .cc = sqlite3_column_int(q->s, 19),
+                                  .signature = gt_store_text(q->s, 20)};
+    for (int i = 0; i < GT_OBJECTIVES; i++) {
+        row->best[i] = sqlite3_column_int(q->s, 12 + i) != 0;
+        row->tie[i] = sqlite3_column_int(q->s, 12 + GT_OBJECTIVES + i) != 0;
+    }
+}
+
+int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
+                      gt_energy_visit *visit, void *context, struct gt_err *err)
+{
+    struct gt_query q = gt_query(
+        store, "read energies",
+        "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts, clock_mhz,"
+        " counted, " CHOICES ", " TIES ", driver, " ITS_CC ", " ITS_SIGNATURE
+        " FROM (SELECT *, " NEARS " FROM objective"
+        /* what the schema lets pass and nothing can cost */
+        " WHERE us BETWEEN 1e-6 AND 1e12 AND joules BETWEEN 1e-12 AND 1e12"
+        " AND watts BETWEEN 1e-6 AND 1e12 AND error < 1e12 AND clock_mhz < 1e12"
+        " AND (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
+        " AND (?4 IS NULL OR problem = ?4)) AS found"
+        " WINDOW place AS (PARTITION BY device, uuid, driver, problem)"
+        " ORDER BY device, uuid, driver, problem, us, kernel, point",
+        err);
+
+    if (device)
+        gt_query_bind(&q, 1, "%s%s%d", device->name, device->uuid, device->driver);
+    if (problem)
+        gt_store_bind(q.s, 4, problem);
+    while (gt_query_row(&q)) {
+        struct gt_energy_row row;
+
+        read_energy(&q, &row);
+        q.code = gt_store_whole(store, err);
+        GT_STEP(q.code, visit(context, &row, err));
     }
     return gt_query_end(&q);
 }

@@ -30,7 +30,6 @@
 #include "db/store.h"
 #include "exchange/trials.h"
 #include "learn/learn.h"
-#include "learn/learn_trials.h"
 #include "lookup/lookup.h"
 #include "lookup/lookup_impl.h"
 #include "problem/problem.h"

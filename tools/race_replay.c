@@ -30,7 +30,6 @@
 #include "base/stats.h"
 #include "exchange/trials.h"
 #include "learn/learn.h"
-#include "learn/learn_trials.h"
 #include "race_arms.h"
 
 #define FLYING_MAX 256

@@ -17,12 +17,21 @@
 #include "serve/check.h"
 #include "templates/proof/args.h"
 
-#define FINDINGS 4096               /* bytes before cuBLAS's result, in the same piece of memory */
-#define KEPT     ((size_t)64 << 20) /* bytes that are kept for the next check */
+#define FINDINGS      4096 /* bytes before cuBLAS's result, in the same piece of memory */
+#define KEPT          ((size_t)64 << 20) /* bytes that are kept for the next check */
+#define WORST         16                 /* elements that the host checks against the exact value */
+#define LEAST_STEPS   4                  /* of k that a thread takes at least */
+#define BLOCK_THREADS 256
 
-void gt_check_bound(const struct gt_problem *p, struct gt_check_bound *bound)
+/* Error that a result may have: relative to |alpha||A||B| + |beta C| + |bias|, to the exact
+ * result, and of any. */
+struct bound {
+    double sums, result, absolute;
+};
+
+static void find_bound(const struct gt_problem *p, struct bound *bound)
 {
-    static const struct gt_check_bound rounding[] = {
+    static const struct bound rounding[] = {
         [GT_F16] = {0, 0x1p-10, 0x1p-24}, [GT_BF16] = {0, 0x1p-7, 0x1p-24},
         [GT_E4M3] = {0, 0x1p-3, 0x1p-9},  [GT_E5M2] = {0, 0x1p-2, 0x1p-16},
         [GT_F32] = {0, 0x1p-22, 0x1p-24}, [GT_S32] = {0, 0, 0},
@@ -40,6 +49,24 @@ void gt_check_bound(const struct gt_problem *p, struct gt_check_bound *bound)
     if (p->type == GT_E4M3 || p->type == GT_E5M2)
         bound->sums += (16 + root / 8) * 0x1p-12;
 }
+
+/* What checks need in a context: its kernels, and the memory of the last check. */
+struct gt_checker {
+    void *compare, *exact; /* CUfunction; NULL: results are compared on the host */
+    unsigned blocks;       /* that fill the device */
+    pthread_mutex_t lock;
+    uint64_t kept; /* memory that no check uses; 0: none */
+    size_t kept_bytes;
+};
+
+/* Both results of a product: ours is in D. */
+struct both {
+    uint64_t findings; /* room for those of the kernels */
+    uint64_t theirs;   /* cuBLAS's D */
+    uint64_t before;   /* C as it was; 0: beta is 0 */
+};
+
+enum verdict { RIGHT, WRONG, NOT_COMPARED };
 
 /* ---- memory ---- */
 
@@ -80,8 +107,9 @@ static void put(const struct gt_serve_driver *driver, struct gt_checker *checker
 
 static enum gt_reason run_ours(const struct gt_checking *c)
 {
-    return gt_serve_run(c->session, c->entry, c->stream, c->operands, NULL) ? GT_PASS_REFUSED
-                                                                            : GT_SERVED;
+    return gt_workspace_run(&c->session->workspaces, c->entry, c->stream, c->operands, NULL)
+               ? GT_PASS_REFUSED
+               : GT_SERVED;
 }
 
 static int64_t bytes_of(const struct gt_checking *c)
@@ -102,7 +130,7 @@ static bool copy(const struct gt_checking *c, uint64_t to, const void *from)
 
 /* Copies what the products overwrite: C where it is D, and what lies between the rows of D, which
  * cuBLAS's result brings back. */
-static bool save(const struct gt_checking *c, struct gt_both *both)
+static bool save(const struct gt_checking *c, struct both *both)
 {
     const struct gt_problem *p = &c->entry->problem;
     const bool dense = bytes_of(c) == p->m * p->n * p->batch * gt_dtype_size(p->out);
@@ -115,7 +143,7 @@ static bool save(const struct gt_checking *c, struct gt_both *both)
 }
 
 /* Runs cuBLAS's product beside D, and ours in D; *comparable: cuBLAS's is there. */
-static enum gt_reason run_both(const struct gt_checking *c, struct gt_both *both, bool *comparable)
+static enum gt_reason run_both(const struct gt_checking *c, struct both *both, bool *comparable)
 {
     void *const theirs = (void *)(uintptr_t)both->theirs;
 
@@ -125,12 +153,7 @@ static enum gt_reason run_both(const struct gt_checking *c, struct gt_both *both
     return run_ours(c);
 }
 
-/* ---- the comparison ---- */
-
-static void count(const struct gt_checking *c, enum gt_compared compared)
-{
-    atomic_fetch_add_explicit(&c->session->compared[compared], 1, memory_order_relaxed);
-}
+/* ---- the comparison on the host, in one thread: it takes a hundred times as long ---- */
 
 /* The copies on the host; all malloc'ed. */
 struct host {
@@ -138,7 +161,7 @@ struct host {
 };
 
 /* Downloads what there is to compare, and waits for it. */
-static bool download(const struct gt_checking *c, const struct gt_both *both, struct host *host)
+static bool download(const struct gt_checking *c, const struct both *both, struct host *host)
 {
     const struct gt_serve_driver *driver = &c->session->driver;
     const struct gt_problem *p = &c->entry->problem;
@@ -166,8 +189,7 @@ static bool download(const struct gt_checking *c, const struct gt_both *both, st
     return driver->StreamSynchronize(c->stream) == 0;
 }
 
-#define WORST 16 /* elements that are checked against the exact value */
-
+/* An element that is checked against the exact value. */
 struct worst {
     double difference;
     int64_t matrix, row, column;
@@ -179,27 +201,18 @@ static int64_t place_of(const struct gt_problem *p, const struct worst *at)
     return at->matrix * gt_problem_stride(p, GT_OPERAND_C) + at->row * p->ldc + at->column;
 }
 
-static double e4m3(unsigned bits)
+/* The value of a float of at most 16 bits.  E4M3 has no infinities, and one NaN of each sign. */
+static double small_float(unsigned bits, int exponents, int fractions)
 {
-    const int exponent = bits >> 3 & 15, fraction = bits & 7;
-    const double value = exponent ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9);
+    const unsigned most = (1u << exponents) - 1, exponent = bits >> fractions & most;
+    const unsigned fraction = bits & ((1u << fractions) - 1), one = 1u << fractions;
+    const int least = 2 - (1 << (exponents - 1)) - fractions; /* the subnormal numbers' exponent */
+    double value =
+        exponent ? ldexp(one + fraction, (int)exponent - 1 + least) : ldexp(fraction, least);
 
-    if ((bits & 127) == 127)
-        return (double)NAN;
-    return bits & 128 ? -value : value;
-}
-
-static double half(uint16_t bits)
-{
-    const int exponent = bits >> 10 & 31, sign = bits >> 15;
-    const double fraction = bits & 1023;
-    double value;
-
-    if (exponent == 31)
-        value = fraction != 0 ? (double)NAN : (double)INFINITY;
-    else
-        value = exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
-    return sign ? -value : value;
+    if (exponent == most && (exponents == 5 || fraction == one - 1))
+        value = exponents == 5 && fraction == 0 ? (double)INFINITY : (double)NAN;
+    return bits >> (exponents + fractions) & 1 ? -value : value;
 }
 
 static double number(const void *from, int64_t at, enum gt_dtype type)
@@ -212,16 +225,16 @@ static double number(const void *from, int64_t at, enum gt_dtype type)
     switch (type) {
     case GT_F16:
         memcpy(&bits, (const char *)from + 2 * at, 2);
-        return half(bits);
+        return small_float(bits, 5, 10);
     case GT_BF16:
         memcpy(&bits, (const char *)from + 2 * at, 2);
         word = (uint32_t)bits << 16;
         memcpy(&value, &word, 4);
         return value;
     case GT_E4M3:
-        return e4m3(((const unsigned char *)from)[at]);
-    case GT_E5M2: /* the upper half of an FP16 number */
-        return half((uint16_t)(((const unsigned char *)from)[at] << 8));
+        return small_float(((const unsigned char *)from)[at], 4, 3);
+    case GT_E5M2:
+        return small_float(((const unsigned char *)from)[at], 5, 2);
     case GT_S8:
         return ((const signed char *)from)[at];
     case GT_S32:
@@ -261,8 +274,8 @@ static double exact(const struct gt_checking *c, const struct host *host, const 
 
 /* Whether our result is wrong and cuBLAS's is right.  With an epilogue only the two results are
  * compared, because the value before it is not known. */
-static bool wrong(const struct gt_checking *c, const struct host *host,
-                  const struct gt_check_bound *bound, const struct worst *at)
+static bool wrong(const struct gt_checking *c, const struct host *host, const struct bound *bound,
+                  const struct worst *at)
 {
     const struct gt_problem *p = &c->entry->problem;
     const double ours = number(host->ours, place_of(p, at), p->out);
@@ -315,27 +328,26 @@ static void find_worst(const struct gt_problem *p, const struct host *host, doub
             }
 }
 
-static enum gt_verdict judge_host(const struct gt_checking *c, const struct host *host)
+static enum verdict find_wrong(const struct gt_checking *c, const struct host *host)
 {
     struct worst worst[WORST] = {{0, 0, 0, 0}};
-    struct gt_check_bound bound;
+    struct bound bound;
 
-    gt_check_bound(&c->entry->problem, &bound);
+    find_bound(&c->entry->problem, &bound);
     find_worst(&c->entry->problem, host, bound.result, worst);
     for (int i = 0; i < WORST && worst[i].difference > 0; i++)
         if (wrong(c, host, &bound, &worst[i]))
-            return GT_WRONG;
-    return GT_RIGHT;
+            return WRONG;
+    return RIGHT;
 }
 
-/* Each waits for the stream. */
-static enum gt_verdict gt_check_on_host(const struct gt_checking *c, const struct gt_both *both)
+static enum verdict compare_on_host(const struct gt_checking *c, const struct both *both)
 {
     struct host host = {NULL, NULL, NULL, NULL, NULL};
-    enum gt_verdict verdict = GT_NOT_COMPARED;
+    enum verdict verdict = NOT_COMPARED;
 
     if (download(c, both, &host))
-        verdict = judge_host(c, &host);
+        verdict = find_wrong(c, &host);
     free(host.a);
     free(host.b);
     free(host.before);
@@ -343,6 +355,11 @@ static enum gt_verdict gt_check_on_host(const struct gt_checking *c, const struc
     free(host.theirs);
     return verdict;
 }
+
+/* ---- the comparison on the device ----
+ *
+ * Two launches of templates/proof/served.cu on the program's stream: one reads both results and
+ * finds the elements that differ most, one computes these in float64. */
 
 /* Whether rows of both results begin at multiples of 16 bytes: ours in D, and theirs. */
 static bool is_wide(const struct gt_problem *p, const struct gt_operands *operands, uint64_t theirs)
@@ -355,15 +372,14 @@ static bool is_wide(const struct gt_problem *p, const struct gt_operands *operan
            0;
 }
 
-static void fill(struct gt_served_args *args, const struct gt_checking *c,
-                 const struct gt_both *both)
+static void fill(struct gt_served_args *args, const struct gt_checking *c, const struct both *both)
 {
     const struct gt_problem *p = &c->entry->problem;
     const struct gt_operands *operands = c->operands;
     const int64_t stride = gt_problem_stride(p, GT_OPERAND_C);
-    struct gt_check_bound bound;
+    struct bound bound;
 
-    gt_check_bound(p, &bound);
+    find_bound(p, &bound);
     *args = (struct gt_served_args){
         .ours = {operands->d, p->m, p->n, p->ldc, p->batch, stride, (int)p->out},
         .theirs = (const void *)(uintptr_t)both->theirs,
@@ -392,10 +408,6 @@ static void fill(struct gt_served_args *args, const struct gt_checking *c,
     };
 }
 
-#define LEAST_STEPS 4 /* of k that a thread takes at least */
-
-#define BLOCK_THREADS 256
-
 /* The blocks that take so many pieces of work, one each thread at least. */
 static unsigned blocks_for(int64_t pieces, unsigned most)
 {
@@ -413,8 +425,7 @@ static bool launch(const struct gt_checking *c, void *function, unsigned x, unsi
                                            parameters, NULL) == 0;
 }
 
-/* Each waits for the stream. */
-static enum gt_verdict gt_check_on_device(const struct gt_checking *c, const struct gt_both *both)
+static enum verdict compare_on_device(const struct gt_checking *c, const struct both *both)
 {
     const struct gt_serve_driver *driver = &c->session->driver;
     const struct gt_checker *checker = c->entry->checker;
@@ -424,7 +435,7 @@ static enum gt_verdict gt_check_on_device(const struct gt_checking *c, const str
     int64_t elements = p->m * p->n * p->batch;
 
     if (!checker->compare || elements >> GT_SERVED_PLACE)
-        return GT_NOT_COMPARED;
+        return NOT_COMPARED;
     fill(&args, c, both);
     if (args.wide)
         elements = elements / (16 / gt_dtype_size(p->out)) + p->m * p->batch;
@@ -434,38 +445,44 @@ static enum gt_verdict gt_check_on_device(const struct gt_checking *c, const str
                 GT_SERVED_LOOKED_AT, &args) ||
         driver->MemcpyDtoHAsync(finding, both->findings, sizeof(finding), c->stream) ||
         driver->StreamSynchronize(c->stream))
-        return GT_NOT_COMPARED;
+        return NOT_COMPARED;
     for (int i = 0; i < GT_SERVED_LOOKED_AT; i++)
         if (finding[i].wrong)
-            return GT_WRONG;
-    return GT_RIGHT;
+            return WRONG;
+    return RIGHT;
 }
 
-static enum gt_verdict judge(const struct gt_checking *c, const struct gt_both *both)
+/* ---- a check ---- */
+
+static void count(const struct gt_checking *c, enum gt_compared compared)
+{
+    atomic_fetch_add_explicit(&c->session->compared[compared], 1, memory_order_relaxed);
+}
+
+static enum verdict judge(const struct gt_checking *c, const struct both *both)
 {
     enum gt_compared compared = GT_COMPARED_ON_DEVICE;
-    enum gt_verdict verdict = gt_check_on_device(c, both);
+    enum verdict verdict = compare_on_device(c, both);
 
-    if (verdict == GT_NOT_COMPARED) {
+    if (verdict == NOT_COMPARED) {
         compared = GT_COMPARED_ON_HOST;
-        verdict = gt_check_on_host(c, both);
+        verdict = compare_on_host(c, both);
     }
-    count(c, verdict == GT_NOT_COMPARED ? GT_COMPARED_NOT : compared);
+    count(c, verdict == NOT_COMPARED ? GT_COMPARED_NOT : compared);
     return verdict;
 }
 
 /* Gives D back to cuBLAS, and the problem. */
-static void give_back(const struct gt_checking *c, const struct gt_both *both)
+static void give_back(const struct gt_checking *c, const struct both *both)
 {
     char text[GT_PROBLEM_TEXT_MAX];
 
     c->session->driver.MemcpyDtoDAsync((uint64_t)(uintptr_t)c->operands->d, both->theirs,
                                        (size_t)bytes_of(c), c->stream);
     gt_problem_format(&c->entry->problem, text);
-    gt_say_once(GT_SAID_DIFFERED, "the result of %s differed from cuBLAS's; cuBLAS has it again",
-                text);
-    atomic_store(&c->entry->reason, GT_PASS_DIFFERED);
-    atomic_store_explicit(&c->entry->state, GT_ENTRY_PASS, memory_order_release);
+    gt_say_once(c->session, GT_SAID_DIFFERED,
+                "the result of %s differed from cuBLAS's; cuBLAS has it again", text);
+    gt_book_decide(c->entry, GT_PASS_DIFFERED);
 }
 
 static enum gt_reason check(const struct gt_checking *c)
@@ -475,8 +492,8 @@ static enum gt_reason check(const struct gt_checking *c)
     const size_t one = ((size_t)bytes_of(c) + 255) / 256 * 256;
     size_t bytes = FINDINGS + (in_place(c) ? 2 * one : one);
     const uint64_t memory = checker ? take(driver, checker, &bytes) : 0;
-    struct gt_both both = {memory, memory + FINDINGS, 0};
-    enum gt_verdict verdict = GT_NOT_COMPARED;
+    struct both both = {memory, memory + FINDINGS, 0};
+    enum verdict verdict = NOT_COMPARED;
     enum gt_reason reason;
     bool comparable;
 
@@ -491,19 +508,12 @@ static enum gt_reason check(const struct gt_checking *c)
         count(c, GT_COMPARED_NOT);
     else if (!reason)
         verdict = judge(c, &both);
-    if (verdict == GT_WRONG)
+    if (verdict == WRONG)
         give_back(c, &both);
-    if (verdict != GT_RIGHT) /* the memory is used again */
+    if (verdict != RIGHT) /* the memory is used again */
         driver->StreamSynchronize(c->stream);
     put(driver, checker, memory, bytes);
     return reason;
-}
-
-bool gt_check_due(const struct gt_session *session, const struct gt_entry *entry)
-{
-    const uint64_t served = atomic_load_explicit(&entry->count[GT_SERVED], memory_order_relaxed);
-
-    return served % (uint64_t)session->policy.check == 0;
 }
 
 enum gt_reason gt_check(const struct gt_checking *c)
@@ -518,18 +528,13 @@ enum gt_reason gt_check(const struct gt_checking *c)
     return reason;
 }
 
-/* Compares a served product with cuBLAS's on the device; see check.h.
- *
- * Two launches of templates/proof/served.cu on the program's stream: one reads both results and
- * finds the elements that differ most, one computes these in float64. */
+/* ---- the kernels ---- */
 
 static const struct gt_program_sources sources = {
     .name = "templates/proof/served.cu",
     .file = {"common/args.h", "common/platform.cuh", "common/types.cuh", "proof/args.h",
              "proof/device.cuh", "proof/served.cu"},
 };
-
-/* ---- the kernels ---- */
 
 static int compile(struct gt_binary *binary, int arch, struct gt_nvrtc *nvrtc, struct gt_err *err)
 {
@@ -585,15 +590,3 @@ struct gt_checker *gt_checker_new(const struct gt_serve_driver *driver, void *co
     }
     return checker;
 }
-
-/* ---- the comparison ---- */
-
-/* Compares a served product with cuBLAS's on the host, where the kernels of
- * check.c cannot be had; see check.h.  Copying the operands and computing 16 elements in one
- * thread takes a hundred times as long as the products. */
-
-/* ---- numbers ---- */
-
-/* ---- the exact element ---- */
-
-/* ---- the comparison ---- */

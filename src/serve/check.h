@@ -7,21 +7,10 @@
 #ifndef GT_CHECK_H
 #define GT_CHECK_H
 
-#include <pthread.h>
-
 #include "serve/serve.h"
 #include "serve/session.h"
 
 struct gt_nvrtc;
-
-/* What checks need in a context: its kernels, and the memory of the last check. */
-struct gt_checker {
-    void *compare, *exact; /* CUfunction; NULL: results are compared on the host */
-    unsigned blocks;       /* that fill the device */
-    pthread_mutex_t lock;
-    uint64_t kept; /* memory that no check uses; 0: none */
-    size_t kept_bytes;
-};
 
 /* Makes a checker for the primary context of a device, whose arch is, say, 90.  It lives as long as
  * the process.  nvrtc NULL, or kernels that cannot be loaded: it compares on the host, and *err
@@ -38,31 +27,9 @@ struct gt_checking {
     const struct gt_reference *reference;
 };
 
-/* Whether this call is one to compare. */
-bool gt_check_due(const struct gt_session *session, const struct gt_entry *entry);
-
 /* Runs both products, waits for the stream and compares them.  GT_SERVED: D holds the product.  If
  * the winner's was wrong, D holds cuBLAS's product, and the problem is left to cuBLAS from now on.
  * Any other reason: D is as it was before. */
 enum gt_reason gt_check(const struct gt_checking *checking);
-
-/* ---- between the files of the check ---- */
-
-/* Both results of a product: ours is in D. */
-struct gt_both {
-    uint64_t findings; /* room for those of the kernels */
-    uint64_t theirs;   /* cuBLAS's D */
-    uint64_t before;   /* C as it was; 0: beta is 0 */
-};
-
-/* Error that a result may have: relative to |alpha||A||B| + |beta C| + |bias|, to the exact
- * result, and of any. */
-struct gt_check_bound {
-    double sums, result, absolute;
-};
-
-void gt_check_bound(const struct gt_problem *problem, struct gt_check_bound *bound);
-
-enum gt_verdict { GT_RIGHT, GT_WRONG, GT_NOT_COMPARED };
 
 #endif

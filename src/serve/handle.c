@@ -15,14 +15,19 @@
 #define GET(field)        atomic_load_explicit(&slot->field, memory_order_relaxed)
 #define PUT(field, value) atomic_store_explicit(&slot->field, value, memory_order_relaxed)
 
+GT_FAST_TLS int gt_inside;
+
 static char freed;
 #define FREE ((void *)&freed) /* the handle of a slot that is free again */
 
+static size_t place(const void *pointer)
+{
+    return (size_t)(((uint64_t)(uintptr_t)pointer * 0x9e3779b97f4a7c15u) >> 32);
+}
+
 static struct gt_handle *probe(struct gt_handles *all, const void *handle, size_t i)
 {
-    const size_t first = (size_t)(((uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u) >> 32);
-
-    return &all->slot[(first + i) & (GT_HANDLES - 1)];
+    return &all->slot[(place(handle) + i) & (GT_HANDLES - 1)];
 }
 
 struct gt_handle *gt_handle_find(struct gt_handles *all, void *handle)
@@ -141,15 +146,10 @@ void gt_handle_free(struct gt_handles *all, void *handle)
     }
 }
 
-/* See handle.h. */
+/* ---- workspaces ---- */
 
 #define PER_THREAD_STREAM ((void *)(uintptr_t)2) /* a different stream in each thread */
 #define LEAST             ((size_t)1 << 20)      /* bytes of a buffer that this library allocates */
-
-static size_t place(const void *pointer)
-{
-    return (size_t)(((uint64_t)(uintptr_t)pointer * 0x9e3779b97f4a7c15u) >> 32);
-}
 
 /* Whether the slot is that stream's, which takes it if it is free.  A slot that is being taken may
  * become this stream's: each stream has one. */
@@ -205,11 +205,24 @@ void *gt_workspace_own(struct gt_workspaces *all, void *context, void *stream, s
     return NULL;
 }
 
-pthread_mutex_t *gt_workspace_turn(struct gt_workspaces *all, void *context, void *stream)
+/* A product of several launches that has a workspace takes its turn at the stream.  There is no
+ * turn where the stream is another one in each thread, nor where there are too many streams, which
+ * have no workspace of ours either. */
+int gt_workspace_run(struct gt_workspaces *all, const struct gt_entry *entry, void *stream,
+                     const struct gt_operands *operands, struct gt_err *err)
 {
-    struct gt_own *slot = own_slot(all, context, stream);
+    struct gt_own *slot =
+        entry->workspace_bytes ? own_slot(all, (void *)entry->key.context, stream) : NULL;
+    int rc;
 
-    return slot ? &slot->turn : NULL;
+    if (slot)
+        pthread_mutex_lock(&slot->turn);
+    gt_inside++; /* the plan may call cublasLtMatmul, which is one of the hooks */
+    rc = gt_run(entry->plan, stream, operands, err);
+    gt_inside--;
+    if (slot)
+        pthread_mutex_unlock(&slot->turn);
+    return rc;
 }
 
 /* Makes a larger buffer.  The old one is kept, because enqueued kernels may still use it.  A

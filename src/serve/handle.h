@@ -15,6 +15,11 @@
 #include <stdbool.h>
 
 #include "serve/real.h"
+#include "serve/report.h"
+
+/* Above 0: this thread is in a function of cuBLAS, whose own calls are not the program's. */
+#define GT_FAST_TLS _Thread_local __attribute__((tls_model("initial-exec")))
+extern GT_FAST_TLS int gt_inside;
 
 #define GT_HANDLES 4096 /* a power of two */
 
@@ -51,9 +56,9 @@ void gt_handle_set_workspace(struct gt_handle *slot, void *workspace, size_t byt
  * forgotten, and the slot is another handle's from now on. */
 void gt_handle_free(struct gt_handles *all, void *handle);
 
-/* Stage: finds the workspace that a winner needs beside its operands.
+/* ---- workspaces: what a winner needs beside its operands ----
  *
- * The workspace that the program gave to cuBLAS (handle.h) is used where it is large enough.  Else
+ * The workspace that the program gave to cuBLAS is used where it is large enough.  Else
  * there is one buffer of ours for each pair of context and stream.  The background thread allocates
  * it, so calls are left to cuBLAS until then.  It is found without locks.  All of them together are
  * bounded: the memory is the program's, which may make streams without end.
@@ -81,10 +86,10 @@ struct gt_workspaces {
 void *gt_workspace_own(struct gt_workspaces *all, void *context, void *stream, size_t bytes,
                        bool *ask);
 
-/* What a thread holds while it launches a product that has a workspace; NULL: nothing, because the
- * stream is another one in each thread, or there are too many streams, which have no workspace of
- * ours either. */
-pthread_mutex_t *gt_workspace_turn(struct gt_workspaces *all, void *context, void *stream);
+/* gt_run of the entry's plan, whose own call of cuBLASLt is not the program's.  Where it has a
+ * workspace, no other thread launches one on that stream meanwhile. */
+int gt_workspace_run(struct gt_workspaces *all, const struct gt_entry *entry, void *stream,
+                     const struct gt_operands *operands, struct gt_err *err);
 
 /* Makes what is wanted; for the background thread. */
 void gt_workspace_make(struct gt_workspaces *all, const struct gt_serve_driver *driver);

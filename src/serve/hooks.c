@@ -12,133 +12,80 @@
 #include "serve/real.h"
 #include "serve/serve.h"
 
-/* The loader binds a reference without a version to the oldest one (real.c finds what it means),
- * and dlsym finds the newest. */
-#define SYMVER_13    "@@libcublas.so.13"
-#define SYMVER_12    "@libcublas.so.12"
-#define SYMVER_11    "@libcublas.so.11"
-#define SYMVER_LT_13 "@@libcublasLt.so.13"
-#define SYMVER_LT_12 "@libcublasLt.so.12"
-#define SYMVER_LT_11 "@libcublasLt.so.11"
-
-#define NAME_HOOK(v, symbol, version) \
-    __asm__(".symver gt_hook_" #v "_" #symbol "," #symbol version);
-
 /* Exports a symbol; all others of this library are hidden. */
 #define GT_VISIBLE __attribute__((visibility("default")))
 
 #define CALLER __builtin_return_address(0)
 
-#define GEMM_OF_GEMM(type, sums)                                                          \
-    {                                                                                     \
-        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = 1, .ta = ta, \
-        .tb = tb, .at = type, .bt = type, .ct = type, .compute = sums, .alpha = alpha,    \
-        .beta = beta, .a = a, .b = b, .c = c, .d = c                                      \
-    }
-#define GEMM_OF_BATCHED(type, sums)                                                           \
-    {                                                                                         \
-        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = batch, .sa = sa, \
-        .sb = sb, .sc = sc, .ta = ta, .tb = tb, .at = type, .bt = type, .ct = type,           \
-        .compute = sums, .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = c         \
-    }
-#define GEMM_OF_EX(type, sums)                                                                    \
-    {                                                                                             \
-        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = 1, .ta = ta,         \
-        .tb = tb, .at = at, .bt = bt, .ct = ct, .compute = compute, .alpha = alpha, .beta = beta, \
-        .a = a, .b = b, .c = c, .d = c                                                            \
-    }
-#define GEMM_OF_SUMS_32F(type, sums)                                                           \
-    {                                                                                          \
-        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = 1, .ta = ta,      \
-        .tb = tb, .at = at, .bt = bt, .ct = ct, .compute = sums, .alpha = alpha, .beta = beta, \
-        .a = a, .b = b, .c = c, .d = c                                                         \
-    }
-#define GEMM_OF_BATCHED_EX(type, sums)                                                            \
-    {                                                                                             \
-        .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .batch = batch, .sa = sa,     \
-        .sb = sb, .sc = sc, .ta = ta, .tb = tb, .at = at, .bt = bt, .ct = ct, .compute = compute, \
-        .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = c                              \
-    }
+/* The loader binds a reference without a version to the oldest one (real.c finds what it means),
+ * and dlsym finds the newest. */
+#define AT_13 "@@"
+#define AT_12 "@"
+#define AT_11 "@"
 
-/* Defines the products of one version. */
-#define DEFINE_GEMM(v, symbol, kind, I, type, sums)                \
-    GT_VISIBLE int gt_hook_##v##_##symbol GT_PARAMETERS_##kind(I); \
-    NAME_HOOK(v, symbol, SYMVER_##v)                               \
-    int gt_hook_##v##_##symbol GT_PARAMETERS_##kind(I)             \
-    {                                                              \
-        const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER); \
-        const struct gt_gemm gemm = GEMM_OF_##kind(type, sums);    \
-        int rc;                                                    \
-                                                                   \
-        if (!real || !real->symbol)                                \
-            return GT_BLAS_NOT_INITIALIZED;                        \
-        if (!gt_inside && gt_serve_gemm(real, handle, &gemm))      \
-            return GT_BLAS_OK;                                     \
-        gt_inside++;                                               \
-        rc = real->symbol GT_NAMES_##kind;                         \
-        gt_inside--;                                               \
-        return rc;                                                 \
+/* Defines the hook for a symbol of cuBLAS's version VERSION: it finds cuBLAS's own function
+ * (`what`: gt_real or gt_real_lt) and does what is given last, which sets rc. */
+#define HOOK_OF(v, symbol, library, what, parameters, ...)                                  \
+    GT_VISIBLE int gt_hook_##v##_##symbol parameters;                                       \
+    __asm__(".symver gt_hook_" #v "_" #symbol "," #symbol AT_##v "lib" #library ".so." #v); \
+    int gt_hook_##v##_##symbol parameters                                                   \
+    {                                                                                       \
+        const struct what *real = what(GT_BLAS_##v, CALLER);                                \
+        int rc;                                                                             \
+                                                                                            \
+        if (!real || !real->symbol)                                                         \
+            return GT_BLAS_NOT_INITIALIZED;                                                 \
+        __VA_ARGS__                                                                         \
+        return rc;                                                                          \
     }
+#define HOOK_EXPANDED(v, symbol, ...) HOOK_OF(v, symbol, __VA_ARGS__)
+#define HOOK(symbol, ...)             HOOK_EXPANDED(VERSION, symbol, __VA_ARGS__)
 
-#define DEFINE_MATMUL(v)                                                              \
-    GT_VISIBLE int gt_hook_##v##_cublasLtMatmul GT_PARAMETERS_MATMUL;                 \
-    NAME_HOOK(v, cublasLtMatmul, SYMVER_LT_##v)                                       \
-    int gt_hook_##v##_cublasLtMatmul GT_PARAMETERS_MATMUL                             \
-    {                                                                                 \
-        const struct gt_real_lt *real = gt_real_lt(GT_BLAS_##v, CALLER);              \
-        const struct gt_matmul matmul = {                                             \
-            handle, desc,      alpha,           a,     la, b, lb, beta, c, lc, d, ld, \
-            algo,   workspace, workspace_bytes, stream};                              \
-        int rc;                                                                       \
-                                                                                      \
-        if (!real || !real->cublasLtMatmul)                                           \
-            return GT_BLAS_NOT_INITIALIZED;                                           \
-        if (!gt_inside && gt_serve_matmul(real, &matmul))                             \
-            return GT_BLAS_OK;                                                        \
-        gt_inside++;                                                                  \
-        rc = real->cublasLtMatmul GT_NAMES_MATMUL;                                    \
-        gt_inside--;                                                                  \
-        return rc;                                                                    \
-    }
+/* Calls cuBLAS's own function, whose own calls are not the program's. */
+#define CALL(function) \
+    gt_inside++;       \
+    rc = function;     \
+    gt_inside--;
 
-/* Defines products that are only counted. */
-#define DEFINE_COUNTED(v, symbol, kind, I)                         \
-    GT_VISIBLE int gt_hook_##v##_##symbol GT_PARAMETERS_##kind(I); \
-    NAME_HOOK(v, symbol, SYMVER_##v)                               \
-    int gt_hook_##v##_##symbol GT_PARAMETERS_##kind(I)             \
-    {                                                              \
-        const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER); \
-        int rc;                                                    \
-                                                                   \
-        if (!real || !real->symbol)                                \
-            return GT_BLAS_NOT_INITIALIZED;                        \
-        if (!gt_inside)                                            \
-            gt_serve_arrays();                                     \
-        gt_inside++;                                               \
-        rc = real->symbol GT_NAMES_##kind;                         \
-        gt_inside--;                                               \
-        return rc;                                                 \
-    }
+/* The product of each kind of parameter list. */
+#define OPERANDS                                                                    \
+    .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .ta = ta, .tb = tb, \
+    .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = c
+#define STRIDES .batch = batch, .sa = sa, .sb = sb, .sc = sc
+#define TYPES   .at = at, .bt = bt, .ct = ct
+#define GEMM_OF_GEMM(type, sums) \
+    OPERANDS, .batch = 1, .at = type, .bt = type, .ct = type, .compute = sums
+#define GEMM_OF_BATCHED(type, sums) \
+    OPERANDS, STRIDES, .at = type, .bt = type, .ct = type, .compute = sums
+#define GEMM_OF_EX(type, sums)         OPERANDS, .batch = 1, TYPES, .compute = compute
+#define GEMM_OF_SUMS_32F(type, sums)   OPERANDS, .batch = 1, TYPES, .compute = sums
+#define GEMM_OF_BATCHED_EX(type, sums) OPERANDS, STRIDES, TYPES, .compute = compute
 
-/* Defines calls that are only observed. */
-#define DEFINE_OBSERVED(v, symbol, parameters, names, observe)                    \
-    GT_VISIBLE int gt_hook_##v##_##symbol parameters;                             \
-    NAME_HOOK(v, symbol, SYMVER_##v)                                              \
-    int gt_hook_##v##_##symbol parameters                                         \
-    {                                                                             \
-        const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER);                \
-        struct gt_handle *slot;                                                   \
-        int rc;                                                                   \
-                                                                                  \
-        if (!real || !real->symbol)                                               \
-            return GT_BLAS_NOT_INITIALIZED;                                       \
-        rc = real->symbol names;                                                  \
-        slot = rc == GT_BLAS_OK ? gt_serve_handle(handle, BEGIN_##symbol) : NULL; \
-        if (slot)                                                                 \
-            observe;                                                              \
-        return rc;                                                                \
-    }
-/* Whether a session begins for it. */
+/* Products. */
+#define GEMM_HOOK(symbol, kind, I, type, sums)                                    \
+    HOOK(symbol, cublas, gt_real, GT_PARAMETERS_##kind(I),                        \
+         const struct gt_gemm gemm = {GEMM_OF_##kind(type, sums)};                \
+         if (!gt_inside && gt_serve_gemm(real, handle, &gemm)) return GT_BLAS_OK; \
+         CALL(real->symbol GT_NAMES_##kind))
+#define MATMUL_HOOK                                                                              \
+    HOOK(cublasLtMatmul, cublasLt, gt_real_lt, GT_PARAMETERS_MATMUL,                             \
+         const struct gt_matmul matmul = {handle, desc, alpha, a, la, b, lb, beta, c, lc, d, ld, \
+                                          algo, workspace, workspace_bytes, stream};             \
+         if (!gt_inside && gt_serve_matmul(real, &matmul)) return GT_BLAS_OK;                    \
+         CALL(real->cublasLtMatmul GT_NAMES_MATMUL))
+
+/* Products that are only counted. */
+#define ARRAYS_HOOK(symbol, kind, I)                                                          \
+    HOOK(symbol, cublas, gt_real, GT_PARAMETERS_##kind(I), if (!gt_inside) gt_serve_arrays(); \
+         CALL(real->symbol GT_NAMES_##kind))
+
+/* Calls that are only observed; BEGIN: whether a session begins for it. */
+#define OBSERVED_HOOK(symbol, parameters, names)                                               \
+    HOOK(symbol, cublas, gt_real, parameters, struct gt_handle *slot; rc = real->symbol names; \
+         slot = rc == GT_BLAS_OK ? gt_serve_handle(handle, BEGIN_##symbol) : NULL;             \
+         if (slot) OBSERVE_##symbol;)
+#define NOTE(field) atomic_store_explicit(&slot->field, value, memory_order_relaxed)
+
 #define BEGIN_cublasSetWorkspace_v2   true
 #define BEGIN_cublasSetStream_v2      false
 #define BEGIN_cublasSetPointerMode_v2 false
@@ -146,81 +93,40 @@
 #define BEGIN_cublasSetAtomicsMode    false
 #define BEGIN_cublasSetSmCountTarget  false
 
-#define OBSERVE_cublasSetWorkspace_v2 gt_handle_set_workspace(slot, workspace, bytes)
-#define OBSERVE_cublasSetStream_v2    gt_handle_set_stream(slot, stream)
-#define OBSERVE_cublasSetPointerMode_v2 \
-    atomic_store_explicit(&slot->pointers, value, memory_order_relaxed)
-#define OBSERVE_cublasSetMathMode atomic_store_explicit(&slot->math, value, memory_order_relaxed)
-#define OBSERVE_cublasSetAtomicsMode \
-    atomic_store_explicit(&slot->atomics, value, memory_order_relaxed)
-#define OBSERVE_cublasSetSmCountTarget \
-    atomic_store_explicit(&slot->sms, value, memory_order_relaxed)
+#define OBSERVE_cublasSetWorkspace_v2   gt_handle_set_workspace(slot, workspace, bytes)
+#define OBSERVE_cublasSetStream_v2      gt_handle_set_stream(slot, stream)
+#define OBSERVE_cublasSetPointerMode_v2 NOTE(pointers)
+#define OBSERVE_cublasSetMathMode       NOTE(math)
+#define OBSERVE_cublasSetAtomicsMode    NOTE(atomics)
+#define OBSERVE_cublasSetSmCountTarget  NOTE(sms)
 
-/* Defines calls that make a handle.  `what`: gt_real or gt_real_lt. */
-#define DEFINE_CREATE(v, symbol, what, version)              \
-    GT_VISIBLE int gt_hook_##v##_##symbol(void **handle);    \
-    NAME_HOOK(v, symbol, version)                            \
-    int gt_hook_##v##_##symbol(void **handle)                \
-    {                                                        \
-        const struct what *real = what(GT_BLAS_##v, CALLER); \
-        int rc;                                              \
-                                                             \
-        if (!real || !real->symbol)                          \
-            return GT_BLAS_NOT_INITIALIZED;                  \
-        rc = real->symbol(handle);                           \
-        if (rc == GT_BLAS_OK)                                \
-            gt_serve_created(*handle);                       \
-        return rc;                                           \
-    }
+/* Calls that make a handle, and the call that destroys one.  A handle is forgotten first:
+ * afterwards another thread may have got a handle at its address. */
+#define CREATE_HOOK_OF(symbol, library, what)                               \
+    HOOK(symbol, library, what, (void **handle), rc = real->symbol(handle); \
+         if (rc == GT_BLAS_OK) gt_serve_created(*handle);)
+#define CREATE_HOOK(symbol)    CREATE_HOOK_OF(symbol, cublas, gt_real)
+#define LT_CREATE_HOOK(symbol) CREATE_HOOK_OF(symbol, cublasLt, gt_real_lt)
+#define DESTROY_HOOK(symbol)                                                  \
+    HOOK(symbol, cublas, gt_real, (void *handle), gt_serve_destroyed(handle); \
+         rc = real->symbol(handle);)
 
-/* Defines the call that destroys a handle.  It is forgotten first: afterwards another thread may
- * have got a handle at its address. */
-#define DEFINE_DESTROY(v, symbol)                                  \
-    GT_VISIBLE int gt_hook_##v##_##symbol(void *handle);           \
-    NAME_HOOK(v, symbol, SYMVER_##v)                               \
-    int gt_hook_##v##_##symbol(void *handle)                       \
-    {                                                              \
-        const struct gt_real *real = gt_real(GT_BLAS_##v, CALLER); \
-                                                                   \
-        if (!real || !real->symbol)                                \
-            return GT_BLAS_NOT_INITIALIZED;                        \
-        gt_serve_destroyed(handle);                                \
-        return real->symbol(handle);                               \
-    }
-
-#define DEFINE_13(symbol, kind, I, type, sums) DEFINE_GEMM(13, symbol, kind, I, type, sums)
-#define DEFINE_12(symbol, kind, I, type, sums) DEFINE_GEMM(12, symbol, kind, I, type, sums)
-#define DEFINE_11(symbol, kind, I, type, sums) DEFINE_GEMM(11, symbol, kind, I, type, sums)
-#define COUNTED_13(symbol, kind, I)            DEFINE_COUNTED(13, symbol, kind, I)
-#define COUNTED_12(symbol, kind, I)            DEFINE_COUNTED(12, symbol, kind, I)
-#define COUNTED_11(symbol, kind, I)            DEFINE_COUNTED(11, symbol, kind, I)
-#define OBSERVED_13(symbol, parameters, names) \
-    DEFINE_OBSERVED(13, symbol, parameters, names, OBSERVE_##symbol)
-#define OBSERVED_12(symbol, parameters, names) \
-    DEFINE_OBSERVED(12, symbol, parameters, names, OBSERVE_##symbol)
-#define OBSERVED_11(symbol, parameters, names) \
-    DEFINE_OBSERVED(11, symbol, parameters, names, OBSERVE_##symbol)
-
-#define CREATE_13(symbol)    DEFINE_CREATE(13, symbol, gt_real, SYMVER_13)
-#define CREATE_12(symbol)    DEFINE_CREATE(12, symbol, gt_real, SYMVER_12)
-#define CREATE_11(symbol)    DEFINE_CREATE(11, symbol, gt_real, SYMVER_11)
-#define CREATE_LT_13(symbol) DEFINE_CREATE(13, symbol, gt_real_lt, SYMVER_LT_13)
-#define CREATE_LT_12(symbol) DEFINE_CREATE(12, symbol, gt_real_lt, SYMVER_LT_12)
-#define CREATE_LT_11(symbol) DEFINE_CREATE(11, symbol, gt_real_lt, SYMVER_LT_11)
-
-#define DESTROY_13(symbol) DEFINE_DESTROY(13, symbol)
-#define DESTROY_12(symbol) DEFINE_DESTROY(12, symbol)
-#define DESTROY_11(symbol) DEFINE_DESTROY(11, symbol)
-
-#define DEFINE_VERSION(v)           \
-    GT_GEMM_MAP(DEFINE_##v)         \
-    GT_ARRAYS_MAP(COUNTED_##v)      \
-    GT_OBSERVED_MAP(OBSERVED_##v)   \
-    GT_CREATE_MAP(CREATE_##v)       \
-    GT_DESTROY_MAP(DESTROY_##v)     \
-    GT_LT_CREATE_MAP(CREATE_LT_##v) \
-    DEFINE_MATMUL(v)
-GT_BLAS_VERSIONS(DEFINE_VERSION)
+#define HOOKS                        \
+    GT_GEMM_MAP(GEMM_HOOK)           \
+    GT_ARRAYS_MAP(ARRAYS_HOOK)       \
+    GT_OBSERVED_MAP(OBSERVED_HOOK)   \
+    GT_CREATE_MAP(CREATE_HOOK)       \
+    GT_DESTROY_MAP(DESTROY_HOOK)     \
+    GT_LT_CREATE_MAP(LT_CREATE_HOOK) \
+    MATMUL_HOOK
+#define VERSION 13
+HOOKS
+#undef VERSION
+#define VERSION 12
+HOOKS
+#undef VERSION
+#define VERSION 11
+HOOKS
 
 /* ---- dlsym and dlvsym ---- */
 

@@ -36,24 +36,14 @@ static int choice(const char *value, const char *const *words)
     return -1;
 }
 
-static bool take_choice(int *to, const char *value, const char *const *words)
+static bool take_flag(bool *to, const char *value)
 {
-    int found = choice(value, words);
+    static const char *const words[] = {"0", "1", NULL};
+    const int found = choice(value, words);
 
     if (found >= 0)
         *to = found;
     return found >= 0;
-}
-
-static bool take_flag(bool *to, const char *value)
-{
-    static const char *const words[] = {"0", "1", NULL};
-    int found;
-
-    if (!take_choice(&found, value, words))
-        return false;
-    *to = found;
-    return true;
 }
 
 static bool take_path(char to[GT_POLICY_TEXT], const char *value)
@@ -88,17 +78,17 @@ static bool take(struct gt_policy *policy, enum key key, const char *value)
 
     switch (key) {
     case KEY_serve:
-        if (!take_choice(&found, value, serves))
-            return false;
-        policy->serve = (enum gt_policy_serve)found;
-        return true;
+        found = choice(value, serves);
+        if (found >= 0)
+            policy->serve = (enum gt_policy_serve)found;
+        return found >= 0;
     case KEY_db:
         return take_path(policy->db, value);
     case KEY_accuracy:
-        if (!take_choice(&found, value, accuracies))
-            return false;
-        policy->accuracy = (enum gt_accuracy)found;
-        return true;
+        found = choice(value, accuracies);
+        if (found >= 0)
+            policy->accuracy = (enum gt_accuracy)found;
+        return found >= 0;
     case KEY_margin:
         return take_real(&policy->margin, value, 100);
     case KEY_cublaslt:

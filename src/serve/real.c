@@ -364,7 +364,7 @@ int gt_real_is(enum gt_blas_version version, const char *name, const void *addre
     return same;
 }
 
-/* Finds the C library's dlsym and dlvsym; see real.h.
+/* ---- the C library's dlsym and dlvsym ----
  *
  * Since this library has both names itself, they cannot be asked for each other: they are read out
  * of the symbol tables of the libraries that are loaded. */
@@ -451,32 +451,22 @@ static void *known(_Atomic(void *) *address, const char *name)
     return found;
 }
 
-gt_dlsym *gt_real_dlsym(void)
-{
-    static _Atomic(void *) address;
-    void *found = known(&address, "dlsym");
-    gt_dlsym *function;
-
-    memcpy(&function, &found, sizeof(function));
-    return function;
-}
-
-gt_dlvsym *gt_real_dlvsym(void)
-{
-    static _Atomic(void *) address;
-    void *found = known(&address, "dlvsym");
-    gt_dlvsym *function;
-
-    memcpy(&function, &found, sizeof(function));
-    return function;
-}
+#define DEFINE_REAL(name)                            \
+    gt_##name *gt_real_##name(void)                  \
+    {                                                \
+        static _Atomic(void *) address;              \
+        void *found = known(&address, #name);        \
+        gt_##name *function;                         \
+                                                     \
+        memcpy(&function, &found, sizeof(function)); \
+        return function;                             \
+    }
+DEFINE_REAL(dlsym)
+DEFINE_REAL(dlvsym)
 
 void *gt_find_name(void *library, const char *name, const char *version)
 {
-    void *found =
-        version ? gt_real_dlvsym()(library, name, version) : gt_real_dlsym()(library, name);
-
-    return found;
+    return version ? gt_real_dlvsym()(library, name, version) : gt_real_dlsym()(library, name);
 }
 
 void *gt_find_around(const void *caller, const char *name, const char *version)
@@ -491,7 +481,7 @@ void *gt_find_around(const void *caller, const char *name, const char *version)
     return gt_find_name(library ? library : RTLD_NEXT, name, version);
 }
 
-/* Finds the driver's functions in the copy that the program has loaded; see real.h. */
+/* ---- the driver, in the copy that the program has loaded ---- */
 
 bool gt_serve_driver_load(struct gt_serve_driver *driver)
 {

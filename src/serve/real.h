@@ -65,8 +65,9 @@ void gt_real_forked(void);
 /* Whether the usual library of that version is loaded and has `name` at this address. */
 int gt_real_is(enum gt_blas_version version, const char *name, const void *address);
 
-/* Stage: the C library's dlsym and dlvsym, for which hooks.c stands in.  Code of this
- * library calls these, and never dlsym or dlvsym. */
+/* ---- the C library's dlsym and dlvsym, for which hooks.c stands in ----
+ *
+ * Code of this library calls these, and never dlsym or dlvsym. */
 
 typedef void *gt_dlsym(void *library, const char *name);
 typedef void *gt_dlvsym(void *library, const char *name, const char *version);
@@ -84,9 +85,10 @@ void *gt_find_name(void *library, const char *name, const char *version);
  * nobody else may see.  NULL: nothing, and dlerror says what the library would have been told. */
 void *gt_find_around(const void *caller, const char *name, const char *version);
 
-/* Stage: the few functions of the CUDA driver that serving calls itself, beside those
- * that gt_plan and gt_run call.  They are those of the driver that the program has loaded; where it
- * has loaded none, there is nothing to serve. */
+/* ---- the few functions of the CUDA driver that serving calls itself ----
+ *
+ * They are those of the driver that the program has loaded, beside the functions that gt_plan and
+ * gt_run call; where the program has loaded no driver, there is nothing to serve. */
 
 /* X(field, symbol, parameters); all of them are in every driver since CUDA 11. */
 #define GT_SERVE_DRIVER_MAP(X)                                                                   \

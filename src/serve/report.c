@@ -1,7 +1,9 @@
-/* report.c - writes the report and the captured problems; see report.h. */
+/* report.c - keeps the table of problems, and writes the report and the captured problems; see
+ * report.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,104 @@
 #include "problem/problem.h"
 #include "serve/report.h"
 #include "serve/session.h"
+
+/* ---- the table: open addressing without locks ---- */
+
+#define BOOK_SLOTS (2u * GT_BOOK_ENTRIES) /* a power of two */
+
+bool gt_book_begin(struct gt_book *book)
+{
+    book->slot = calloc(BOOK_SLOTS, sizeof(*book->slot));
+    book->entry = calloc(GT_BOOK_ENTRIES, sizeof(*book->entry));
+    if (book->slot && book->entry)
+        return true;
+    free(book->slot);
+    free(book->entry);
+    return false;
+}
+
+/* Begins an entry that no other thread sees yet; NULL if all entries are taken. */
+static struct gt_entry *begin_entry(struct gt_book *book, const struct gt_call_key *key)
+{
+    uint32_t number = atomic_load_explicit(&book->used, memory_order_relaxed);
+
+    do
+        if (number >= GT_BOOK_ENTRIES)
+            return NULL;
+    while (!atomic_compare_exchange_weak_explicit(&book->used, &number, number + 1,
+                                                  memory_order_relaxed, memory_order_relaxed));
+    book->entry[number].key = *key;
+    return &book->entry[number];
+}
+
+struct gt_entry *gt_book_find(struct gt_book *book, const struct gt_call_key *key, bool *fresh)
+{
+    struct gt_entry *mine = NULL;
+
+    *fresh = false;
+    for (size_t i = XXH3_64bits(key, sizeof(*key)) & (BOOK_SLOTS - 1);;
+         i = (i + 1) & (BOOK_SLOTS - 1)) {
+        struct gt_entry *there = atomic_load_explicit(&book->slot[i], memory_order_acquire);
+
+        if (!there && !mine) {
+            mine = begin_entry(book, key);
+            if (!mine)
+                return NULL;
+        }
+        if (!there &&
+            atomic_compare_exchange_strong_explicit(&book->slot[i], &there, mine,
+                                                    memory_order_acq_rel, memory_order_acquire)) {
+            atomic_store_explicit(&mine->state, GT_ENTRY_UNDECIDED, memory_order_release);
+            *fresh = true;
+            return mine;
+        }
+        if (gt_call_same(&there->key, key)) {
+            if (mine)
+                atomic_store_explicit(&mine->state, GT_ENTRY_LOST, memory_order_release);
+            return there;
+        }
+    }
+}
+
+uint32_t gt_book_entries(const struct gt_book *book)
+{
+    return atomic_load_explicit(&((struct gt_book *)book)->used, memory_order_relaxed);
+}
+
+void gt_book_decide(struct gt_entry *entry, enum gt_reason reason)
+{
+    atomic_store(&entry->reason, (int)reason);
+    atomic_store_explicit(&entry->state, reason ? GT_ENTRY_PASS : GT_ENTRY_SERVE,
+                          memory_order_release);
+}
+
+/* ---- sentences ---- */
+
+static bool mute; /* the process began without standard error: what has its number is a file */
+
+__attribute__((constructor)) static void note_error_stream(void)
+{
+    mute = fcntl(STDERR_FILENO, F_GETFD) < 0;
+}
+
+void gt_say_once(struct gt_session *session, enum gt_said kind, const char *format, ...)
+{
+    char line[1300] = "gemmtune: ";
+    const size_t begin = strlen(line);
+    size_t length;
+    va_list args;
+
+    if (mute || atomic_exchange(&session->said[kind], true))
+        return;
+    va_start(args, format);
+    vsnprintf(line + begin, sizeof(line) - begin - 1, format, args);
+    va_end(args);
+    length = strlen(line);
+    line[length++] = '\n';
+    gt_write_quietly(STDERR_FILENO, line, length);
+}
+
+/* ---- the texts ---- */
 
 /* A problem in the report. */
 struct line {
@@ -181,8 +281,7 @@ static void program_name(char name[64])
             name[i] = '?';
 }
 
-/* The texts of both files. */
-static void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
+static void add_report(struct gt_strbuf *text, struct gt_session *session)
 {
     const locale_t before = gt_locale_enter();
     uint64_t total[GT_REASON_COUNT] = {0}, calls = 0;
@@ -217,8 +316,7 @@ static void gt_report_text(struct gt_strbuf *text, struct gt_session *session)
     gt_locale_leave(before);
 }
 
-/* The texts of both files. */
-static void gt_capture_text(struct gt_strbuf *text, struct gt_session *session)
+static void add_capture(struct gt_strbuf *text, struct gt_session *session)
 {
     const locale_t before = gt_locale_enter();
     size_t count;
@@ -237,6 +335,8 @@ static void gt_capture_text(struct gt_strbuf *text, struct gt_session *session)
     free(lines);
     gt_locale_leave(before);
 }
+
+/* ---- files ---- */
 
 /* Replaces the last %p in the path by the process's number.  Only the last: tune appends one to the
  * name of a folder, which may contain %p itself. */
@@ -314,20 +414,20 @@ static bool replace(const char *path, const struct gt_strbuf *text)
     return good;
 }
 
-static void write_text(const struct gt_policy *policy, const char *what, const char *pattern,
+static void write_text(struct gt_session *session, const char *what, const char *pattern,
                        const struct gt_strbuf *text)
 {
     char name[GT_POLICY_TEXT + 64], *path;
     struct gt_err err;
 
     if (gt_strbuf_check(text, &err)) {
-        gt_say_once(GT_SAID_WRITE, "the %s is not written: %.200s", what, err.msg);
+        gt_say_once(session, GT_SAID_WRITE, "the %s is not written: %.200s", what, err.msg);
         return;
     }
     expand(name, pattern);
-    path = gt_policy_path(policy, name);
+    path = gt_policy_path(&session->policy, name);
     if (!path || !replace(path, text))
-        gt_say_once(GT_SAID_WRITE, "%.900s: the %s is not written: %s", name, what,
+        gt_say_once(session, GT_SAID_WRITE, "%.900s: the %s is not written: %s", name, what,
                     strerror(errno));
     free(path);
 }
@@ -337,76 +437,13 @@ void gt_report_write(struct gt_session *session)
     struct gt_strbuf text = GT_STRBUF_INIT;
 
     if (*session->policy.report) {
-        gt_report_text(&text, session);
-        write_text(&session->policy, "report", session->policy.report, &text);
+        add_report(&text, session);
+        write_text(session, "report", session->policy.report, &text);
         gt_strbuf_reset(&text);
     }
     if (*session->policy.capture) {
-        gt_capture_text(&text, session);
-        write_text(&session->policy, "file of captured problems", session->policy.capture, &text);
+        add_capture(&text, session);
+        write_text(session, "file of captured problems", session->policy.capture, &text);
     }
     gt_strbuf_release(&text);
-}
-
-/* A table of open addressing without locks; see report.h. */
-
-#define BOOK_SLOTS (2u * GT_BOOK_ENTRIES) /* a power of two */
-
-bool gt_book_begin(struct gt_book *book)
-{
-    book->slot = calloc(BOOK_SLOTS, sizeof(*book->slot));
-    book->entry = calloc(GT_BOOK_ENTRIES, sizeof(*book->entry));
-    if (book->slot && book->entry)
-        return true;
-    free(book->slot);
-    free(book->entry);
-    return false;
-}
-
-/* Begins an entry that no other thread sees yet; NULL if all entries are taken. */
-static struct gt_entry *begin_entry(struct gt_book *book, const struct gt_call_key *key)
-{
-    uint32_t number = atomic_load_explicit(&book->used, memory_order_relaxed);
-
-    do
-        if (number >= GT_BOOK_ENTRIES)
-            return NULL;
-    while (!atomic_compare_exchange_weak_explicit(&book->used, &number, number + 1,
-                                                  memory_order_relaxed, memory_order_relaxed));
-    book->entry[number].key = *key;
-    return &book->entry[number];
-}
-
-struct gt_entry *gt_book_find(struct gt_book *book, const struct gt_call_key *key, bool *fresh)
-{
-    struct gt_entry *mine = NULL;
-
-    *fresh = false;
-    for (size_t i = XXH3_64bits(key, sizeof(*key)) & (BOOK_SLOTS - 1);;
-         i = (i + 1) & (BOOK_SLOTS - 1)) {
-        struct gt_entry *there = atomic_load_explicit(&book->slot[i], memory_order_acquire);
-
-        if (!there && !mine) {
-            mine = begin_entry(book, key);
-            if (!mine)
-                return NULL;
-        }
-        if (!there &&
-            atomic_compare_exchange_strong_explicit(&book->slot[i], &there, mine,
-                                                    memory_order_acq_rel, memory_order_acquire)) {
-            atomic_store_explicit(&mine->state, GT_ENTRY_UNDECIDED, memory_order_release);
-            *fresh = true;
-            return mine;
-        }
-        if (gt_call_same(&there->key, key)) {
-            if (mine)
-                atomic_store_explicit(&mine->state, GT_ENTRY_LOST, memory_order_release);
-            return there;
-        }
-    }
-}
-
-uint32_t gt_book_entries(const struct gt_book *book)
-{
-    return atomic_load_explicit(&((struct gt_book *)book)->used, memory_order_relaxed);
 }

@@ -1,5 +1,6 @@
-/* report.h - stage: writes which products a process asked for and what became of them: a report for
- * people (GEMMTUNE_REPORT), and a set of problems to tune (GEMMTUNE_CAPTURE). */
+/* report.h - stage: which products a process asked for and what became of them: the table of them,
+ * and what is written of it: a report for people (GEMMTUNE_REPORT), and a set of problems to tune
+ * (GEMMTUNE_CAPTURE). */
 #ifndef GT_REPORT_H
 #define GT_REPORT_H
 
@@ -8,15 +9,9 @@
 #include "serve/call.h"
 
 struct gt_session;
-struct gt_strbuf;
 
-/* Writes the files that the policy names.  Each is written under another name first and then
- * renamed, so that no reader sees half of it.  Where that fails, one sentence on standard error
- * says so, and the program goes on. */
-void gt_report_write(struct gt_session *session);
-
-/* Stage: the table of all problems that a program has asked cuBLAS for: what was decided
- * on each of them, and how often it was asked for.
+/* The table of all problems that a program has asked cuBLAS for: what was decided on each of them,
+ * and how often it was asked for.
  *
  * Any number of threads may search the table at once, and none takes a lock: a slot changes once,
  * from NULL to an entry, and the key of an entry never changes.  Memory for all entries is reserved
@@ -62,7 +57,29 @@ bool gt_book_begin(struct gt_book *book);
  * full. */
 struct gt_entry *gt_book_find(struct gt_book *book, const struct gt_call_key *key, bool *fresh);
 
+/* The problem is served by its plan from now on (GT_SERVED) or left to cuBLAS. */
+void gt_book_decide(struct gt_entry *entry, enum gt_reason reason);
+
 /* The number of entries that were added so far; the state of the last ones may still be BLANK. */
 uint32_t gt_book_entries(const struct gt_book *book);
+
+/* Writes the files that the policy names.  Each is written under another name first and then
+ * renamed, so that no reader sees half of it.  Where that fails, one sentence on standard error
+ * says so, and the program goes on. */
+void gt_report_write(struct gt_session *session);
+
+/* One sentence on standard error, "gemmtune: " before it; the first of each kind only. */
+enum gt_said {
+    GT_SAID_POLICY,
+    GT_SAID_OPEN,
+    GT_SAID_PLAN,
+    GT_SAID_REFUSED,
+    GT_SAID_ON_HOST,
+    GT_SAID_DIFFERED,
+    GT_SAID_WRITE,
+    GT_SAID_COUNT
+};
+__attribute__((format(printf, 3, 4))) void gt_say_once(struct gt_session *session,
+                                                       enum gt_said kind, const char *format, ...);
 
 #endif

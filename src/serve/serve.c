@@ -14,19 +14,12 @@
 #include "serve/serve.h"
 #include "serve/session.h"
 
-GT_FAST_TLS int gt_inside;
-
 /* Longest waits with GEMMTUNE_WAIT: for a kernel that may have to be compiled, and for memory. */
 #define DECISION_SECONDS  120
 #define WORKSPACE_SECONDS 1
 
-static void count_entry(struct gt_entry *entry, enum gt_reason reason)
-{
-    atomic_fetch_add_explicit(&entry->count[reason], 1, memory_order_relaxed);
-}
-
 /* Counts a call that is left to cuBLAS before anything about it was looked at; returns false. */
-static bool gt_serve_pass(struct gt_session *session, enum gt_reason reason)
+static bool pass(struct gt_session *session, enum gt_reason reason)
 {
     if (session)
         atomic_fetch_add_explicit(&session->count[reason], 1, memory_order_relaxed);
@@ -85,31 +78,6 @@ static enum gt_reason find_workspace(struct gt_session *session, const struct gt
     return *workspace ? GT_SERVED : GT_PASS_WORKSPACE;
 }
 
-int gt_serve_run(struct gt_session *session, const struct gt_entry *entry, void *stream,
-                 const struct gt_operands *operands, struct gt_err *err)
-{
-    pthread_mutex_t *turn = NULL;
-    int rc;
-
-    if (entry->workspace_bytes)
-        turn = gt_workspace_turn(&session->workspaces, (void *)entry->key.context, stream);
-    if (turn)
-        pthread_mutex_lock(turn);
-    gt_inside++; /* the plan may call cublasLtMatmul, which is one of the hooks */
-    rc = gt_run(entry->plan, stream, operands, err);
-    gt_inside--;
-    if (turn)
-        pthread_mutex_unlock(turn);
-    return rc;
-}
-
-/* Leaves the problem to cuBLAS from now on. */
-static void give_up(struct gt_entry *entry, enum gt_reason reason)
-{
-    atomic_store(&entry->reason, (int)reason);
-    atomic_store_explicit(&entry->state, GT_ENTRY_PASS, memory_order_release);
-}
-
 /* Why an algorithm of cuBLASLt cannot run here.  It was chosen for operands that the driver has
  * aligned.  Its first launch may load code, which no capture of a graph allows. */
 static enum gt_reason check_vendor(struct gt_session *session, struct gt_entry *entry,
@@ -125,6 +93,16 @@ static enum gt_reason check_vendor(struct gt_session *session, struct gt_entry *
         gt_serve_capturing(&session->driver, scene->stream))
         return GT_PASS_CAPTURE;
     return GT_SERVED;
+}
+
+/* Whether the call is one to compare with cuBLAS's (GEMMTUNE_CHECK). */
+static bool is_checked(const struct gt_session *session, const struct gt_entry *entry, void *stream)
+{
+    return session->policy.check &&
+           atomic_load_explicit(&entry->count[GT_SERVED], memory_order_relaxed) %
+                   (uint64_t)session->policy.check ==
+               0 &&
+           !gt_serve_capturing(&session->driver, stream);
 }
 
 static enum gt_reason launch(struct gt_session *session, struct gt_entry *entry,
@@ -144,17 +122,16 @@ static enum gt_reason launch(struct gt_session *session, struct gt_entry *entry,
         reason = find_workspace(session, entry, scene, &operands.workspace);
     if (reason)
         return reason;
-    if (session->policy.check && gt_check_due(session, entry) &&
-        !gt_serve_capturing(&session->driver, scene->stream)) {
+    if (is_checked(session, entry, scene->stream)) {
         const struct gt_checking checking = {session,       entry,     gemm,
                                              scene->stream, &operands, reference};
 
         return gt_check(&checking);
     }
-    if (gt_serve_run(session, entry, scene->stream, &operands, &err) == GT_OK)
+    if (gt_workspace_run(&session->workspaces, entry, scene->stream, &operands, &err) == GT_OK)
         return GT_SERVED;
-    gt_say_once(GT_SAID_REFUSED, "%.1000s; that product is left to cuBLAS", err.msg);
-    give_up(entry, GT_PASS_REFUSED);
+    gt_say_once(session, GT_SAID_REFUSED, "%.1000s; that product is left to cuBLAS", err.msg);
+    gt_book_decide(entry, GT_PASS_REFUSED);
     return GT_PASS_REFUSED;
 }
 
@@ -208,16 +185,16 @@ static enum gt_reason attempt(struct gt_session *session, struct gt_entry **entr
                                   : GT_PASS_UNDECIDED;
 }
 
-static bool gt_serve(struct gt_session *session, const struct gt_gemm *gemm,
-                     const struct gt_scene *scene, const struct gt_reference *reference)
+static bool serve(struct gt_session *session, const struct gt_gemm *gemm,
+                  const struct gt_scene *scene, const struct gt_reference *reference)
 {
     struct gt_entry *entry = NULL;
     enum gt_reason reason = attempt(session, &entry, gemm, scene, reference);
 
     if (entry)
-        count_entry(entry, reason);
+        atomic_fetch_add_explicit(&entry->count[reason], 1, memory_order_relaxed);
     else
-        gt_serve_pass(session, reason);
+        pass(session, reason);
     return reason == GT_SERVED;
 }
 
@@ -243,21 +220,21 @@ static int run_reference(const struct gt_reference *reference, const void *c, vo
 
 bool gt_serve_gemm(const struct gt_real *real, void *handle, const struct gt_gemm *gemm)
 {
-    struct gt_session *session = gt_session();
+    struct gt_session *session = gt_session_open();
     const struct gt_reference reference = {run_reference, real, handle, gemm};
     struct gt_scene scene = {.stream = NULL};
     struct gt_settings settings;
     struct gt_handle *slot;
 
     if (!session || !session->usable)
-        return gt_serve_pass(session, GT_PASS_FAILED);
+        return pass(session, GT_PASS_FAILED);
     slot = gt_handle_find(&session->handles, handle);
     if (!gt_handle_settings(slot, real, handle, &settings))
-        return gt_serve_pass(session, GT_PASS_FAILED);
+        return pass(session, GT_PASS_FAILED);
     if (settings.pointers)
-        return gt_serve_pass(session, GT_PASS_POINTERS);
+        return pass(session, GT_PASS_POINTERS);
     if (settings.sms)
-        return gt_serve_pass(session, GT_PASS_SMS);
+        return pass(session, GT_PASS_SMS);
     scene.stream = settings.stream;
     scene.math = settings.math;
     scene.varies = settings.atomics != 0;
@@ -265,12 +242,12 @@ bool gt_serve_gemm(const struct gt_real *real, void *handle, const struct gt_gem
         scene.workspace = atomic_load_explicit(&slot->workspace, memory_order_relaxed);
         scene.workspace_bytes = atomic_load_explicit(&slot->workspace_bytes, memory_order_relaxed);
     }
-    return gt_serve(session, gemm, &scene, &reference);
+    return serve(session, gemm, &scene, &reference);
 }
 
 void gt_serve_arrays(void)
 {
-    gt_serve_pass(gt_session(), GT_PASS_ARRAYS);
+    pass(gt_session_open(), GT_PASS_ARRAYS);
 }
 
 void gt_serve_created(void *handle)
@@ -301,12 +278,14 @@ void gt_serve_destroyed(void *handle)
 
 struct gt_handle *gt_serve_handle(void *handle, bool begin)
 {
-    struct gt_session *session = begin ? gt_session() : gt_session_begun();
+    struct gt_session *session = begin ? gt_session_open() : gt_session_begun();
 
     return session ? gt_handle_find(&session->handles, handle) : NULL;
 }
 
-/* CublasLtMatmul: reads descriptors and layouts, which are plain data behind
+/* ---- cublasLtMatmul ----
+ *
+ * Reads descriptors and layouts, which are plain data behind
  * getters, and serves the product that they describe.
  *
  * Asking a dozen getters takes longer than a call may.  So where the layout of the data is known
@@ -594,7 +573,7 @@ static enum gt_reason recall(struct gt_gemm *gemm, const struct gt_real_lt *real
     return place->reason;
 }
 
-static int run_reference_matmul(const struct gt_reference *reference, const void *c, void *d)
+static int run_matmul(const struct gt_reference *reference, const void *c, void *d)
 {
     const struct gt_real_lt *real = reference->real;
     const struct gt_matmul *call = reference->call;
@@ -610,8 +589,8 @@ static int run_reference_matmul(const struct gt_reference *reference, const void
 
 bool gt_serve_matmul(const struct gt_real_lt *real, const struct gt_matmul *matmul)
 {
-    struct gt_session *session = gt_session();
-    const struct gt_reference reference = {run_reference_matmul, real, NULL, matmul};
+    struct gt_session *session = gt_session_open();
+    const struct gt_reference reference = {run_matmul, real, NULL, matmul};
     const struct gt_scene scene = {.stream = matmul->stream,
                                    .workspace = matmul->workspace,
                                    .workspace_bytes = matmul->workspace_bytes};
@@ -619,16 +598,16 @@ bool gt_serve_matmul(const struct gt_real_lt *real, const struct gt_matmul *matm
     struct gt_gemm gemm;
 
     if (!session || !session->usable)
-        return gt_serve_pass(session, GT_PASS_FAILED);
+        return pass(session, GT_PASS_FAILED);
     reason =
         real->version == GT_BLAS_13 ? recall(&gemm, real, matmul) : read_call(&gemm, real, matmul);
     if (reason)
-        return gt_serve_pass(session, reason);
+        return pass(session, reason);
     gemm.alpha = matmul->alpha;
     gemm.beta = matmul->beta;
     gemm.a = matmul->a;
     gemm.b = matmul->b;
     gemm.c = matmul->c;
     gemm.d = matmul->d;
-    return gt_serve(session, &gemm, &scene, &reference);
+    return serve(session, &gemm, &scene, &reference);
 }

@@ -3,13 +3,7 @@
 #ifndef GT_SERVE_H
 #define GT_SERVE_H
 
-#include "serve/call.h"
 #include "serve/handle.h"
-#include "serve/real.h"
-
-/* Above 0: this thread is in a function of cuBLAS, whose own calls are not the program's. */
-#define GT_FAST_TLS _Thread_local __attribute__((tls_model("initial-exec")))
-extern GT_FAST_TLS int gt_inside;
 
 /* cuBLAS's own product, for comparisons: into d, with C at c. */
 struct gt_reference {
@@ -38,16 +32,6 @@ bool gt_serve_matmul(const struct gt_real_lt *real, const struct gt_matmul *matm
 
 /* Counts a product of arrays of matrices by pointer, which cuBLAS computes. */
 void gt_serve_arrays(void);
-
-/* What both come to.  reference: for GEMMTUNE_CHECK. */
-struct gt_session;
-
-/* gt_run of the entry's plan, whose own call of cuBLASLt is not the program's.  Where it has a
- * workspace, no other thread launches one on that stream meanwhile. */
-struct gt_entry;
-struct gt_operands;
-int gt_serve_run(struct gt_session *session, const struct gt_entry *entry, void *stream,
-                 const struct gt_operands *operands, struct gt_err *err);
 
 /* A handle was made: what is remembered of an older one at its address is forgotten.  If the
  * device was reset since a context's first product, nothing is served from now on. */

@@ -1,5 +1,6 @@
-/* session.h - stage: all state of serving in a process.  It exists from the first product that the
- * program asks cuBLAS for until the program ends.
+/* session.h - stage: all state of serving in a process, and the background thread, which looks up
+ * the problems that were asked for, loads their kernels and allocates workspaces.  It exists from
+ * the first product that the program asks cuBLAS for until the program ends.
  *
  * It is the only global state of the project: a hook is called with cuBLAS's arguments alone, so
  * there is no handle of ours to keep it in.  Before the first product nothing is read, opened,
@@ -11,10 +12,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-#include "serve/report.h"
-#include "serve/real.h"
 #include "serve/handle.h"
 #include "serve/policy.h"
+#include "serve/report.h"
 
 #define GT_CONTEXTS 16 /* whose calls may be served */
 
@@ -46,7 +46,8 @@ struct gt_session {
     struct gt_workspaces workspaces;
     _Atomic uint64_t count[GT_REASON_COUNT]; /* calls that are in no entry of the book */
     _Atomic uint64_t compared[GT_COMPARED_COUNT];
-    sem_t work; /* the background thread has something to do */
+    _Atomic bool said[GT_SAID_COUNT]; /* gt_say_once */
+    sem_t work;                       /* the background thread has something to do */
     pthread_t thread;
     struct gt_context context[GT_CONTEXTS]; /* written by the background thread */
     bool usable;                            /* policy and driver are in order */
@@ -57,28 +58,12 @@ struct gt_session {
 
 /* The session, begun on the first call; NULL: there can be none (no memory).  One atomic load from
  * then on. */
-struct gt_session *gt_session(void);
+struct gt_session *gt_session_open(void);
 
 /* The session; NULL: no product was asked for yet. */
 struct gt_session *gt_session_begun(void);
 
 /* Wakes the background thread. */
 void gt_session_wake(struct gt_session *session);
-
-/* Ends the background thread, if there is one, and waits until it has (10 s at most). */
-void gt_session_stop(void);
-
-/* One sentence on standard error, "gemmtune: " before it; the first of each kind only. */
-enum gt_said {
-    GT_SAID_POLICY,
-    GT_SAID_OPEN,
-    GT_SAID_PLAN,
-    GT_SAID_REFUSED,
-    GT_SAID_ON_HOST,
-    GT_SAID_DIFFERED,
-    GT_SAID_WRITE,
-    GT_SAID_COUNT
-};
-__attribute__((format(printf, 2, 3))) void gt_say_once(enum gt_said kind, const char *format, ...);
 
 #endif

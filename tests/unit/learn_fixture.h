@@ -72,6 +72,19 @@ static inline int teardown(void **state)
     return 0;
 }
 
+/* What choosing by the means loses on problems of a kind, on the learning's device. */
+static inline int loss_of(enum gt_learn_means means, size_t kind, struct gt_learn_loss *loss,
+                          struct gt_err *err)
+{
+    struct gt_learn_choice *choice = calloc(learning.problems + 1, sizeof(*choice));
+    int rc = choice ? gt_learn_choose(&learning, means, choice, err) : GT_ENOMEM;
+
+    if (!rc)
+        rc = gt_learn_loss_of(&learning, choice, kind, learning.device.name, loss, err);
+    free(choice);
+    return rc;
+}
+
 /* The root of the mean square of what a ranking is off, as a logarithm, on all rows, but for what
  * all rows of a problem are off by: that decides nothing. */
 static inline double off(const struct gt_ranking *ranking)

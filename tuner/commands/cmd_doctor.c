@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "measure/cmd_calibrate.h"
 #include "console/cmd_write.h"
-#include "doctor/cmd_learn.h"
 #include "doctor/cmd_predictor.h"
 #include "doctor/doctor_checks.h"
 #include "commands/cmd_serve.h"
@@ -54,23 +53,19 @@ static const struct gt_option option_table[] = {
 /* Judges the predictor by the database, unless only recordings are named. */
 static int report_predictor(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
+    const bool learns = options->learn || options->leave_out;
+    const struct gt_texts *instead = learns ? &options->from : &options->recording;
     const struct gt_predictor_options wanted = {
-        .db =
-            options->db || !options->recording.count ? gt_doctor_database(cli, options->db) : NULL,
+        .db = options->db || !instead->count ? gt_doctor_database(cli, options->db) : NULL,
         .recording = options->recording,
         .csv = options->csv,
-    };
-    const struct gt_learn_options learn = {
-        .db = options->db || !options->from.count ? gt_doctor_database(cli, options->db) : NULL,
-        .from = &options->from,
+        .from = options->from,
         .onto = options->onto,
         .narrow = options->narrow,
         .output = options->learn,
-        .csv = options->csv,
     };
 
-    return options->learn || options->leave_out ? gt_cmd_learn(cli, &learn, err)
-                                                : gt_cmd_predictor(cli, &wanted, err);
+    return learns ? gt_cmd_learn(cli, &wanted, err) : gt_cmd_predictor(cli, &wanted, err);
 }
 
 /* Refuses options that mean nothing without another one. */

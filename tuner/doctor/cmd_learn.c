@@ -1,5 +1,5 @@
 /* cmd_learn.c - tune doctor --predictor --leave-out and --learn: reads measured trials, has what
- * choosing by them loses reported, and writes a ranking.  See cmd_learn.h. */
+ * choosing by them loses reported, and writes a ranking.  See cmd_predictor.h. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,19 +10,12 @@
 #include "base/strbuf.h"
 #include "console/cmd_write.h"
 #include "db/store.h"
-#include "doctor/cmd_learn.h"
+#include "doctor/cmd_predictor.h"
 #include "exchange/trials.h"
 #include "kernel/kernel.h"
 #include "learn/learn.h"
-#include "learn/learn_trials.h"
 #include "lookup/table.h"
 #include "session/cmd_session.h"
-
-/* What choosing loses on problems left out, for tune doctor --predictor. */
-
-struct cJSON;
-
-/* The losses of choosing, as tables, JSON and CSV.  See cmd_learn.c. */
 
 static const char csv_heading[] = "problem,kind,layout,trials,chosen_by,loss,loss4,loss8,kernel,"
                                   "point,best_kernel,best_point,device";
@@ -161,7 +154,7 @@ static int report_devices(const struct reporting *reporting, struct gt_err *err)
     return rc;
 }
 
-static int report(const struct reporting *reporting, struct gt_err *err)
+static int report_losses(const struct reporting *reporting, struct gt_err *err)
 {
     FILE *out = reporting->cli->out;
     int rc = GT_OK;
@@ -243,7 +236,7 @@ static int write_csv(const struct reporting *reporting, const char *path, struct
     return rc ? rc : closed;
 }
 
-/* ---- both ---- */
+/* ---- the report ---- */
 
 static int choose(struct reporting *reporting, int way, enum gt_learn_means means,
                   struct gt_err *err)
@@ -259,8 +252,8 @@ static int choose(struct reporting *reporting, int way, enum gt_learn_means mean
  * the losses of each kind and of all, or adds them to rows (NULL: they are printed), and writes
  * what was chosen for each problem to options->csv.  Afterwards the learning's parts are those by
  * size. */
-static int gt_cmd_learn_report(struct gt_cli *cli, const struct gt_learn_options *options,
-                               struct gt_learning *learning, struct cJSON *rows, struct gt_err *err)
+static int report_choices(struct gt_cli *cli, const struct gt_predictor_options *options,
+                          struct gt_learning *learning, cJSON *rows, struct gt_err *err)
 {
     struct reporting reporting = {cli, learning, rows, {NULL}};
     int rc = GT_OK;
@@ -273,13 +266,15 @@ static int gt_cmd_learn_report(struct gt_cli *cli, const struct gt_learn_options
     for (int means = 0; means < GT_LEARN_MEANS && !rc; means++)
         if (means != GT_LEARN_RANKING || learning->base)
             rc = choose(&reporting, means, (enum gt_learn_means)means, err);
-    GT_STEP(rc, report(&reporting, err));
+    GT_STEP(rc, report_losses(&reporting, err));
     if (!rc && options->csv)
         rc = write_csv(&reporting, options->csv, err);
     for (int way = 0; way < WAYS; way++)
         free(reporting.choice[way]);
     return rc;
 }
+
+/* ---- what is learned from ---- */
 
 struct learning {
     struct gt_cli *cli;
@@ -313,17 +308,18 @@ static int read_table(struct learning *learning, const char *path, struct gt_err
 
     for (size_t i = 0; i < table.rows && !rc; i++) {
         const struct gt_table_row *row = &table.row[i];
-
-        const struct gt_named_trial named = {.device = row->device,
-                                             .problem = row->text,
-                                             .kernel = row->kernel,
-                                             .point = row->point,
-                                             .cc = row->cc,
-                                             .trial = {.status = GT_STATUS_OK, .us = row->us}};
+        const struct gt_named_trial named = {
+            .device = row->device,
+            .problem = row->text,
+            .kernel = row->kernel,
+            .point = row->point,
+            .cc = row->cc,
+            .trial = {.status = GT_STATUS_OK,
+                      .provenance = row->predicted ? GT_PREDICTED : GT_MEASURED,
+                      .us = row->us}};
 
         if (!row->timing)
-            rc = row->predicted ? gt_learn_take_estimate(&learning->source, &named, err)
-                                : gt_learn_take(&learning->source, &named, err);
+            rc = gt_learn_take(&learning->source, &named, err);
     }
     gt_table_release(&table);
     return rc;
@@ -357,14 +353,7 @@ static int write_ranking(const struct learning *learning, const char *path, stru
     return rc;
 }
 
-static int read_base(struct learning *learning, const char *path, struct gt_err *err)
-{
-    int rc = gt_ranking_load(&learning->base, &learning->kernels, path, err);
-
-    return rc ? rc : gt_learn_onto(&learning->rows, &learning->base, err);
-}
-
-int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, struct gt_err *err)
+int gt_cmd_learn(struct gt_cli *cli, const struct gt_predictor_options *options, struct gt_err *err)
 {
     struct learning learning = {
         .cli = cli,
@@ -377,14 +366,16 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_learn_options *options, str
     if (!rc && options->output) /* before work of minutes */
         rc = gt_cmd_may_write(options->output, err);
     if (!rc && options->onto)
-        rc = read_base(&learning, options->onto, err);
+        rc = gt_ranking_load(&learning.base, &learning.kernels, options->onto, err);
+    if (!rc && options->onto)
+        rc = gt_learn_onto(&learning.rows, &learning.base, err);
     if (!rc && options->db)
         rc = read_database(&learning, options->db, err);
-    for (size_t i = 0; i < options->from->count && !rc; i++)
-        rc = read_source(&learning, options->from->text[i], err);
+    for (size_t i = 0; i < options->from.count && !rc; i++)
+        rc = read_source(&learning, options->from.text[i], err);
     if (!rc && !learning.rows.rows)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing was measured that could be learned from");
-    GT_STEP(rc, gt_cmd_learn_report(cli, options, &learning.rows, rows, err));
+    GT_STEP(rc, report_choices(cli, options, &learning.rows, rows, err));
     if (!rc && learning.source.other + learning.source.gone && !cli->quiet)
         fprintf(cli->log,
                 "%zu trials left out: of another arch, or of points that no kernel here "

@@ -14,12 +14,11 @@
 #include "lookup/predict.h"
 #include "problem/problem.h"
 #include "console/cmd_write.h"
-#include "doctor/cmd_learn.h"
 #include "session/cmd_session.h"
 #include "doctor/quality.h"
 #include "exchange/recording.h"
 #include "exchange/trials.h"
-#include "learn/learn_trials.h"
+#include "learn/learn.h"
 
 static const char csv_heading[] = "device,problem,kernel,tried,measured,correlation,first10,"
                                   "first50,first100,ratio,spread";
@@ -220,7 +219,7 @@ static int add_point(struct predictor *predictor, const struct gt_candidate *can
     return GT_OK;
 }
 
-/* ---- a database ---- */
+/* ---- trials of a database, or kept as a text ---- */
 
 static int take_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
@@ -246,31 +245,31 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
                           err);
 }
 
-static int read_database(struct predictor *predictor, struct gt_err *err)
-{
-    const struct gt_row_filter filter = {.provenance = 1u << GT_MEASURED};
-    int rc = gt_store_trials(predictor->store, &filter, take_trial, predictor, err);
-
-    return rc ? rc : end_group(predictor, err);
-}
-
 /* ---- a recording ---- */
 
-static int read_point(const struct gt_recording *recording, size_t i,
-                      const struct gt_kernel *kernel, struct gt_point *point, struct gt_err *err)
+/* Takes a point of the recording as the trial that it was made of. */
+static int take_point(struct predictor *predictor, const struct gt_recording *recording, size_t i,
+                      struct gt_err *err)
 {
-    const struct gt_kernel *recorded = recording->kernel;
+    const struct gt_kernel *kernel = recording->kernel;
+    struct gt_named_trial named = {
+        .device = recording->device,
+        .problem = recording->problem,
+        .kernel = kernel->name,
+        .cc = recording->cc,
+        .trial = {.status = GT_STATUS_OK, .us = (double)recording->point[i].us}};
     struct gt_strbuf text = GT_STRBUF_INIT;
     int rc;
 
-    for (size_t p = 0; p < recorded->params; p++) {
-        const struct gt_param *param = &recorded->param[p];
+    for (size_t p = 0; p < kernel->params; p++) {
+        const struct gt_param *param = &kernel->param[p];
 
         gt_strbuf_addf(&text, "%s%s=", p ? "," : "", param->name);
-        gt_param_format(&text, param, param->value[recording->index[i * recorded->params + p]]);
+        gt_param_format(&text, param, param->value[recording->index[i * kernel->params + p]]);
     }
     rc = gt_strbuf_check(&text, err);
-    GT_STEP(rc, gt_learn_known_point(point, kernel, text.text ? text.text : "", err));
+    named.point = text.text ? text.text : "";
+    GT_STEP(rc, take_trial(predictor, &named, err));
     gt_strbuf_release(&text);
     return rc;
 }
@@ -278,12 +277,10 @@ static int read_point(const struct gt_recording *recording, size_t i,
 static int take_recording(struct predictor *predictor, const struct gt_recording *recording,
                           const char *path, struct gt_err *err)
 {
-    struct gt_candidate candidate = {.device = &predictor->device};
     struct gt_problem problem;
     int rc;
 
-    candidate.kernel = gt_kernels_find(&predictor->kernels, recording->kernel->name, err);
-    if (!candidate.kernel)
+    if (!gt_kernels_find(&predictor->kernels, recording->kernel->name, err))
         return gt_err_prefix(err, GT_ENOTFOUND, "%s", path);
     if (recording->predicted || !recording->cc)
         return gt_err_set(
@@ -292,16 +289,9 @@ static int take_recording(struct predictor *predictor, const struct gt_recording
             "arch, and this one %s",
             path, recording->predicted ? "was predicted" : "names none");
     rc = gt_problem_parse(&problem, recording->problem, err);
-    candidate.problem = &problem;
-    GT_STEP(rc, go_to(predictor, recording->device, recording->cc, recording->problem,
-                      recording->kernel->name, err));
-    for (size_t i = 0; i < recording->points && !rc; i++) {
-        if (read_point(recording, i, candidate.kernel, &candidate.point, NULL))
-            predictor->unknown++;
-        else
-            rc = add_point(predictor, &candidate, (double)recording->point[i].us, err);
-    }
-    return rc ? rc : end_group(predictor, err);
+    for (size_t i = 0; i < recording->points && !rc; i++)
+        rc = take_point(predictor, recording, i, err);
+    return rc;
 }
 
 static int read_recording(struct predictor *predictor, const char *path, struct gt_err *err)
@@ -312,15 +302,6 @@ static int read_recording(struct predictor *predictor, const char *path, struct 
     GT_STEP(rc, take_recording(predictor, &recording, path, err));
     gt_recording_release(&recording);
     return rc;
-}
-
-/* ---- trials that were kept as a text ---- */
-
-static int read_trials(struct predictor *predictor, const char *path, struct gt_err *err)
-{
-    int rc = gt_trials_read(path, take_trial, predictor, err);
-
-    return rc ? rc : end_group(predictor, err);
 }
 
 /* ---- the report ---- */
@@ -369,16 +350,19 @@ static int open_predictor(struct predictor *predictor, const struct gt_predictor
 int gt_cmd_predictor(struct gt_cli *cli, const struct gt_predictor_options *options,
                      struct gt_err *err)
 {
+    const struct gt_row_filter filter = {.provenance = 1u << GT_MEASURED};
     struct predictor predictor = {.cli = cli};
     int closed, rc = open_predictor(&predictor, options, err);
 
     if (!rc && predictor.store)
-        rc = read_database(&predictor, err);
+        rc = gt_store_trials(predictor.store, &filter, take_trial, &predictor, err);
+    GT_STEP(rc, end_group(&predictor, err));
     for (size_t i = 0; i < options->recording.count && !rc; i++) {
         const char *path = options->recording.text[i];
 
-        rc = gt_trials_found(path) ? read_trials(&predictor, path, err)
+        rc = gt_trials_found(path) ? gt_trials_read(path, take_trial, &predictor, err)
                                    : read_recording(&predictor, path, err);
+        GT_STEP(rc, end_group(&predictor, err));
     }
     if (!rc && !predictor.printed)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "there are no measured trials to compare with");

@@ -1,4 +1,5 @@
-/* learn.c - stage: rows, and trees that leave folds out.  See learn.h. */
+/* learn.c - takes trials, fits trees, chooses prototypes, and says what choosing loses.  See
+ * learn.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,40 +19,12 @@
  * three of either differ by the clocks' ratio to the power of .1 to .8, .55 in the middle. */
 #define CLOCK_COUNTS 0.6
 
+/* ---- rows ---- */
+
 /* Columns of a kernel's rows: terms and slots. */
-static size_t gt_learn_columns(const struct gt_kernel *kernel)
+static size_t columns_of(const struct gt_kernel *kernel)
 {
     return GT_TERM_COUNT + kernel->names.count;
-}
-
-static int size_fold(const struct gt_problem *problem)
-{
-    uint64_t mixed = (uint64_t)problem->n * 0x9e3779b97f4a7c15u + (uint64_t)problem->k;
-
-    mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u;
-    return (int)((mixed >> 40) % SIZE_FOLDS);
-}
-
-static bool same_family(const struct gt_learn_problem *x, const struct gt_learn_problem *y)
-{
-    return x->kind == y->kind && x->problem.trans_a == y->problem.trans_a &&
-           x->problem.trans_b == y->problem.trans_b;
-}
-
-static void set_folds(struct gt_learning *learning, enum gt_learn_split split)
-{
-    learning->folds = split == GT_LEARN_BY_SIZE ? SIZE_FOLDS : 0;
-    for (size_t i = 0; i < learning->problems; i++) {
-        struct gt_learn_problem *problem = &learning->problem[i];
-        size_t first = 0;
-
-        while (!same_family(&learning->problem[first], problem))
-            first++;
-        if (split == GT_LEARN_BY_SIZE)
-            problem->fold = size_fold(&problem->problem);
-        else
-            problem->fold = first < i ? learning->problem[first].fold : learning->folds++;
-    }
 }
 
 static int find_problem(struct gt_learning *learning, const struct gt_candidate *candidate,
@@ -173,7 +146,7 @@ int gt_learn_onto(struct gt_learning *learning, const struct gt_ranking *base, s
 int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candidate, double us,
                  double clock, struct gt_err *err)
 {
-    const size_t columns = gt_learn_columns(candidate->kernel);
+    const size_t columns = columns_of(candidate->kernel);
     float column[GT_RANKING_COLUMNS];
     struct gt_geometry geometry;
     struct gt_learn_row row = {.at = learning->columns};
@@ -225,6 +198,233 @@ int gt_learn_add_estimate(struct gt_learning *learning, const struct gt_candidat
         learning->problem[problem].estimated = true;
     return learning->problem[problem].estimated ? gt_learn_add(learning, candidate, us, 1, err)
                                                 : GT_OK;
+}
+
+/* ---- trials that are told by name ---- */
+
+static bool has_param(const struct gt_kernel *kernel, const char *name, size_t length)
+{
+    for (size_t i = 0; i < kernel->params; i++)
+        if (strlen(kernel->param[i].name) == length &&
+            strncmp(kernel->param[i].name, name, length) == 0)
+            return true;
+    return false;
+}
+
+int gt_learn_known_point(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
+                         struct gt_err *err)
+{
+    struct gt_strbuf known = GT_STRBUF_INIT;
+    int rc;
+
+    for (const char *at = text; *at;) {
+        size_t length = strcspn(at, ",");
+
+        if (has_param(kernel, at, strcspn(at, "=")))
+            gt_strbuf_addf(&known, "%s%.*s", known.length ? "," : "", (int)length, at);
+        at += length + (at[length] == ',');
+    }
+    rc = gt_strbuf_check(&known, err);
+    GT_STEP(rc, gt_point_parse(point, kernel, known.text, err));
+    gt_strbuf_release(&known);
+    return rc;
+}
+
+/* Sets the device of the next trials.  The first one of the arch is learned for. */
+static int find_device(struct gt_learn_source *source, int cc, const char *name, struct gt_err *err)
+{
+    struct gt_device *on = &source->on;
+    int rc;
+
+    if (on->cc == cc && strcmp(on->name, name) == 0)
+        return GT_OK;
+    rc = gt_device_profile_of(on, source->data_dir, cc, name, err);
+    snprintf(on->name, sizeof(on->name), "%s", name);
+    on->profile = false;
+    if (!rc && !source->learning->device.cc)
+        source->learning->device = *on;
+    return rc;
+}
+
+int gt_learn_take(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    const bool estimated = named->trial.provenance == GT_PREDICTED;
+    struct gt_learn_source *source = context;
+    struct gt_learning *learning = source->learning;
+    const int base = learning->base ? learning->base->cc : 0;
+    const int arch = learning->device.cc ? learning->device.cc : base;
+    const double us = named->trial.status == GT_STATUS_SPILLS ? 0 : named->trial.us;
+    const double clock_mhz = named->trial.clock_mhz;
+    struct gt_problem problem;
+    struct gt_candidate candidate = {.problem = &problem,
+                                     .device = estimated ? &learning->device : &source->on};
+    int failed, rc;
+
+    if (gt_problem_parse(&problem, named->problem, NULL))
+        return GT_OK;
+    if (arch && named->cc != arch) {
+        source->other++;
+        return GT_OK;
+    }
+    rc = find_device(source, named->cc, named->device, err);
+    if (rc)
+        return rc;
+    candidate.kernel = gt_kernels_find(learning->kernels, named->kernel, NULL);
+    if (!candidate.kernel || !candidate.kernel->production ||
+        gt_learn_known_point(&candidate.point, candidate.kernel, named->point, NULL) ||
+        gt_candidate_possible(&candidate, &failed, NULL) || failed >= 0) {
+        source->gone++;
+        return GT_OK;
+    }
+    if (estimated)
+        return gt_learn_add_estimate(learning, &candidate, us, err);
+    return gt_learn_add(learning, &candidate, us,
+                        clock_mhz > 0 ? fmin(clock_mhz / source->on.clock_mhz, 1) : 1, err);
+}
+
+/* ---- the regression of one kernel ---- */
+
+#define ESTIMATED 0.2 /* what an estimate counts beside a trial */
+#define CLIP      2.5 /* of a logarithm: more is no correction but another kernel */
+
+/* Few rows bear few trees: with TREES_HALF rows it is half of the most. */
+#define TREES_MOST 180
+#define TREES_HALF 1000
+
+static const struct gt_boost_options boost = {
+    .depth = 5, .rate = 0.08, .rows = 0.8, .columns = 0.5, .least = 4, .shrink = 2};
+
+static bool is_in(const struct gt_learning *learning, const struct gt_learn_row *row, size_t kernel,
+                  int fold)
+{
+    return row->kernel == kernel && learning->problem[row->problem].fold != fold;
+}
+
+/* What decides are times near the best, and a problem with many trials must not outvote others. */
+static double weight_of(const struct gt_learning *learning, const struct gt_learn_row *row)
+{
+    const struct gt_learn_problem *problem = &learning->problem[row->problem];
+    const double near = fmin(problem->best_us / row->us, 1);
+
+    return (problem->estimated ? ESTIMATED : 1) * near * sqrt(near) / sqrt((double)problem->rows);
+}
+
+static double off_by(const struct gt_learn_row *row)
+{
+    return fmax(fmin(log(row->us / row->base_us), CLIP), -CLIP);
+}
+
+struct mean {
+    double weight, sum;
+};
+
+static void add_to(struct mean *mean, double weight, double value)
+{
+    mean->weight += weight;
+    mean->sum += weight * value;
+}
+
+static double value_of(const struct mean *mean)
+{
+    return mean->weight > 0 ? mean->sum / mean->weight : 0;
+}
+
+/* What all candidates of a problem, of whatever kernel, are off by together decides nothing: it is
+ * taken out, but for the mean over problems of the kind, so that the trees do not spend themselves
+ * on it.  problem[problems]: filled for those outside of the fold. */
+static void find_shared(const struct gt_learning *learning, int fold, struct mean *problem)
+{
+    struct mean kind[GT_RANKING_KINDS] = {{0, 0}};
+
+    memset(problem, 0, learning->problems * sizeof(*problem));
+    for (size_t i = 0; i < learning->rows; i++) {
+        const struct gt_learn_row *row = &learning->row[i];
+
+        if (learning->problem[row->problem].fold != fold)
+            add_to(&problem[row->problem], weight_of(learning, row), off_by(row));
+    }
+    for (size_t i = 0; i < learning->problems; i++)
+        if (problem[i].weight > 0)
+            add_to(&kind[learning->problem[i].kind], 1, value_of(&problem[i]));
+    for (size_t i = 0; i < learning->problems; i++)
+        problem[i].sum -= problem[i].weight * value_of(&kind[learning->problem[i].kind]);
+}
+
+int gt_learn_trees(const struct gt_learning *learning, size_t kernel, int fold,
+                   struct gt_boosted *boosted, struct gt_err *err)
+{
+    const size_t columns = columns_of(learning->kernels->kernel[kernel]);
+    size_t rows = 0, at = 0;
+    float *x;
+    double *y, *w;
+    struct mean *shared;
+    int rc = GT_OK;
+
+    *boosted = (struct gt_boosted){0};
+    for (size_t i = 0; i < learning->rows; i++)
+        rows += is_in(learning, &learning->row[i], kernel, fold);
+    if (!rows)
+        return GT_OK;
+    x = malloc(rows * columns * sizeof(*x));
+    y = malloc(rows * sizeof(*y));
+    w = malloc(rows * sizeof(*w));
+    shared = malloc(learning->problems * sizeof(*shared));
+    if (!x || !y || !w || !shared)
+        rc = gt_err_nomem(err);
+    else
+        find_shared(learning, fold, shared);
+    for (size_t i = 0; i < learning->rows && !rc; i++) {
+        const struct gt_learn_row *row = &learning->row[i];
+
+        if (!is_in(learning, row, kernel, fold))
+            continue;
+        memcpy(x + at * columns, learning->column + row->at, columns * sizeof(*x));
+        y[at] = off_by(row) - value_of(&shared[row->problem]);
+        w[at++] = weight_of(learning, row);
+    }
+    if (!rc) {
+        struct gt_boost_options options = boost;
+
+        options.trees = (int)(TREES_MOST * rows / (rows + TREES_HALF));
+        rc = gt_boost(boosted, &(struct gt_boost_data){rows, columns, x, y, w}, &options, err);
+    }
+    free(x);
+    free(y);
+    free(w);
+    free(shared);
+    return rc;
+}
+
+/* ---- folds, which are left out ---- */
+
+static int size_fold(const struct gt_problem *problem)
+{
+    uint64_t mixed = (uint64_t)problem->n * 0x9e3779b97f4a7c15u + (uint64_t)problem->k;
+
+    mixed = (mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u;
+    return (int)((mixed >> 40) % SIZE_FOLDS);
+}
+
+static bool same_family(const struct gt_learn_problem *x, const struct gt_learn_problem *y)
+{
+    return x->kind == y->kind && x->problem.trans_a == y->problem.trans_a &&
+           x->problem.trans_b == y->problem.trans_b;
+}
+
+static void set_folds(struct gt_learning *learning, enum gt_learn_split split)
+{
+    learning->folds = split == GT_LEARN_BY_SIZE ? SIZE_FOLDS : 0;
+    for (size_t i = 0; i < learning->problems; i++) {
+        struct gt_learn_problem *problem = &learning->problem[i];
+        size_t first = 0;
+
+        while (!same_family(&learning->problem[first], problem))
+            first++;
+        if (split == GT_LEARN_BY_SIZE)
+            problem->fold = size_fold(&problem->problem);
+        else
+            problem->fold = first < i ? learning->problem[first].fold : learning->folds++;
+    }
 }
 
 static bool any_left_out(const struct gt_learning *learning, size_t kernel, int fold)
@@ -286,17 +486,107 @@ int gt_learn_leave_out(struct gt_learning *learning, enum gt_learn_split split, 
     return rc;
 }
 
-void gt_learn_release(struct gt_learning *learning)
+/* ---- which points become prototypes ---- */
+
+#define LOSS_WITHOUT 0.7 /* assumed for a problem without any prototype, as a logarithm */
+
+/* What a saving for another device's problem counts, so that points that are good there do not take
+ * the places of points that are good here.  Beside 1 it gains .3 +- .2 % (db/measured/README.md).
+ */
+#define ELSEWHERE 0.1
+
+/* The least saving of a prototype, over all problems; a smaller one ends the choosing. */
+#define SAVING_LEAST 0.004
+
+/* FP16 and BF16 problems of the same accuracy run at the same speed, so a point that is good for
+ * the one kind is considered for the other, too. */
+static bool related(size_t x, size_t y)
 {
-    free(learning->problem);
-    free(learning->point);
-    free(learning->place);
-    free(learning->row);
-    free(learning->column);
-    *learning = (struct gt_learning){0};
+    const bool half_x = x / 4 == GT_F16 || x / 4 == GT_BF16,
+               half_y = y / 4 == GT_F16 || y / 4 == GT_BF16;
+
+    return x == y || (half_x && half_y && x % 4 == y % 4);
 }
 
-/* Stage: what choosing loses on problems left out.  See learn.h. */
+/* What a saving for each problem counts where prototypes of a kind are chosen; 0: nothing. */
+static void weigh(const struct gt_learning *learning, size_t kind, int fold, double *worth)
+{
+    for (size_t i = 0; i < learning->problems; i++) {
+        const struct gt_learn_problem *problem = &learning->problem[i];
+
+        worth[i] = problem->kind == kind ? 1 : 0.5;
+        if (strcmp(problem->device, learning->device.name) != 0)
+            worth[i] *= ELSEWHERE;
+        if (problem->estimated || !related(problem->kind, kind) || problem->fold == fold)
+            worth[i] = 0;
+    }
+}
+
+/* saved[]: how much each point would reduce the losses, which are lost[] for each problem so far.
+ */
+static void save(const struct gt_learning *learning, const double *worth, const double *lost,
+                 double *saved)
+{
+    memset(saved, 0, learning->points * sizeof(*saved));
+    for (size_t i = 0; i < learning->rows; i++) {
+        const struct gt_learn_row *row = &learning->row[i];
+        double now;
+
+        if (row->avoided || !(worth[row->problem] > 0))
+            continue;
+        now = log(row->us / learning->problem[row->problem].best_us);
+        if (now < lost[row->problem])
+            saved[row->point] += (lost[row->problem] - now) * worth[row->problem];
+    }
+}
+
+static bool has_kind(const struct gt_learning *learning, size_t kind)
+{
+    for (size_t i = 0; i < learning->problems; i++)
+        if (learning->problem[i].kind == kind)
+            return true;
+    return false;
+}
+
+int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fold, bool *taken,
+                        struct gt_err *err)
+{
+    double *lost = malloc((learning->problems + 1) * sizeof(*lost));
+    double *saved = malloc((learning->points + 1) * sizeof(*saved));
+    double *worth = malloc((learning->problems + 1) * sizeof(*worth));
+    const int most = has_kind(learning, kind) ? GT_LEARN_PROTOTYPES_MOST : 0;
+    const int rc = lost && saved && worth ? GT_OK : gt_err_nomem(err);
+
+    memset(taken, 0, learning->points * sizeof(*taken));
+    for (size_t i = 0; i < learning->problems && !rc; i++)
+        lost[i] = LOSS_WITHOUT;
+    if (!rc)
+        weigh(learning, kind, fold, worth);
+    for (int chosen = 0; chosen < most && !rc; chosen++) {
+        size_t best = 0;
+
+        save(learning, worth, lost, saved);
+        for (size_t i = 1; i < learning->points; i++)
+            if (saved[i] > saved[best])
+                best = i;
+        if (!learning->points || saved[best] < SAVING_LEAST)
+            break;
+        taken[best] = true;
+        for (size_t i = 0; i < learning->rows; i++) {
+            const struct gt_learn_row *row = &learning->row[i];
+            const double now = log(row->us / learning->problem[row->problem].best_us);
+
+            if (!row->avoided && row->point == best && now < lost[row->problem])
+                lost[row->problem] = now;
+        }
+    }
+    free(lost);
+    free(saved);
+    free(worth);
+    return rc;
+}
+
+/* ---- what choosing loses on problems left out ---- */
 
 #define LOSS_TRIED 5 /* measured points that a problem needs to count in a loss */
 
@@ -385,7 +675,7 @@ static int pick_all(const struct gt_learning *learning, enum gt_learn_means mean
 
     for (size_t kind = 0; kind < GT_RANKING_KINDS; kind++)
         for (int fold = 0; fold < learning->folds && !rc; fold++) {
-            if (means == GT_LEARN_PROTOTYPES && gt_learn_any(learning, kind))
+            if (means == GT_LEARN_PROTOTYPES)
                 rc = gt_learn_prototypes(learning, kind, fold, taken, err);
             if (!rc)
                 pick_fold(learning, means, kind, fold, means == GT_LEARN_PROTOTYPES ? taken : NULL,
@@ -468,17 +758,6 @@ int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_c
     return GT_OK;
 }
 
-int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
-                  struct gt_learn_loss *loss, struct gt_err *err)
-{
-    struct gt_learn_choice *choice = calloc(learning->problems + 1, sizeof(*choice));
-    int rc = choice ? gt_learn_choose(learning, means, choice, err) : gt_err_nomem(err);
-
-    GT_STEP(rc, gt_learn_loss_of(learning, choice, kind, learning->device.name, loss, err));
-    free(choice);
-    return rc;
-}
-
 void gt_learn_compare(const struct gt_learning *learning, const struct gt_learn_choice *x,
                       const struct gt_learn_choice *y, struct gt_learn_gain *gain)
 {
@@ -500,214 +779,12 @@ void gt_learn_compare(const struct gt_learning *learning, const struct gt_learn_
         count > 1 ? sqrt(fmax(squares / count - gain->mean * gain->mean, 0) / (count - 1)) : 0;
 }
 
-/* Stage: the regression of one kernel.  See learn.h. */
-
-#define ESTIMATED 0.2 /* what an estimate counts beside a trial */
-#define CLIP      2.5 /* of a logarithm: more is no correction but another kernel */
-
-/* Few rows bear few trees: with TREES_HALF rows it is half of the most. */
-#define TREES_MOST 180
-#define TREES_HALF 1000
-
-static const struct gt_boost_options boost = {
-    .depth = 5, .rate = 0.08, .rows = 0.8, .columns = 0.5, .least = 4, .shrink = 2};
-
-static bool is_in(const struct gt_learning *learning, const struct gt_learn_row *row, size_t kernel,
-                  int fold)
+void gt_learn_release(struct gt_learning *learning)
 {
-    return row->kernel == kernel && learning->problem[row->problem].fold != fold;
-}
-
-/* What decides are times near the best, and a problem with many trials must not outvote others. */
-static double weight_of(const struct gt_learning *learning, const struct gt_learn_row *row)
-{
-    const struct gt_learn_problem *problem = &learning->problem[row->problem];
-    const double near = fmin(problem->best_us / row->us, 1);
-
-    return (problem->estimated ? ESTIMATED : 1) * near * sqrt(near) / sqrt((double)problem->rows);
-}
-
-static double off_by(const struct gt_learn_row *row)
-{
-    return fmax(fmin(log(row->us / row->base_us), CLIP), -CLIP);
-}
-
-struct mean {
-    double weight, sum;
-};
-
-static void add_to(struct mean *mean, double weight, double value)
-{
-    mean->weight += weight;
-    mean->sum += weight * value;
-}
-
-static double value_of(const struct mean *mean)
-{
-    return mean->weight > 0 ? mean->sum / mean->weight : 0;
-}
-
-/* What all candidates of a problem, of whatever kernel, are off by together decides nothing: it is
- * taken out, but for the mean over problems of the kind, so that the trees do not spend themselves
- * on it.  problem[problems]: filled for those outside of the fold. */
-static void find_shared(const struct gt_learning *learning, int fold, struct mean *problem)
-{
-    struct mean kind[GT_RANKING_KINDS] = {{0, 0}};
-
-    memset(problem, 0, learning->problems * sizeof(*problem));
-    for (size_t i = 0; i < learning->rows; i++) {
-        const struct gt_learn_row *row = &learning->row[i];
-
-        if (learning->problem[row->problem].fold != fold)
-            add_to(&problem[row->problem], weight_of(learning, row), off_by(row));
-    }
-    for (size_t i = 0; i < learning->problems; i++)
-        if (problem[i].weight > 0)
-            add_to(&kind[learning->problem[i].kind], 1, value_of(&problem[i]));
-    for (size_t i = 0; i < learning->problems; i++)
-        problem[i].sum -= problem[i].weight * value_of(&kind[learning->problem[i].kind]);
-}
-
-int gt_learn_trees(const struct gt_learning *learning, size_t kernel, int fold,
-                   struct gt_boosted *boosted, struct gt_err *err)
-{
-    const size_t columns = gt_learn_columns(learning->kernels->kernel[kernel]);
-    size_t rows = 0, at = 0;
-    float *x;
-    double *y, *w;
-    struct mean *shared;
-    int rc = GT_OK;
-
-    *boosted = (struct gt_boosted){0};
-    for (size_t i = 0; i < learning->rows; i++)
-        rows += is_in(learning, &learning->row[i], kernel, fold);
-    if (!rows)
-        return GT_OK;
-    x = malloc(rows * columns * sizeof(*x));
-    y = malloc(rows * sizeof(*y));
-    w = malloc(rows * sizeof(*w));
-    shared = malloc(learning->problems * sizeof(*shared));
-    if (!x || !y || !w || !shared)
-        rc = gt_err_nomem(err);
-    else
-        find_shared(learning, fold, shared);
-    for (size_t i = 0; i < learning->rows && !rc; i++) {
-        const struct gt_learn_row *row = &learning->row[i];
-
-        if (!is_in(learning, row, kernel, fold))
-            continue;
-        memcpy(x + at * columns, learning->column + row->at, columns * sizeof(*x));
-        y[at] = off_by(row) - value_of(&shared[row->problem]);
-        w[at++] = weight_of(learning, row);
-    }
-    if (!rc) {
-        struct gt_boost_options options = boost;
-
-        options.trees = (int)(TREES_MOST * rows / (rows + TREES_HALF));
-        rc = gt_boost(boosted, &(struct gt_boost_data){rows, columns, x, y, w}, &options, err);
-    }
-    free(x);
-    free(y);
-    free(w);
-    free(shared);
-    return rc;
-}
-
-/* Stage: which points become prototypes.  See learn.h. */
-
-#define LOSS_WITHOUT 0.7 /* assumed for a problem without any prototype, as a logarithm */
-
-/* What a saving for another device's problem counts, so that points that are good there do not take
- * the places of points that are good here.  Beside 1 it gains .3 +- .2 % (db/measured/README.md).
- */
-#define ELSEWHERE 0.1
-
-/* The least saving of a prototype, over all problems; a smaller one ends the choosing. */
-#define SAVING_LEAST 0.004
-
-/* FP16 and BF16 problems of the same accuracy run at the same speed, so a point that is good for
- * the one kind is considered for the other, too. */
-static bool related(size_t x, size_t y)
-{
-    const bool half_x = x / 4 == GT_F16 || x / 4 == GT_BF16,
-               half_y = y / 4 == GT_F16 || y / 4 == GT_BF16;
-
-    return x == y || (half_x && half_y && x % 4 == y % 4);
-}
-
-/* What a saving for each problem counts where prototypes of a kind are chosen; 0: nothing. */
-static void weigh(const struct gt_learning *learning, size_t kind, int fold, double *worth)
-{
-    for (size_t i = 0; i < learning->problems; i++) {
-        const struct gt_learn_problem *problem = &learning->problem[i];
-
-        worth[i] = problem->kind == kind ? 1 : 0.5;
-        if (strcmp(problem->device, learning->device.name) != 0)
-            worth[i] *= ELSEWHERE;
-        if (problem->estimated || !related(problem->kind, kind) || problem->fold == fold)
-            worth[i] = 0;
-    }
-}
-
-/* saved[]: how much each point would reduce the losses, which are lost[] for each problem so far.
- */
-static void save(const struct gt_learning *learning, const double *worth, const double *lost,
-                 double *saved)
-{
-    memset(saved, 0, learning->points * sizeof(*saved));
-    for (size_t i = 0; i < learning->rows; i++) {
-        const struct gt_learn_row *row = &learning->row[i];
-        double now;
-
-        if (row->avoided || !(worth[row->problem] > 0))
-            continue;
-        now = log(row->us / learning->problem[row->problem].best_us);
-        if (now < lost[row->problem])
-            saved[row->point] += (lost[row->problem] - now) * worth[row->problem];
-    }
-}
-
-bool gt_learn_any(const struct gt_learning *learning, size_t kind)
-{
-    for (size_t i = 0; i < learning->problems; i++)
-        if (learning->problem[i].kind == kind)
-            return true;
-    return false;
-}
-
-int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fold, bool *taken,
-                        struct gt_err *err)
-{
-    double *lost = malloc((learning->problems + 1) * sizeof(*lost));
-    double *saved = malloc((learning->points + 1) * sizeof(*saved));
-    double *worth = malloc((learning->problems + 1) * sizeof(*worth));
-    const int rc = lost && saved && worth ? GT_OK : gt_err_nomem(err);
-
-    memset(taken, 0, learning->points * sizeof(*taken));
-    for (size_t i = 0; i < learning->problems && !rc; i++)
-        lost[i] = LOSS_WITHOUT;
-    if (!rc)
-        weigh(learning, kind, fold, worth);
-    for (int chosen = 0; chosen < GT_LEARN_PROTOTYPES_MOST && !rc; chosen++) {
-        size_t best = 0;
-
-        save(learning, worth, lost, saved);
-        for (size_t i = 1; i < learning->points; i++)
-            if (saved[i] > saved[best])
-                best = i;
-        if (!learning->points || saved[best] < SAVING_LEAST)
-            break;
-        taken[best] = true;
-        for (size_t i = 0; i < learning->rows; i++) {
-            const struct gt_learn_row *row = &learning->row[i];
-            const double now = log(row->us / learning->problem[row->problem].best_us);
-
-            if (!row->avoided && row->point == best && now < lost[row->problem])
-                lost[row->problem] = now;
-        }
-    }
-    free(lost);
-    free(saved);
-    free(worth);
-    return rc;
+    free(learning->problem);
+    free(learning->point);
+    free(learning->place);
+    free(learning->row);
+    free(learning->column);
+    *learning = (struct gt_learning){0};
 }

@@ -4,6 +4,7 @@
 #define GT_LEARN_H
 
 #include "base/strbuf.h"
+#include "db/store.h"
 #include "learn/boost.h"
 #include "lookup/ranking.h"
 
@@ -99,6 +100,26 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
 int gt_learn_add_estimate(struct gt_learning *learning, const struct gt_candidate *candidate,
                           double us, struct gt_err *err);
 
+/* Where trials come from; zeroed but for the learning and the folder, before the first trial. */
+struct gt_learn_source {
+    struct gt_learning *learning;
+    const char *data_dir; /* with the profiles of devices */
+    struct gt_device on;  /* that the last trial ran on */
+    size_t other, gone;   /* trials left out: of another arch; of points that no kernel here has */
+};
+
+/* Takes a trial that is told by name: of a database, of a file of trials (exchange/trials.h), or of
+ * a table of winners; context: a struct gt_learn_source.  A predicted one is what an earlier
+ * ranking expected (gt_learn_add_estimate).  The first one sets the learning's device if it has
+ * none; trials of another arch than that, or than the base's, are left out, and so are trials of
+ * candidates that no kernel in use here has. */
+int gt_learn_take(void *context, const struct gt_named_trial *named, struct gt_err *err);
+
+/* A point of this or an earlier text of the kernel: parameters that it has not any more are left
+ * out. */
+int gt_learn_known_point(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
+                         struct gt_err *err);
+
 /* Fills expected_us of every row by trees that saw no problem of its fold. */
 int gt_learn_leave_out(struct gt_learning *learning, enum gt_learn_split split, struct gt_err *err);
 
@@ -123,10 +144,6 @@ int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_c
                      size_t kind, const char *device, struct gt_learn_loss *loss,
                      struct gt_err *err);
 
-/* The same two steps for one kind, on the learning's device. */
-int gt_learn_loss(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
-                  struct gt_learn_loss *loss, struct gt_err *err);
-
 /* What y gains over x; *gain: zeroed before. */
 void gt_learn_compare(const struct gt_learning *learning, const struct gt_learn_choice *x,
                       const struct gt_learn_choice *y, struct gt_learn_gain *gain);
@@ -144,7 +161,7 @@ int gt_learn_write_without(const struct gt_learning *learning, int fold, struct 
 
 void gt_learn_release(struct gt_learning *learning); /* a zeroed one is accepted */
 
-/* What the files of tuner/learn share beside learn.h. */
+/* ---- what learn.c and learn_write.c share ---- */
 
 #define GT_LEARN_PROTOTYPES_MOST 200 /* of a kind */
 /* A candidate that spills registers takes so many times what is expected; measured: 1.2 to 3. */
@@ -152,12 +169,10 @@ void gt_learn_release(struct gt_learning *learning); /* a zeroed one is accepted
 
 /* Chooses the prototypes of a kind of problems, without the problems of a fold (-1: with all). They
  * are chosen greedily: each is the point that reduces the summed loss of the problems most.
- * taken[points]: set to whether the point is a prototype. */
+ * taken[points]: set to whether the point is a prototype; none is where there is no problem of the
+ * kind. */
 int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fold, bool *taken,
                         struct gt_err *err);
-
-/* Whether there is a problem of the kind. */
-bool gt_learn_any(const struct gt_learning *learning, size_t kind);
 
 /* Fits the trees of a kernel, without the rows of a fold's problems (-1: with all).  Without rows
  * there are no trees. */

@@ -40,11 +40,11 @@ static struct gt_ranking_loss weighted(const struct gt_ranking_loss *a,
  * device may know these very problems from there, so that what it says of new ones is the least. If
  * one of the same device has learned from more problems, which its trees still know, both count. Of
  * narrow trials nothing is said. */
-static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_ranking_loss *said,
-                     struct gt_err *err)
+static int find_loss(const struct gt_learning *learning, const struct gt_learn_choice *choice,
+                     size_t kind, struct gt_ranking_loss *said, struct gt_err *err)
 {
     struct gt_learn_loss loss;
-    const int rc = gt_learn_loss(learning, GT_LEARN_TREES, kind, &loss, err);
+    const int rc = gt_learn_loss_of(learning, choice, kind, learning->device.name, &loss, err);
 
     *said = learning->base ? learning->base->loss[kind] : (struct gt_ranking_loss){.problems = 0};
     if (rc || !loss.problems || learning->narrow)
@@ -62,18 +62,20 @@ static int find_loss(const struct gt_learning *learning, size_t kind, struct gt_
 static int write_losses(const struct gt_learning *learning, struct gt_strbuf *text,
                         struct gt_err *err)
 {
-    int rc = GT_OK;
+    struct gt_learn_choice *choice = calloc(learning->problems + 1, sizeof(*choice));
+    int rc = choice ? gt_learn_choose(learning, GT_LEARN_TREES, choice, err) : gt_err_nomem(err);
 
     for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
         struct gt_ranking_loss loss;
         char name[32];
 
-        rc = find_loss(learning, kind, &loss, err);
+        rc = find_loss(learning, choice, kind, &loss, err);
         gt_ranking_kind_name(kind, name);
         if (!rc && loss.problems)
             gt_strbuf_addf(text, "loss %s %.4f %.4f %zu\n", name, loss.mean, loss.p90,
                            loss.problems);
     }
+    free(choice);
     return rc;
 }
 
@@ -85,11 +87,8 @@ static int choose_kinds(const struct gt_learning *learning, int fold, struct gt_
     int rc = taken ? GT_OK : gt_err_nomem(err);
 
     for (size_t kind = 0; kind < GT_RANKING_KINDS && !rc; kind++) {
-        const bool any = gt_learn_any(learning, kind);
-
-        if (any)
-            rc = gt_learn_prototypes(learning, kind, fold, taken, err);
-        for (size_t i = 0; i < learning->points && any && !rc; i++)
+        rc = gt_learn_prototypes(learning, kind, fold, taken, err);
+        for (size_t i = 0; i < learning->points && !rc; i++)
             if (taken[i])
                 gt_kinds_add(&kinds[i], kind);
     }
@@ -243,8 +242,8 @@ static int write_body(const struct gt_learning *learning, int fold, struct gt_st
     return rc ? rc : gt_strbuf_check(text, err);
 }
 
-static int write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
-                         struct gt_err *err)
+int gt_learn_write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
+                           struct gt_err *err)
 {
     const locale_t before = gt_locale_enter();
     struct gt_strbuf body = GT_STRBUF_INIT;
@@ -264,11 +263,5 @@ static int write_without(const struct gt_learning *learning, int fold, struct gt
 
 int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err)
 {
-    return write_without(learning, -1, text, err);
-}
-
-int gt_learn_write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
-                           struct gt_err *err)
-{
-    return write_without(learning, fold, text, err);
+    return gt_learn_write_without(learning, -1, text, err);
 }

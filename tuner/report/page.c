@@ -1,7 +1,8 @@
-/* page.c - puts the parts of the page together; see page.h. */
+/* page.c - gathers what a page shows, and puts its parts together; see page.h. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,10 +21,7 @@
 #include "report/page_js_page.h"
 #include "report/page_search_js_page.h"
 
-/* The data of a page as one JSON document; between page.c and page.c. */
-
-/* Gathers what a page shows; see page.c.  Times are microseconds, as the
- * database has them; a time of 0 is one that was not measured. */
+/* ---- the data: one JSON document, with times in microseconds; 0: not measured ---- */
 
 /* What a browser draws without a long wait: 25 MB of page. */
 enum { MOST_ROWS = 5000, MOST_TRIALS = 500000 };
@@ -51,9 +49,16 @@ static size_t place_of(const struct gt_report_request *request, const char *text
     return request->problems ? SIZE_MAX : 0;
 }
 
-static void add_text(struct gathering *g, cJSON *item, const char *key, const char *text)
+/* Adds pairs of a key and a text. */
+__attribute__((sentinel)) static void add_texts(struct gathering *g, cJSON *item, ...)
 {
-    g->failed |= !cJSON_AddStringToObject(item, key, text ? text : "");
+    va_list pairs;
+    const char *key;
+
+    va_start(pairs, item);
+    while ((key = va_arg(pairs, const char *)))
+        g->failed |= !cJSON_AddStringToObject(item, key, va_arg(pairs, const char *));
+    va_end(pairs);
 }
 
 /* Three decimals: a nanosecond, a millisecond; digits of a float that mean nothing stay out of the
@@ -118,16 +123,10 @@ static int take_compared(void *context, const struct gt_row *row, const struct g
     if (is_full(g))
         return GT_OK;
     item = new_item(g);
-    add_text(g, item, "problem", row->problem);
-    add_text(g, item, "dtype", row->dtype);
-    add_text(g, item, "accuracy", row->accuracy);
-    add_text(g, item, "layout", row->layout);
-    add_text(g, item, "device", row->device);
-    add_text(g, item, "kernel", row->kernel);
-    add_text(g, item, "point", row->point);
-    add_text(g, item, "date", row->date);
-    add_text(g, item, "provenance", gt_provenance_name(row->provenance));
-    add_text(g, item, "timing", gt_timing_name(row->timing));
+    add_texts(g, item, "problem", row->problem, "dtype", row->dtype, "accuracy", row->accuracy,
+              "layout", row->layout, "device", row->device, "kernel", row->kernel, "point",
+              row->point, "date", row->date, "provenance", gt_provenance_name(row->provenance),
+              "timing", gt_timing_name(row->timing), NULL);
     add_number(g, item, "m", (double)row->m);
     add_number(g, item, "n", (double)row->n);
     add_number(g, item, "k", (double)row->k);
@@ -167,12 +166,9 @@ static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *e
         !gt_row_asked(g->request->filter, turn->device) || is_full(g))
         return GT_OK;
     item = new_item(g);
-    add_text(g, item, "problem", turn->problem);
-    add_text(g, item, "device", turn->device);
-    add_text(g, item, "kernels", turn->kernels);
-    add_text(g, item, "strategy", turn->strategy);
-    add_text(g, item, "date", turn->date);
-    add_text(g, item, "timing", gt_timing_name(turn->timing));
+    add_texts(g, item, "problem", turn->problem, "device", turn->device, "kernels", turn->kernels,
+              "strategy", turn->strategy, "date", turn->date, "timing",
+              gt_timing_name(turn->timing), NULL);
     add_number(g, item, "known", (double)turn->known);
     add_number(g, item, "trials", (double)turn->trials);
     add_number(g, item, "seconds", turn->seconds);
@@ -245,11 +241,9 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
         if (is_full(g))
             return GT_OK;
         g->space = new_item(g);
-        add_text(g, g->space, "problem", named->problem);
-        add_text(g, g->space, "kernel", named->kernel);
-        add_text(g, g->space, "device", named->device);
-        add_text(g, g->space, "provenance", gt_provenance_name(named->trial.provenance));
-        add_text(g, g->space, "timing", gt_timing_name(named->timing));
+        add_texts(g, g->space, "problem", named->problem, "kernel", named->kernel, "device",
+                  named->device, "provenance", gt_provenance_name(named->trial.provenance),
+                  "timing", gt_timing_name(named->timing), NULL);
         add_size(g, g->space, named->problem);
         names = cJSON_AddArrayToObject(g->space, "names");
         g->failed |= !cJSON_AddArrayToObject(g->space, "trials");
@@ -282,12 +276,8 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
         (g->request->filter->problem && strcmp(row->problem, g->request->filter->problem) != 0))
         return GT_OK;
     item = new_item(g);
-    add_text(g, item, "problem", row->problem);
-    add_text(g, item, "device", row->device);
-    add_text(g, item, "uuid", row->uuid);
-    add_text(g, item, "kernel", row->kernel);
-    add_text(g, item, "point", row->point);
-    add_text(g, item, "date", row->date);
+    add_texts(g, item, "problem", row->problem, "device", row->device, "uuid", row->uuid, "kernel",
+              row->kernel, "point", row->point, "date", row->date, NULL);
     add_number(g, item, "us", energy->us);
     add_number(g, item, "mj", 1e3 * energy->joules);
     add_number(g, item, "error", energy->error);
@@ -309,8 +299,7 @@ static int take_device(void *context, const struct gt_calibrated *calibrated, st
     if (!gt_row_asked(g->request->filter, calibrated->device))
         return GT_OK;
     item = new_item(g);
-    add_text(g, item, "name", calibrated->device);
-    add_text(g, item, "date", calibrated->date);
+    add_texts(g, item, "name", calibrated->device, "date", calibrated->date, NULL);
     for (int i = 0; i < GT_CALIBRATION_COUNT; i++)
         if (calibrated->calibration.value[i] > 0)
             add_number(g, item, gt_calibration_rows[i].name, calibrated->calibration.value[i]);
@@ -347,9 +336,8 @@ static void begin_list(struct gathering *g, cJSON *data, const char *key)
 }
 
 /* *data is to be freed with cJSON_Delete, also after a failure. */
-static int gt_report_data(cJSON **data, const struct gt_report_request *request,
-                          struct gt_store *store, struct gt_report_counts *counts,
-                          struct gt_err *err)
+static int gather(cJSON **data, const struct gt_report_request *request, struct gt_store *store,
+                  struct gt_report_counts *counts, struct gt_err *err)
 {
     struct gathering g = {.request = request};
     struct gt_row_filter all = {.problem = request->filter->problem, .cc = request->filter->cc};
@@ -381,6 +369,8 @@ static int gt_report_data(cJSON **data, const struct gt_report_request *request,
         rc = take_recheck(&g, request->recheck[i], err);
     return rc ? rc : g.failed ? gt_err_nomem(err) : GT_OK;
 }
+
+/* ---- the page ---- */
 
 /* Inside a script, "</" would end it, and "<!--" begin a comment: every < of a foreign text goes.
  */
@@ -436,7 +426,7 @@ int gt_report_write(FILE *file, const struct gt_report_request *request, struct 
     const struct gt_page page = {
         "gemmtune report", {gt_page_js, gt_page_energy_js, gt_page_search_js}, request->reload_s};
     cJSON *data = NULL;
-    int rc = gt_report_data(&data, request, store, counts, err);
+    int rc = gather(&data, request, store, counts, err);
 
     GT_STEP(rc, gt_page_write(file, &page, data, err));
     cJSON_Delete(data);

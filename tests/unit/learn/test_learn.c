@@ -20,7 +20,7 @@ static void test_estimates(void **state)
     kind = gt_ranking_kind(&problem);
     written(&ranking);
     assert_int_equal(gt_learn_leave_out(&learning, GT_LEARN_BY_SIZE, &err), GT_OK);
-    assert_int_equal(gt_learn_loss(&learning, GT_LEARN_TREES, kind, &before, &err), GT_OK);
+    assert_int_equal(loss_of(GT_LEARN_TREES, kind, &before, &err), GT_OK);
     for (size_t i = 0; i < 40; i++) {
         const struct gt_learn_row *row = &learning.row[i];
         const struct gt_candidate candidate = {kernels.kernel[row->kernel],
@@ -32,7 +32,7 @@ static void test_estimates(void **state)
     }
     assert_in_range(learning.rows, rows + 1, rows + 20);
     assert_int_equal(gt_learn_leave_out(&learning, GT_LEARN_BY_SIZE, &err), GT_OK);
-    assert_int_equal(gt_learn_loss(&learning, GT_LEARN_TREES, kind, &after, &err), GT_OK);
+    assert_int_equal(loss_of(GT_LEARN_TREES, kind, &after, &err), GT_OK);
     assert_int_equal(before.problems, after.problems);
     written(&with);
     assert_int_equal(ranking.prototypes, with.prototypes);

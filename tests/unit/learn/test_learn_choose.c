@@ -19,8 +19,8 @@ static void test_problems_left_out(void **state)
     assert_int_equal(gt_problem_parse(&problem, "64x64x64:f32:nn:accuracy=f32", &err), GT_OK);
     kind = gt_ranking_kind(&problem);
     assert_int_equal(gt_learn_leave_out(&learning, GT_LEARN_BY_SIZE, &err), GT_OK);
-    assert_int_equal(gt_learn_loss(&learning, GT_LEARN_MODEL, kind, &model, &err), GT_OK);
-    assert_int_equal(gt_learn_loss(&learning, GT_LEARN_TREES, kind, &trees, &err), GT_OK);
+    assert_int_equal(loss_of(GT_LEARN_MODEL, kind, &model, &err), GT_OK);
+    assert_int_equal(loss_of(GT_LEARN_TREES, kind, &trees, &err), GT_OK);
     print_message("%zu problems: model %.1f %%, trees %.1f %%\n", trees.problems, 100 * model.mean,
                   100 * trees.mean);
     assert_true(trees.problems >= 20 && trees.problems == model.problems);
@@ -158,7 +158,7 @@ static void test_a_choice_that_spills(void **state)
     assert_int_equal(gt_problem_parse(&problem, "1536x640x4096:f32:nn:accuracy=f32", &err), GT_OK);
     kind = gt_ranking_kind(&problem);
     assert_int_equal(gt_learn_leave_out(&learning, GT_LEARN_BY_SIZE, &err), GT_OK);
-    assert_int_equal(gt_learn_loss(&learning, GT_LEARN_TREES, kind, &before, &err), GT_OK);
+    assert_int_equal(loss_of(GT_LEARN_TREES, kind, &before, &err), GT_OK);
     for (size_t i = 0; i < learning.problems; i++)
         spill(i);
     for (size_t i = 0; i < 8; i++) {
@@ -168,7 +168,7 @@ static void test_a_choice_that_spills(void **state)
 
         assert_int_equal(gt_learn_add(&learning, &candidate, 0, 1, &err), GT_OK);
     }
-    assert_int_equal(gt_learn_loss(&learning, GT_LEARN_TREES, kind, &after, &err), GT_OK);
+    assert_int_equal(loss_of(GT_LEARN_TREES, kind, &after, &err), GT_OK);
     assert_int_equal(before.problems, after.problems);
     assert_true(after.mean > 0.4 && after.most < 4);
     written(&ranking);

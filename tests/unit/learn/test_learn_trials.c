@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "learn/learn_trials.h"
+#include "learn/learn.h"
 
 #include <stdlib.h>
 
@@ -141,12 +141,15 @@ static void test_estimates(void **state)
     struct gt_err err = {0};
 
     (void)state;
-    assert_int_equal(gt_learn_take_estimate(&source, &trial, &err), GT_OK);
+    trial.trial.provenance = GT_PREDICTED;
+    assert_int_equal(gt_learn_take(&source, &trial, &err), GT_OK);
     assert_int_equal(learning.rows, 1);
     assert_true(learning.problem[0].estimated);
     trial.problem = "1000x21504x5384:f32:nn:accuracy=f32";
+    trial.trial.provenance = GT_MEASURED;
     assert_true(taken(&trial));
-    assert_int_equal(gt_learn_take_estimate(&source, &trial, &err), GT_OK);
+    trial.trial.provenance = GT_PREDICTED;
+    assert_int_equal(gt_learn_take(&source, &trial, &err), GT_OK);
     assert_int_equal(learning.rows, 2);
 }
 
