@@ -160,20 +160,20 @@ TUNE_SRC := \
 	tuner/evaluate/evaluator_replay.c \
 	tuner/report/compare.c \
 	tuner/report/page.c \
-	tuner/sweep/drift.c \
+	tuner/sweep/at_hand.c \
+	tuner/sweep/choose.c \
 	tuner/sweep/finals.c \
-	tuner/sweep/incumbent.c \
-	tuner/sweep/next.c \
+	tuner/sweep/prepare.c \
 	tuner/sweep/progress.c \
 	tuner/sweep/race.c \
-	tuner/sweep/ready.c \
 	tuner/sweep/record.c \
+	tuner/sweep/result.c \
 	tuner/sweep/scout.c \
-	tuner/sweep/shares.c \
 	tuner/sweep/seeds.c \
-	tuner/sweep/time_slices.c \
+	tuner/sweep/shares.c \
 	tuner/sweep/sweep.c \
-	tuner/sweep/transfer.c \
+	tuner/sweep/tell.c \
+	tuner/sweep/time_slices.c \
 	$(sort $(wildcard tuner/cluster/*.c)) \
 	tuner/recheck/cmd_adopt.c \
 	tuner/measure/cmd_bench.c \

@@ -66,12 +66,6 @@ static struct gt_rounds limited(const struct gt_race *race, const struct gt_roun
 
 /* ---- a contest ---- */
 
-static struct gt_candidate gt_sweep_candidate(const struct gt_race *race,
-                                              const struct gt_sweep_row *row)
-{
-    return (struct gt_candidate){row->kernel, race->problem, &race->evaluator->device, row->point};
-}
-
 /* Holds a contest of the first rows; the rows do not change. */
 static int gt_contest_hold(struct gt_race *race, const struct gt_rounds *rounds, double part,
                            size_t entries, bool baseline, struct gt_contest *contest,
@@ -85,7 +79,7 @@ static int gt_contest_hold(struct gt_race *race, const struct gt_rounds *rounds,
 
     for (size_t i = 0; i < entries && !rc; i++) {
         round_us += result->row[i].trial.us;
-        candidate[i] = gt_sweep_candidate(race, &result->row[i]);
+        candidate[i] = gt_sweep_candidate(race, result->row[i].kernel, &result->row[i].point);
         contest->trial[i] = result->row[i].trial;
         rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate[i].kernel), &candidate[i].point,
                               true, err);
@@ -208,7 +202,7 @@ struct shape {
 /* A kernel of a recorded space says nothing of its launches. */
 static struct shape shape_of(const struct gt_race *race, const struct gt_sweep_row *row)
 {
-    const struct gt_candidate candidate = gt_sweep_candidate(race, row);
+    const struct gt_candidate candidate = gt_sweep_candidate(race, row->kernel, &row->point);
     struct shape shape = {.kernel = row->kernel};
     struct gt_geometry geometry;
 
@@ -669,7 +663,7 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
     int sampled = 0, rc = GT_OK;
 
     while (!rc && (row = next_to_sample(race)) != NULL && sampled < GT_SWEEP_SAMPLED) {
-        struct gt_candidate candidate = gt_sweep_candidate(race, row);
+        struct gt_candidate candidate = gt_sweep_candidate(race, row->kernel, &row->point);
         struct gt_trial trial = row->trial;
         bool resumed = row->resumed;
         char phase[32];

@@ -129,7 +129,7 @@ struct gt_sweep_ahead {
     int64_t compiled;   /* of them here; the others were there already */
 };
 
-/* ready.c: compiles the `most` first candidates that a sweep of the only problem would try, and
+/* Compiles the `most` first candidates that a sweep of the only problem would try, and
  * runs none.  The evaluator is one that predicts; its device says for which GPU.  A problem that no
  * kernel serves, or that is too big, has none.  GT_EINTERRUPTED: a signal came. */
 int gt_sweep_compile(const struct gt_sweep_options *options, size_t most,
