@@ -125,7 +125,7 @@ bool gt_sweep_backfill(struct gt_race *race, struct gt_proposal *proposal)
 /* The same where trials are so short that a cubin which comes meanwhile hardly waits.  Nothing else
  * would use the device, and the models learn from slow points, too. */
 #define REUSE_CUTOFF_SHORT 2.0
-#define SHORT_S      0.02
+#define SHORT_S            0.02
 
 static int by_point(const void *x, const void *y)
 {

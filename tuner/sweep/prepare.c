@@ -25,7 +25,7 @@
 
 /* Asks look-up for the incumbent, once in a sweep.  Without kernels in `before` there is none. */
 static int find_incumbent(const struct gt_race *race, const struct gt_snapshot *before,
-                            struct gt_incumbent *incumbent, struct gt_err *err)
+                          struct gt_incumbent *incumbent, struct gt_err *err)
 {
     struct gt_resolved resolved;
     int rc;
@@ -360,9 +360,8 @@ int gt_race_prepare(struct gt_race *race, struct gt_err *err)
         return GT_OK;
     race->prepared = true;
     rc = gt_store_problem(race->options->store, race->problem, &race->problem_id, err);
-    GT_STEP(rc,
-            find_incumbent(race, &run->before,
-                                    &run->incumbent[race->problem - run->options->problem], err));
+    GT_STEP(rc, find_incumbent(race, &run->before,
+                               &run->incumbent[race->problem - run->options->problem], err));
     GT_STEP(rc, compile_incumbent(race, err));
     return rc ? rc : open_arms(race, err);
 }

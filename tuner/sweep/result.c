@@ -187,7 +187,7 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
 }
 
 void gt_sweep_blame(struct gt_sweep_result *result, const struct gt_kernel *kernel,
-                      const struct gt_point *point)
+                    const struct gt_point *point)
 {
     for (size_t i = 0; i < result->rows; i++)
         if (same_row(&result->row[i], kernel, point))
