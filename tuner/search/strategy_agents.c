@@ -8,7 +8,7 @@
 #include "search/strategy.h"
 
 #define AGENTS_MAX 256
-#define REPEATS        100 /* proposals in a row that are known already, before a random point */
+#define REPEATS    100 /* proposals in a row that are known already, before a random point */
 
 /* The point that an agent wants to try, known already or not; SIZE_MAX: none. */
 typedef size_t agent_propose(struct gt_strategy *strategy, size_t agent);
@@ -27,7 +27,7 @@ struct agents {
 };
 
 static void init_agents(struct agents *agents, size_t count, bool turns, agent_propose *propose,
-                    agent_absorb *absorb)
+                        agent_absorb *absorb)
 {
     agents->propose = propose;
     agents->absorb = absorb;
@@ -51,8 +51,8 @@ static size_t idle(struct agents *agents)
     return SIZE_MAX;
 }
 
-/* `next` and `tell` of a strategy whose state begins with a struct agents.  A proposal that is known
- * already is absorbed at once and costs nothing.  WAIT: all agents wait. */
+/* `next` and `tell` of a strategy whose state begins with a struct agents.  A proposal that is
+ * known already is absorbed at once and costs nothing.  WAIT: all agents wait. */
 static enum gt_next next(struct gt_strategy *strategy, size_t *point)
 {
     struct agents *agents = strategy->state;
@@ -92,8 +92,8 @@ static void tell(struct gt_strategy *strategy, size_t point)
         agents->absorb(strategy, SIZE_MAX, point);
 }
 
-/* Strategy: simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220, 1983) of the logarithm of
- * time.
+/* Strategy: simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220, 1983) of the logarithm
+ * of time.
  *
  * A chain proposes a neighbour of its place and moves there if it is faster.  It moves to a slower
  * one with a probability that falls with the slow-down and with the chain's temperature.  A cold
@@ -104,8 +104,7 @@ static void tell(struct gt_strategy *strategy, size_t point)
 enum { CHAINS, HOT, COLD, COOL };
 
 static const struct gt_strategy_option annealing_options[] = {
-    [CHAINS] = {"chains", 8, 1, AGENTS_MAX,
-                "chains; all but the first only work while it waits"},
+    [CHAINS] = {"chains", 8, 1, AGENTS_MAX, "chains; all but the first only work while it waits"},
     [HOT] = {"hot", 0.2, 1e-6, 100, "first temperature: slow-down accepted with probability 1/e"},
     [COLD] = {"cold", 0.01, 1e-6, 100, "temperature at which a chain is heated again"},
     [COOL] = {"cool", 0.97, 0.01, 0.9999, "factor on the temperature at each step"},
@@ -161,7 +160,8 @@ static int init_annealing(struct gt_strategy *strategy, struct gt_err *err)
     struct annealing *annealing = strategy->state;
 
     (void)err;
-    init_agents(&annealing->agents, (size_t)strategy->option[CHAINS], false, propose_step, absorb_step);
+    init_agents(&annealing->agents, (size_t)strategy->option[CHAINS], false, propose_step,
+                absorb_step);
     for (size_t i = 0; i < AGENTS_MAX; i++) {
         annealing->chain[i].place = SIZE_MAX;
         annealing->chain[i].heat = strategy->option[HOT];
@@ -351,8 +351,8 @@ static int init_differential(struct gt_strategy *strategy, struct gt_err *err)
     struct differential *differential = strategy->state;
 
     (void)err;
-    init_agents(&differential->agents, (size_t)strategy->option[MEMBERS], true,
-                   propose_member, absorb_member);
+    init_agents(&differential->agents, (size_t)strategy->option[MEMBERS], true, propose_member,
+                absorb_member);
     for (size_t i = 0; i < AGENTS_MAX; i++)
         differential->member[i] = SIZE_MAX;
     return GT_OK;
@@ -480,7 +480,7 @@ static int init_swarm(struct gt_strategy *strategy, struct gt_err *err)
 
     (void)err;
     init_agents(&swarm->agents, (size_t)strategy->option[PARTICLES], true, propose_position,
-                   absorb_position);
+                absorb_position);
     for (size_t i = 0; i < AGENTS_MAX; i++)
         swarm->particle[i].best = SIZE_MAX;
     return GT_OK;

@@ -48,20 +48,6 @@ int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err
     return GT_OK;
 }
 
-void gt_sweep_add_hint(struct gt_hint *list, size_t *count, size_t most, struct gt_hint hint)
-{
-    size_t at = *count;
-
-    while (at > 0 && hint.order < list[at - 1].order)
-        at--;
-    if (at == most)
-        return;
-    *count -= *count == most;
-    GT_ARRAY_OPEN(list, at, *count);
-    list[at] = hint;
-    ++*count;
-}
-
 /* The next lead that was not tried yet; NULL: there is none. */
 static const struct gt_hint *next_lead(struct gt_race *race)
 {

@@ -15,13 +15,11 @@
 /* One contest: candidates timed in turns, compared in pairs, put in order.  finals.c
  * says which are held. */
 
-#define GT_CONTEST_ENTRIES GT_SWEEP_SAMPLED
-
 /* The result of one contest. */
-struct gt_contest {
-    struct gt_trial trial[GT_CONTEST_ENTRIES], baseline;
+struct contest {
+    struct gt_trial trial[GT_SWEEP_SAMPLED], baseline;
     /* median of the entry's time / that of one of them, in pairs */
-    double ratio[GT_CONTEST_ENTRIES];
+    double ratio[GT_SWEEP_SAMPLED];
 };
 
 /* See finals.c.  A contest brings the device to its steady state first, times its
@@ -42,7 +40,7 @@ static double left_us(const struct gt_race *race)
 
 /* How many of the best rows a contest may have, at most `most`, so that its least rounds take no
  * more than that part of the time that is left. */
-static size_t gt_contest_affordable(const struct gt_race *race, double part, size_t most)
+static size_t affordable(const struct gt_race *race, double part, size_t most)
 {
     double count = part * left_us(race) / (ROUNDS_LEAST * gt_sweep_best_us(race));
 
@@ -67,13 +65,12 @@ static struct gt_rounds limited(const struct gt_race *race, const struct gt_roun
 /* ---- a contest ---- */
 
 /* Holds a contest of the first rows; the rows do not change. */
-static int gt_contest_hold(struct gt_race *race, const struct gt_rounds *rounds, double part,
-                           size_t entries, bool baseline, struct gt_contest *contest,
-                           struct gt_err *err)
+static int hold_contest(struct gt_race *race, const struct gt_rounds *rounds, double part,
+                        size_t entries, bool baseline, struct contest *contest, struct gt_err *err)
 {
     struct gt_rounds less;
     const struct gt_sweep_result *result = race->result;
-    struct gt_candidate candidate[GT_CONTEST_ENTRIES];
+    struct gt_candidate candidate[GT_SWEEP_SAMPLED];
     double round_us = 0;
     int rc = GT_OK;
 
@@ -94,68 +91,62 @@ static int gt_contest_hold(struct gt_race *race, const struct gt_rounds *rounds,
     return rc;
 }
 
+/* The rounds in which both took part. */
+static int common(const struct gt_trial *x, const struct gt_trial *y)
+{
+    return x->samples < y->samples ? x->samples : y->samples;
+}
+
 /* Computes the ratios to the first of the entries that took part in most rounds. */
-static void compare(struct gt_contest *contest, size_t entries)
+static void compare(struct contest *contest, size_t entries)
 {
     const struct gt_trial *first = NULL, *trial = contest->trial;
 
     for (size_t i = 0; i < entries; i++)
         if (trial[i].status == GT_STATUS_OK && (!first || trial[i].samples > first->samples))
             first = &trial[i];
-    for (size_t i = 0; i < entries; i++) {
-        if (trial[i].status != GT_STATUS_OK)
-            continue;
-        contest->ratio[i] =
-            gt_paired_ratio(trial[i].sample, first->sample,
-                            trial[i].samples < first->samples ? trial[i].samples : first->samples);
-    }
+    for (size_t i = 0; i < entries; i++)
+        if (trial[i].status == GT_STATUS_OK)
+            contest->ratio[i] =
+                gt_paired_ratio(trial[i].sample, first->sample, common(&trial[i], first));
+}
+
+/* Moves a row and its trial to another place. */
+static void move_entry(struct gt_sweep_result *result, struct contest *contest, size_t from,
+                       size_t to)
+{
+    GT_SWEEP_MOVE(result->row, from, to);
+    GT_SWEEP_MOVE(contest->trial, from, to);
+    GT_SWEEP_MOVE(contest->ratio, from, to);
 }
 
 /* Sorts the first rows and their trials by their ratios and removes those that failed.  Returns how
  * many are left. */
-static size_t gt_contest_place(struct gt_sweep_result *result, struct gt_contest *contest,
-                               size_t entries)
+static size_t sort_entries(struct gt_sweep_result *result, struct contest *contest, size_t entries)
 {
-    struct gt_sweep_row *row = result->row;
     size_t left = 0;
 
     compare(contest, entries);
     for (size_t i = 0; i < entries; i++) {
-        const struct gt_trial trial = contest->trial[i];
-        const double ratio = contest->ratio[i];
-        struct gt_sweep_row moved = row[i];
         size_t at = left;
 
-        if (trial.status != GT_STATUS_OK)
+        if (contest->trial[i].status != GT_STATUS_OK)
             continue;
-        for (; at > 0 && ratio < contest->ratio[at - 1]; at--) {
-            row[at] = row[at - 1];
-            contest->trial[at] = contest->trial[at - 1];
-            contest->ratio[at] = contest->ratio[at - 1];
-        }
-        row[at] = moved;
-        contest->trial[at] = trial;
-        contest->ratio[at] = ratio;
+        while (at > 0 && contest->ratio[i] < contest->ratio[at - 1])
+            at--;
+        move_entry(result, contest, i, at);
         left++;
     }
-    memmove(&row[left], &row[entries], (result->rows - entries) * sizeof(*row));
+    memmove(&result->row[left], &result->row[entries],
+            (result->rows - entries) * sizeof(*result->row));
     result->rows -= entries - left;
     return left;
 }
 
-static int store_trial(struct gt_race *race, const struct gt_contest *contest, size_t i,
-                       struct gt_err *err)
-{
-    const struct gt_sweep_row *row = &race->result->row[i];
-
-    return gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point, &contest->trial[i],
-                          true, err);
-}
-
 /* Stores the trials of the first rows.  The incumbent's comes first: if the tuner ends in between,
  * no row of the final is without it. */
-static int gt_contest_store(struct gt_race *race, const struct gt_contest *contest, size_t entries,
-                            struct gt_err *err)
+static int store_entries(struct gt_race *race, const struct contest *contest, size_t entries,
+                         struct gt_err *err)
 {
     int rc = GT_OK;
 
@@ -164,7 +155,8 @@ static int gt_contest_store(struct gt_race *race, const struct gt_contest *conte
             const struct gt_sweep_row *row = &race->result->row[i];
 
             if (gt_sweep_is_incumbent(race, row->kernel, &row->point) != others)
-                rc = store_trial(race, contest, i, err);
+                rc = gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point,
+                                    &contest->trial[i], true, err);
         }
     return rc ? rc : gt_store_settle(race->options->store, err);
 }
@@ -278,10 +270,9 @@ static size_t find_next(const struct gt_race *race, size_t count, double limit)
 
 /* finals.c: moves the rows that may still win to the front, at most `most` with the incumbent.
  * *seats: how many. */
-static int gt_contest_seats(struct gt_race *race, size_t most, size_t *seats, struct gt_err *err)
+static int seat_entries(struct gt_race *race, size_t most, size_t *seats, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    struct gt_sweep_row *row = result->row;
     double limit = GT_SWEEP_TOO_SLOW * first_us(race);
     struct shape *shape = calloc(result->rows, sizeof(*shape));
     size_t count = 0, shapes = 0;
@@ -291,15 +282,12 @@ static int gt_contest_seats(struct gt_race *race, size_t most, size_t *seats, st
     find_shapes(race, shape, &shapes);
     for (; count < most; count++) {
         size_t i = count % 2 ? find_shape(result, shape, count, shapes) : result->rows;
-        struct gt_sweep_row moved;
 
         if (i == result->rows)
             i = find_next(race, count, limit);
         if (i == result->rows)
             break;
-        moved = row[i];
-        GT_ARRAY_OPEN(row, count, i);
-        row[count] = moved;
+        GT_SWEEP_MOVE(result->row, i, count);
         move_shape(shape, &shapes, count, i);
     }
     free(shape);
@@ -344,15 +332,14 @@ static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 /* Finds the best of all that may still win, by paired times.  The finalists become the first
  * *finalists rows.  The times of the semi-final replace those that were sampled one by one: where
  * clocks are held down, the first candidate to be sampled had the coolest device. */
-static int hold_semi_final(struct gt_race *race, struct gt_contest *contest, size_t *finalists,
+static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t *finalists,
                            struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
     const bool brief = race->finals_s > 0 && race->finals_s < BRIEF_S;
-    size_t most =
-        gt_contest_affordable(race, brief ? FINAL_PART : SEMI_FINAL_PART, GT_CONTEST_ENTRIES);
+    size_t most = affordable(race, brief ? FINAL_PART : SEMI_FINAL_PART, GT_SWEEP_SAMPLED);
     size_t entries = 0;
-    int rc = gt_contest_seats(race, most, &entries, err);
+    int rc = seat_entries(race, most, &entries, err);
 
     if (rc)
         return rc;
@@ -362,20 +349,20 @@ static int hold_semi_final(struct gt_race *race, struct gt_contest *contest, siz
     if (brief || entries <= FINALISTS)
         return GT_OK;
     gt_sweep_show(race, "semi-final", true);
-    rc = gt_contest_hold(race, &semi_final, SEMI_FINAL_PART, entries, false, contest, err);
+    rc = hold_contest(race, &semi_final, SEMI_FINAL_PART, entries, false, contest, err);
     for (size_t i = 0; i < entries && !rc; i++) { /* a trial keeps a higher stage */
         int before = result->row[i].trial.stage;
 
         if (contest->trial[i].status == GT_STATUS_OK)
             contest->trial[i].stage = before > 2 ? before : 2;
     }
-    GT_STEP(rc, gt_contest_store(race, contest, entries, err));
+    GT_STEP(rc, store_entries(race, contest, entries, err));
     if (rc)
         return rc;
-    entries = gt_contest_place(result, contest, entries);
+    entries = sort_entries(result, contest, entries);
     for (size_t i = 0; i < entries; i++)
         result->row[i].trial = contest->trial[i];
-    most = gt_contest_affordable(race, FINAL_PART, FINALISTS);
+    most = affordable(race, FINAL_PART, FINALISTS);
     *finalists = gt_sweep_seat_incumbent(race, entries < most ? entries : most, most);
     return GT_OK;
 }
@@ -393,17 +380,17 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
 /* Holds a contest with the baseline, stores its times and sorts the first rows by them.  Those that
  * failed are removed, and *entries is reduced. */
 static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, double part,
-                         size_t *entries, struct gt_contest *contest, struct gt_err *err)
+                         size_t *entries, struct contest *contest, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    int rc = gt_contest_hold(race, rounds, part, *entries, result->have_baseline, contest, err);
+    int rc = hold_contest(race, rounds, part, *entries, result->have_baseline, contest, err);
 
-    GT_STEP(rc, gt_contest_store(race, contest, *entries, err));
+    GT_STEP(rc, store_entries(race, contest, *entries, err));
     if (!rc && result->have_baseline)
         rc = store_baseline(race, &contest->baseline, err);
     if (rc)
         return rc;
-    *entries = gt_contest_place(result, contest, *entries);
+    *entries = sort_entries(result, contest, *entries);
     for (size_t i = 0; i < *entries; i++)
         result->row[i].trial = contest->trial[i];
     return GT_OK;
@@ -412,9 +399,9 @@ static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, d
 /* ---- ties ---- */
 
 /* Whether the contest shows that the best one is faster than the incumbent. */
-static bool beats_incumbent(const struct gt_trial *best, const struct gt_trial *incumbent,
-                            int samples)
+static bool beats_incumbent(const struct gt_trial *best, const struct gt_trial *incumbent)
 {
+    const int samples = common(best, incumbent);
     double lo, hi;
 
     gt_paired_interval(best->sample, incumbent->sample, samples, &lo, &hi);
@@ -423,28 +410,20 @@ static bool beats_incumbent(const struct gt_trial *best, const struct gt_trial *
 
 /* Moves the rows that do not differ from the first one behind it; the rows are in the contest's
  * order.  Returns their number, the first one included. */
-static size_t find_ties(const struct gt_race *race, struct gt_contest *contest, size_t entries)
+static size_t find_ties(const struct gt_race *race, struct contest *contest, size_t entries)
 {
     struct gt_sweep_result *result = race->result;
     const struct gt_trial *best = &contest->trial[0];
     size_t ties = 1;
 
     for (size_t i = 1; i < entries; i++) {
-        const struct gt_sweep_row moved = result->row[i];
-        const struct gt_trial trial = contest->trial[i];
-        const double ratio = contest->ratio[i];
-        int samples = best->samples < trial.samples ? best->samples : trial.samples;
+        const struct gt_sweep_row *row = &result->row[i];
+        const struct gt_trial *trial = &contest->trial[i];
 
-        if (gt_sweep_is_incumbent(race, moved.kernel, &moved.point)
-                ? beats_incumbent(best, &trial, samples)
-                : gt_paired_compare(best->sample, trial.sample, samples) != 0)
-            continue;
-        GT_ARRAY_OPEN(result->row, ties, i);
-        GT_ARRAY_OPEN(contest->trial, ties, i);
-        GT_ARRAY_OPEN(contest->ratio, ties, i);
-        result->row[ties] = moved;
-        contest->trial[ties] = trial;
-        contest->ratio[ties++] = ratio;
+        if (gt_sweep_is_incumbent(race, row->kernel, &row->point)
+                ? !beats_incumbent(best, trial)
+                : gt_paired_compare(best->sample, trial->sample, common(best, trial)) == 0)
+            move_entry(result, contest, i, ties++);
     }
     return ties;
 }
@@ -467,7 +446,7 @@ static bool preferred(const struct gt_race *race, const struct gt_sweep_row *x,
 
 /* Makes the winner the first row: the incumbent, if nothing is faster.  The first `ties` rows tie,
  * in the order of their ratios. */
-static void choose(const struct gt_race *race, const struct gt_contest *contest, size_t ties)
+static void choose(const struct gt_race *race, const struct contest *contest, size_t ties)
 {
     struct gt_sweep_row *row = race->result->row;
     size_t chosen = 0;
@@ -478,12 +457,7 @@ static void choose(const struct gt_race *race, const struct gt_contest *contest,
     for (size_t i = 0; i < ties; i++)
         if (gt_sweep_is_incumbent(race, row[i].kernel, &row[i].point))
             chosen = i;
-    if (chosen) {
-        struct gt_sweep_row first = row[chosen];
-
-        memmove(&row[1], &row[0], chosen * sizeof(first));
-        row[0] = first;
-    }
+    GT_SWEEP_MOVE(row, chosen, 0);
     for (size_t i = 0; i < race->result->rows; i++)
         row[i].tie = i > 0 && i < ties;
 }
@@ -497,17 +471,15 @@ static void tie_searched(const struct gt_race *race, size_t finalists)
     for (size_t i = 2; i < finalists && gt_sweep_is_guest(race, &row[0]); i++) {
         const struct gt_trial *trial = &row[i].trial;
 
-        row[i].tie =
-            gt_paired_compare(best->sample, trial->sample,
-                              best->samples < trial->samples ? best->samples : trial->samples) == 0;
+        row[i].tie = gt_paired_compare(best->sample, trial->sample, common(best, trial)) == 0;
     }
 }
 
 static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
 {
     const struct gt_sweep_row *row = race->result->row;
-    const char *kernel[GT_CONTEST_ENTRIES], *point[GT_CONTEST_ENTRIES];
-    struct gt_strbuf text[GT_CONTEST_ENTRIES];
+    const char *kernel[GT_SWEEP_SAMPLED], *point[GT_SWEEP_SAMPLED];
+    struct gt_strbuf text[GT_SWEEP_SAMPLED];
     struct gt_trial_key key;
     size_t count = 0;
     int rc = GT_OK;
@@ -533,25 +505,22 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
  * device as hot in the first one: on an H200 it had 1817 MHz in a final of 188 us, and 1366 MHz in
  * the play-off half a second later.  Returns how many rows are to be timed once more.  *behind: how
  * many rows there are from its place in the final on; 0: it was not moved. */
-static size_t seat_loser(const struct gt_race *race, struct gt_contest *contest, size_t ties,
+static size_t seat_loser(const struct gt_race *race, const struct contest *contest, size_t ties,
                          size_t finalists, size_t *behind)
 {
     struct gt_sweep_row *row = race->result->row;
     const struct gt_trial *best = &contest->trial[0];
 
     for (size_t i = ties; i < finalists; i++) {
-        const struct gt_sweep_row moved = row[i];
-        const struct gt_trial trial = contest->trial[i];
+        const struct gt_trial *trial = &contest->trial[i];
         double lo, hi;
 
-        if (!gt_sweep_is_incumbent(race, moved.kernel, &moved.point))
+        if (!gt_sweep_is_incumbent(race, row[i].kernel, &row[i].point))
             continue;
-        gt_paired_interval(best->sample, trial.sample,
-                           best->samples < trial.samples ? best->samples : trial.samples, &lo, &hi);
+        gt_paired_interval(best->sample, trial->sample, common(best, trial), &lo, &hi);
         if (hi < CLEAR)
             break;
-        GT_ARRAY_OPEN(row, ties, i);
-        row[ties] = moved;
+        GT_SWEEP_MOVE(row, i, ties);
         *behind = race->result->rows - i;
         return ties + 1;
     }
@@ -565,21 +534,17 @@ static void unseat_loser(const struct gt_race *race, size_t ties, size_t again, 
     struct gt_sweep_row *row = race->result->row;
     const size_t place = race->result->rows - behind;
 
-    for (size_t i = ties; behind && i < again && i < place; i++) {
-        const struct gt_sweep_row moved = row[i];
-
-        if (!gt_sweep_is_incumbent(race, moved.kernel, &moved.point))
-            continue;
-        memmove(&row[i], &row[i + 1], (place - i) * sizeof(moved));
-        row[place] = moved;
-        return;
-    }
+    for (size_t i = ties; behind && i < again && i < place; i++)
+        if (gt_sweep_is_incumbent(race, row[i].kernel, &row[i].point)) {
+            GT_SWEEP_MOVE(row, i, place);
+            return;
+        }
 }
 
 /* Times the first rows of the final once more, with more rounds.  These times replace the final's:
  * the least of several times that tie is low by chance, so it must not be stored.  Returns how many
  * tie with the first one. */
-static int hold_play_off(struct gt_race *race, struct gt_contest *contest, size_t entries,
+static int hold_play_off(struct gt_race *race, struct contest *contest, size_t entries,
                          size_t *ties, struct gt_err *err)
 {
     int rc;
@@ -591,9 +556,9 @@ static int hold_play_off(struct gt_race *race, struct gt_contest *contest, size_
 }
 
 /* finals.c: sorts the rows, the winner first; stores times, baseline and ties. */
-static int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
+static int hold_contests(struct gt_race *race, struct gt_err *err)
 {
-    struct gt_contest *contest = calloc(1, sizeof(*contest));
+    struct contest *contest = calloc(1, sizeof(*contest));
     size_t finalists = 0, ties = 0, again = 0, behind = 0;
     int rc = contest ? hold_semi_final(race, contest, &finalists, err) : gt_err_nomem(err);
 
@@ -720,14 +685,14 @@ static int on_winner(void *context, const struct gt_row *stored, struct gt_err *
     if (strcmp(stored->uuid, race->evaluator->device.uuid) != 0)
         return GT_OK;
     for (size_t i = 0; i < result->rows; i++) {
-        struct gt_sweep_row row = result->row[i];
+        const struct gt_sweep_row *row = &result->row[i];
 
-        if (strcmp(stored->kernel, row.kernel->name) != 0 ||
-            gt_point_parse(&point, row.kernel, stored->point, NULL) ||
-            memcmp(point.value, row.point.value, row.kernel->params * sizeof(point.value[0])) != 0)
+        if (strcmp(stored->kernel, row->kernel->name) != 0 ||
+            gt_point_parse(&point, row->kernel, stored->point, NULL) ||
+            memcmp(point.value, row->point.value, row->kernel->params * sizeof(point.value[0])) !=
+                0)
             continue;
-        memmove(&result->row[1], &result->row[0], i * sizeof(row));
-        result->row[0] = row;
+        GT_SWEEP_MOVE(result->row, i, 0);
         break;
     }
     for (size_t i = 0; i < result->rows; i++)
@@ -797,6 +762,6 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
     if (!rc && gt_sweep_signals(race))
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     if (!rc && race->result->rows)
-        rc = gt_sweep_contests(race, err);
+        rc = hold_contests(race, err);
     return rc;
 }

@@ -80,15 +80,14 @@ static struct gt_arm *arm_of_incumbent(const struct gt_race *race)
 /* Moves the point to the top of the arm's stack of points to be tried again. */
 static void move_to_top(struct gt_arm *arm, size_t point)
 {
-    for (size_t i = 0; i < arm->retries; i++)
-        if (arm->retry[i].point == point) {
-            struct gt_retry moved = arm->retry[i];
+    size_t at = 0;
 
-            memmove(&arm->retry[i], &arm->retry[i + 1], (--arm->retries - i) * sizeof(*arm->retry));
-            moved.urgent = true;
-            arm->retry[arm->retries++] = moved;
-            return;
-        }
+    while (at < arm->retries && arm->retry[at].point != point)
+        at++;
+    if (at == arm->retries)
+        return;
+    arm->retry[at].urgent = true;
+    GT_SWEEP_MOVE(arm->retry, at, arm->retries - 1);
 }
 
 /* Makes the incumbent the first point to be tried, unless an earlier run has sampled it.  One
@@ -309,10 +308,7 @@ int gt_race_new(struct gt_run *run, size_t i, struct gt_race **made, struct gt_e
         .incumbent = &run->incumbent[i],
         .evaluator = evaluator,
         .measures = evaluator->ops->sample != NULL,
-        .sweep = run->sweep,
         .seed = run->options->seed + run->races++,
-        .device = run->device,
-        .toolchain = run->toolchain,
         .next_id = &run->next_id,
     };
     gt_strbuf_init(&race->early);

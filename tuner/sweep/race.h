@@ -105,15 +105,9 @@ struct gt_incumbent {
 
 /* A point that is tried because of an earlier trial. */
 struct gt_hint {
+    double order; /* the least comes first */
     struct gt_arm *arm;
     size_t point;
-    double order; /* the least comes first */
-};
-
-/* An improvement of the best time. */
-struct gt_best {
-    double at_s, us; /* seconds since the turn began; the new best time */
-    int64_t trials;  /* of this turn until then */
 };
 
 struct gt_run;
@@ -133,7 +127,7 @@ struct gt_race {
     bool closing;           /* a candidate that is new now would come too late */
     struct gt_strbuf early; /* notes from before its turn, each ended by a line feed */
     char phase[80];         /* that was shown last; "": none */
-    int64_t sweep, device, toolchain, problem_id;
+    int64_t problem_id;     /* of the store */
     struct gt_scouts *scouts;
     struct gt_arm *arm;
     size_t arms;
@@ -172,7 +166,7 @@ struct gt_race {
     int64_t improved_at;        /* `tried` when the best last improved by 0.5 % */
     double best_us, anchor_us;  /* best of those; the best that improved_at refers to */
     double resumed_us;          /* the best of earlier turns and runs; 0: none */
-    struct gt_best *history;    /* every improvement of this turn */
+    struct gt_improvement *history; /* every improvement of this turn */
     size_t bests, history_capacity;
     struct gt_recent *recent; /* timed since the last drift check, which may invalidate them */
     size_t recents, recent_capacity;

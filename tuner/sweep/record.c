@@ -18,9 +18,9 @@
 int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err)
 {
     arm->key = (struct gt_trial_key){
-        .sweep = race->sweep,
-        .device = race->device,
-        .toolchain = race->toolchain,
+        .sweep = race->run->sweep,
+        .device = race->run->device,
+        .toolchain = race->run->toolchain,
         .problem = race->problem_id,
         .timing = race->evaluator->options.bench.timing,
     };
@@ -136,7 +136,7 @@ static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial
         return GT_OK;
     rc = GT_ARRAY_RESERVE(&race->history, race->bests + 1, &race->history_capacity, err);
     if (!rc)
-        race->history[race->bests++] = (struct gt_best){
+        race->history[race->bests++] = (struct gt_improvement){
             gt_evaluator_now(race->evaluator) - race->begin_s, trial->us, race->result->fresh};
     return rc;
 }
@@ -254,8 +254,7 @@ static bool is_doubtful(const struct gt_trial *trial)
 static void note_slow(struct gt_race *race, struct gt_arm *arm, size_t point, double us)
 {
     if (!arm->guest && race->measures && us > 0)
-        gt_sweep_add_hint(race->slow, &race->slows, GT_SWEEP_SLOW,
-                          (struct gt_hint){arm, point, us});
+        GT_SWEEP_INSERT(race->slow, &race->slows, GT_SWEEP_SLOW, &(struct gt_hint){us, arm, point});
 }
 
 /* In a run of the same kernels there is none: what was slow took 1.5 times the best of then. */

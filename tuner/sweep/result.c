@@ -1,5 +1,6 @@
 /* result.c - the result of a problem: its ranked rows, the incumbent's place among them, and the
  * totals of its turns. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,41 @@
 #include "sweep/sweep_parts.h"
 
 #define NEAR_BEST 1.02 /* times the best: from here on the best counts as reached */
+
+/* ---- lists ---- */
+
+void gt_sweep_insert(void *list, size_t size, size_t *count, size_t most, const void *item)
+{
+    unsigned char *bytes = list;
+    size_t at = *count;
+    double own, other;
+
+    memcpy(&own, item, sizeof(own));
+    for (; at > 0; at--) {
+        memcpy(&other, bytes + (at - 1) * size, sizeof(other));
+        if (!(own < other))
+            break;
+    }
+    if (at == most)
+        return;
+    *count -= *count == most;
+    memmove(bytes + (at + 1) * size, bytes + at * size, (*count - at) * size);
+    memcpy(bytes + at * size, item, size);
+    ++*count;
+}
+
+void gt_sweep_move(void *list, size_t size, size_t from, size_t to)
+{
+    unsigned char moved[sizeof(struct gt_sweep_row)], *bytes = list;
+
+    assert(size <= sizeof(moved));
+    memcpy(moved, bytes + from * size, size);
+    if (to < from)
+        memmove(bytes + (to + 1) * size, bytes + to * size, (from - to) * size);
+    else
+        memmove(bytes + from * size, bytes + (from + 1) * size, (to - from) * size);
+    memcpy(bytes + to * size, moved, size);
+}
 
 /* ---- the incumbent ---- */
 
@@ -63,16 +99,13 @@ bool gt_sweep_has_incumbent(const struct gt_race *race)
 
 size_t gt_sweep_seat_incumbent(struct gt_race *race, size_t rows, size_t most)
 {
-    struct gt_sweep_row *row = race->result->row, moved;
     size_t at = find_row(race);
 
     if (at < rows || at == race->result->rows)
         return rows;
     if (rows < most)
         rows++;
-    moved = row[at];
-    GT_ARRAY_OPEN(row, rows - 1, at);
-    row[rows - 1] = moved;
+    GT_SWEEP_MOVE(race->result->row, at, rows - 1);
     return rows;
 }
 
@@ -209,7 +242,7 @@ void gt_sweep_sum_up(struct gt_race *race, const struct gt_evaluator_stats *befo
     for (size_t i = 1; i < result->rows && !race->measures; i++)
         result->row[i].tie = result->row[i].trial.us == result->row[0].trial.us;
     for (size_t i = 0; i < race->bests && result->rows; i++) {
-        result->to_best_s = race->history[i].at_s;
+        result->to_best_s = race->history[i].seconds;
         if (race->history[i].us <= NEAR_BEST * result->row[0].trial.us)
             break;
     }

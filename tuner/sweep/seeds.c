@@ -79,21 +79,6 @@ static double type_distance(const struct gt_problem *problem, const struct gt_ro
            (strcmp(row->accuracy, gt_accuracy_name(problem->accuracy)) != 0);
 }
 
-static void keep_nearest(struct stored *stored, struct near near)
-{
-    size_t at = stored->nears;
-
-    while (at > 0 && near.distance < stored->near[at - 1].distance)
-        at--;
-    if (at == NEAR_LOOKED)
-        return;
-    if (stored->nears == NEAR_LOOKED)
-        stored->nears--;
-    GT_ARRAY_OPEN(stored->near, at, stored->nears);
-    stored->near[at] = near;
-    stored->nears++;
-}
-
 /* The point in the arm's space, or what it becomes by bets that are younger than it is; SIZE_MAX:
  * there is none. */
 static size_t find_renewed(const struct gt_race *race, const struct gt_arm *arm,
@@ -128,8 +113,8 @@ static void add_lead(const struct stored *stored, size_t point, double distance)
 {
     struct gt_race *race = stored->race;
 
-    gt_sweep_add_hint(race->lead, &race->leads, GT_SWEEP_LEADS,
-                      (struct gt_hint){stored->picks->arm, point, distance});
+    GT_SWEEP_INSERT(race->lead, &race->leads, GT_SWEEP_LEADS,
+                    &(struct gt_hint){distance, stored->picks->arm, point});
 }
 
 /* Picks the nearest winners, and makes them leads. */
@@ -168,9 +153,10 @@ static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
             add_lead(stored, found, 0);
         pick(stored->picks, found);
     } else {
-        keep_nearest(stored, (struct near){distance(stored->race->problem, row) +
-                                               type_distance(stored->race->problem, row),
-                                           point});
+        GT_SWEEP_INSERT(stored->near, &stored->nears, NEAR_LOOKED,
+                        &(struct near){distance(stored->race->problem, row) +
+                                           type_distance(stored->race->problem, row),
+                                       point});
     }
     return GT_OK;
 }
@@ -368,7 +354,6 @@ static int on_winner(void *context, const struct gt_row *row, struct gt_err *err
     struct search *search = context;
     const struct gt_race *race = search->race;
     struct source source = {.distance = distance(race->problem, row)};
-    size_t at = search->sources;
 
     (void)err;
     if (row->cc != race->evaluator->device.cc)
@@ -378,16 +363,10 @@ static int on_winner(void *context, const struct gt_row *row, struct gt_err *err
     for (size_t i = 0; i < search->sources; i++)
         if (strcmp(search->source[i].problem, row->problem) == 0)
             return GT_OK;
-    while (at > 0 && source.distance < search->source[at - 1].distance)
-        at--;
-    if (at == GT_TRANSFERS_MAX || source.distance > FARTHEST)
+    if (source.distance > FARTHEST)
         return GT_OK;
     snprintf(source.problem, sizeof(source.problem), "%s", row->problem);
-    if (search->sources < GT_TRANSFERS_MAX)
-        search->sources++;
-    memmove(&search->source[at + 1], &search->source[at],
-            (search->sources - at - 1) * sizeof(source));
-    search->source[at] = source;
+    GT_SWEEP_INSERT(search->source, &search->sources, GT_TRANSFERS_MAX, &source);
     return GT_OK;
 }
 

@@ -38,34 +38,18 @@ static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, stru
     return gt_strbuf_check(text, err);
 }
 
-/* *list is malloc'ed. */
-static int list_improvements(const struct gt_race *race, struct gt_improvement **list,
-                             struct gt_err *err)
-{
-    *list = calloc(race->bests + 1, sizeof(**list));
-    if (!*list)
-        return gt_err_nomem(err);
-    for (size_t i = 0; i < race->bests; i++)
-        (*list)[i] = (struct gt_improvement){.seconds = race->history[i].at_s,
-                                             .us = race->history[i].us,
-                                             .trials = race->history[i].trials};
-    return GT_OK;
-}
-
 /* Stores the record of this turn; does nothing if the evaluator does not measure. */
 static int put_turn(const struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
     const struct gt_sweep_result *result = race->result;
     struct gt_strbuf kernels = GT_STRBUF_INIT;
-    struct gt_improvement *list = NULL;
     bool won = race->measures && result->rows > 0 && result->row[0].trial.stage == 3;
     int rc;
 
     if (!race->measures || !race->opened)
         return GT_OK;
     rc = name_kernels(race, &kernels, err);
-    GT_STEP(rc, list_improvements(race, &list, err));
     GT_STEP(rc, gt_store_put_turn(
                     options->store, &race->arm[0].key,
                     &(struct gt_turn){
@@ -79,11 +63,10 @@ static int put_turn(const struct gt_race *race, struct gt_err *err)
                         .busy_s = race->busy_s,
                         .us = won ? result->row[0].trial.us : 0,
                         .baseline_us = won && result->have_baseline ? result->baseline.us : 0,
-                        .improvement = list,
+                        .improvement = race->history,
                         .improvements = race->bests,
                     },
                     err));
-    free(list);
     gt_strbuf_release(&kernels);
     return rc;
 }
@@ -122,13 +105,6 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
-static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_result *turn)
-{
-    sums->busy_s += turn->busy_s;
-    sums->trials += turn->fresh;
-    sums->compiled += turn->compiled;
-}
-
 /* Runs one turn of problem run->now, up to its record and its place in the sums. */
 static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_result *result,
                     struct gt_err *err)
@@ -153,7 +129,9 @@ static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_re
         rc = put_turn(race, err);
     else if (rc == GT_EINTERRUPTED) /* what was reached is kept; the interrupt is the error told */
         put_turn(race, NULL);
-    add_sums(&run->sums, result);
+    run->sums.busy_s += result->busy_s;
+    run->sums.trials += result->fresh;
+    run->sums.compiled += result->compiled;
     run->timed += result->timed;
     gt_time_slices_note(&run->slices, run->now, race);
     gt_sweep_join(result, &earlier);

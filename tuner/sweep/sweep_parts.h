@@ -84,8 +84,6 @@ struct gt_candidate gt_sweep_candidate(const struct gt_race *race, const struct 
 struct gt_candidate gt_arm_candidate(const struct gt_arm *arm, size_t point);
 /* Adds a point that the arm is to try again. */
 int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err);
-/* Adds a hint to a list of `most` at most, unless that is full of hints that come before it. */
-void gt_sweep_add_hint(struct gt_hint *list, size_t *count, size_t most, struct gt_hint hint);
 /* Whether the clock ends the race; whether it forbids to submit more candidates; whether the budget
  * allows no new point. */
 bool gt_sweep_clock_ends(const struct gt_race *race);
@@ -97,6 +95,15 @@ bool gt_sweep_choose_point(struct gt_race *race, struct gt_proposal *next);
 bool gt_sweep_is_awaited(const struct gt_race *race, const struct gt_proposal *proposal);
 
 /* ---- result.c ---- */
+
+/* Inserts an item into a list of `most` at most, in the order of the double with which items begin;
+ * what comes last in a full list is dropped. */
+#define GT_SWEEP_INSERT(list, count, most, ...) \
+    gt_sweep_insert((list), sizeof(*(list)), (count), (most), (__VA_ARGS__))
+void gt_sweep_insert(void *list, size_t size, size_t *count, size_t most, const void *item);
+/* Moves an item of at most the size of a row; those between the places close up. */
+#define GT_SWEEP_MOVE(list, from, to) gt_sweep_move((list), sizeof(*(list)), (from), (to))
+void gt_sweep_move(void *list, size_t size, size_t from, size_t to);
 
 bool gt_sweep_is_incumbent(const struct gt_race *race, const struct gt_kernel *kernel,
                            const struct gt_point *point);
