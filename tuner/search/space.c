@@ -9,9 +9,9 @@
 #include "search/space.h"
 #include "search/space_walk.h"
 
-/* Walks through a large space in threads, for space.c.
- *
- * A space of millions of points takes a core seconds, and where one problem alone is tuned,
+/* ---- walking through a large space in threads ---- */
+
+/* A space of millions of points takes a core seconds, and where one problem alone is tuned,
  * everything waits for it.  A space that a short walk cannot finish is therefore divided into
  * shares by its prefixes, always into as many, so that the points and their order are the same on
  * every machine.  If that takes too many visits as well, one walk samples it.  It samples at once a
@@ -150,6 +150,8 @@ static int walk_shared(struct gt_space *space, size_t limit, struct gt_err *err)
                                : gt_space_walk(space, limit, too_large ? outcome.covered : 1, err);
 }
 
+/* ---- the table of points ---- */
+
 static uint64_t add_word(uint64_t hash, const uint8_t *from, size_t bytes)
 {
     uint64_t word = 0;
@@ -248,6 +250,8 @@ static void enter_walked(struct gt_space *space)
         }
     }
 }
+
+/* ---- the interface ---- */
 
 int gt_space_init(struct gt_space *space, const struct gt_kernel *kernel,
                   const struct gt_problem *problem, const struct gt_device *device, size_t limit,

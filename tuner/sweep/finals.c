@@ -1,6 +1,19 @@
 /* finals.c - the end of a race on a device that measures.  The best candidates are sampled one by
- * one until their intervals are narrow (stage 2), if there is no limit of time.  finals.c then
- * compares them and chooses the winner. */
+ * one until their intervals are narrow (stage 2), if there is no limit of time.  Contests then
+ * compare them, and the winner is chosen.
+ *
+ * A contest brings the device to its steady state first, times its candidates in turns and compares
+ * them in pairs (tuner/timing/bench_final.c).  The reason is that a power cap holds the clocks
+ * down: times that were taken one after the other then differ by more than the candidates do.
+ *
+ * There are a semi-final of all that were sampled, a final of the best with the vendor library
+ * (stage 3), and a play-off of those between which the final finds no difference.  If the play-off
+ * finds no difference either, its candidates are a tie.  The winner is the one with the least
+ * paired median; a stable rule decides among equals, so that the same device gives the same answer
+ * in every run.  The incumbent takes part in semi-final and final, however slow it was, and in the
+ * play-off unless it lost the final clearly; it stays the winner if it ties, or if it loses a
+ * contest of few rounds by no more than contests differ.  Where the finals are short, all go to the
+ * final at once. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,20 +25,12 @@
 #include "lookup/predict.h"
 #include "sweep/sweep_parts.h"
 
-/* One contest: candidates timed in turns, compared in pairs, put in order.  finals.c
- * says which are held. */
-
 /* The result of one contest. */
 struct contest {
     struct gt_trial trial[GT_SWEEP_SAMPLED], baseline;
     /* median of the entry's time / that of one of them, in pairs */
     double ratio[GT_SWEEP_SAMPLED];
 };
-
-/* See finals.c.  A contest brings the device to its steady state first, times its
- * candidates in turns and compares them in pairs (tuner/timing/bench_final.c).  The reason is that
- * a power cap holds the clocks down: times that were taken one after the other then differ by more
- * than the candidates do. */
 
 #define ROUNDS_LEAST 7   /* of any contest, however little time is left ... */
 #define ROUNDS_US    2e5 /* ... and more, as many as a contest has at least, if they fit in this */
@@ -161,14 +166,13 @@ static int store_entries(struct gt_race *race, const struct contest *contest, si
     return rc ? rc : gt_store_settle(race->options->store, err);
 }
 
-/* Who takes part in the first contest of the finals: the best of the race, and of long
- * products the best of each shape.
- *
- * Of long products, every second seat of the first contest is for the best of a shape that has
- * none yet: a way in which a kernel divides the problem (gt_predict_same_way).  Of one
- * shape a race knows dozens of launch variants within a hundredth.  A power cap slows them all
- * alike, but not other shapes: on an H200 it took 4 to 16 % from what had been within a fiftieth of
- * each other in a race. */
+/* ---- who takes part in the first contest ---- */
+
+/* The best of the race take part, and of long products the best of each shape: every second seat of
+ * the first contest is for the best of a shape that has none yet: a way in which a kernel divides
+ * the problem (gt_predict_same_way).  Of one shape a race knows dozens of launch variants within a
+ * hundredth.  A power cap slows them all alike, but not other shapes: on an H200 it took 4 to 16 %
+ * from what had been within a fiftieth of each other in a race. */
 
 #define SHAPE_WITHIN 1.1 /* a shape's best time is at most this times the best of all */
 #define LONG_US      40  /* what takes less is over before a power cap holds clocks down */
@@ -206,9 +210,9 @@ static struct shape shape_of(const struct gt_race *race, const struct gt_sweep_r
 
 /* The first row from `from` on whose shape none of those before it has; `rows`: none. */
 static size_t find_shape(const struct gt_sweep_result *result, const struct shape *shape,
-                         size_t from, size_t shapes)
+                         size_t from)
 {
-    for (size_t i = from; i < shapes; i++) {
+    for (size_t i = from; i < result->rows; i++) {
         size_t at = 0;
 
         while (at < from && (shape[at].kernel != shape[i].kernel ||
@@ -228,32 +232,16 @@ static double first_us(const struct gt_race *race)
     return result->row[result->rows > 1 && gt_sweep_is_guest(race, &result->row[0])].trial.us;
 }
 
-/* The shapes of the rows that are fast enough for one to take part for its shape's sake, the first
- * *count: none where shapes do not matter.  `shape` has room for all rows. */
-static void find_shapes(const struct gt_race *race, struct shape *shape, size_t *count)
+/* Fills the shapes of the rows that are fast enough for one to take part for its shape's sake: of
+ * none where shapes do not matter.  The others stay without a kernel. */
+static void find_shapes(const struct gt_race *race, struct shape *shape)
 {
     const struct gt_sweep_result *result = race->result;
     const double best = first_us(race);
 
-    *count = 0;
-    while (best >= LONG_US && *count < result->rows &&
-           result->row[*count].trial.us <= SHAPE_WITHIN * best) {
-        shape[*count] = shape_of(race, &result->row[*count]);
-        (*count)++;
-    }
-}
-
-/* Keeps shapes beside their rows when row number `from` becomes number `to`. */
-static void move_shape(struct shape *shape, size_t *shapes, size_t to, size_t from)
-{
-    const bool known = from < *shapes;
-    const struct shape moved = known ? shape[from] : (struct shape){.kernel = NULL};
-
-    if (to >= *shapes)
-        return;
-    GT_ARRAY_OPEN(shape, to, known ? from : *shapes);
-    shape[to] = moved;
-    *shapes += !known;
+    for (size_t i = 0;
+         best >= LONG_US && i < result->rows && result->row[i].trial.us <= SHAPE_WITHIN * best; i++)
+        shape[i] = shape_of(race, &result->row[i]);
 }
 
 /* The row for the next seat; `rows`: none.  Where the time is limited, the sampled ones were
@@ -268,44 +256,32 @@ static size_t find_next(const struct gt_race *race, size_t count, double limit)
     return i < result->rows ? i : find_row(result, count, !sampled, limit);
 }
 
-/* finals.c: moves the rows that may still win to the front, at most `most` with the incumbent.
+/* Moves the rows that may still win to the front, at most `most` with the incumbent.
  * *seats: how many. */
 static int seat_entries(struct gt_race *race, size_t most, size_t *seats, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
     double limit = GT_SWEEP_TOO_SLOW * first_us(race);
     struct shape *shape = calloc(result->rows, sizeof(*shape));
-    size_t count = 0, shapes = 0;
+    size_t count = 0;
 
     if (!shape)
         return gt_err_nomem(err);
-    find_shapes(race, shape, &shapes);
+    find_shapes(race, shape);
     for (; count < most; count++) {
-        size_t i = count % 2 ? find_shape(result, shape, count, shapes) : result->rows;
+        size_t i = count % 2 ? find_shape(result, shape, count) : result->rows;
 
         if (i == result->rows)
             i = find_next(race, count, limit);
         if (i == result->rows)
             break;
         GT_SWEEP_MOVE(result->row, i, count);
-        move_shape(shape, &shapes, count, i);
+        GT_SWEEP_MOVE(shape, i, count);
     }
     free(shape);
     *seats = gt_sweep_seat_incumbent(race, count, most);
     return GT_OK;
 }
-
-/* Times candidates in turns: a semi-final of all that were sampled, a final of the
- * best with the vendor library (stage 3), and a play-off of those between which the final finds no
- * difference.
- *
- * finals.c holds one and says why it is needed.  If the play-off finds no difference either, its
- * candidates are a tie.  The winner is the one with the least paired median; a stable rule decides
- * among equals, so that the same device gives the same answer in every run.  The incumbent takes
- * part in semi-final and final, however slow it was, and in the play-off unless it lost the final
- * clearly; it stays the winner if it ties, or if it loses a contest of few rounds by no more than
- * contests differ.  Where the finals are short, all go to the final at once.  finals.c says who
- * takes part in the first contest. */
 
 #define FINALISTS 8      /* of the final */
 #define EQUAL     0.0005 /* of the time: closer paired medians are the same */
@@ -555,7 +531,7 @@ static int hold_play_off(struct gt_race *race, struct contest *contest, size_t e
     return rc;
 }
 
-/* finals.c: sorts the rows, the winner first; stores times, baseline and ties. */
+/* Sorts the rows, the winner first; stores times, baseline and ties. */
 static int hold_contests(struct gt_race *race, struct gt_err *err)
 {
     struct contest *contest = calloc(1, sizeof(*contest));

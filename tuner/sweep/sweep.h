@@ -135,6 +135,6 @@ struct gt_sweep_ahead {
 int gt_sweep_compile(const struct gt_sweep_options *options, size_t most,
                      struct gt_sweep_ahead *ahead, struct gt_err *err);
 void gt_sweep_result_release(struct gt_sweep_result *result); /* a zeroed one is accepted */
-void gt_scouts_free(struct gt_scouts *scouts); /* scout.c: waits for them; NULL accepted */
+void gt_scouts_free(struct gt_scouts *scouts);                /* waits for them; NULL accepted */
 
 #endif
