@@ -266,8 +266,9 @@ bool gt_sweep_reuse(struct gt_race *race, struct gt_proposal *next)
 static float expect(struct gt_arm *arm, size_t point)
 {
     const float us = gt_strategy_expect(arm->strategy, point);
+    const float predicted = us > 0 ? us : expf(gt_sweep_expect(arm, point));
 
-    return us > 0 ? us : expf(gt_sweep_expect(arm, point));
+    return isnan(predicted) ? INFINITY : predicted;
 }
 
 /* Adds the point if its cubin is in the cache. */
@@ -291,11 +292,9 @@ static int add(struct gt_race *race, const struct gt_proposal *proposal, bool *a
 static int by_expectation(const void *x, const void *y)
 {
     const struct gt_proposal *a = x, *b = y;
-    const float of_a = isnan(a->expected) ? INFINITY : a->expected;
-    const float of_b = isnan(b->expected) ? INFINITY : b->expected;
 
-    if (of_a != of_b)
-        return of_a < of_b ? 1 : -1;
+    if (a->expected != b->expected)
+        return a->expected < b->expected ? 1 : -1;
     return (a->what.point < b->what.point) - (a->what.point > b->what.point);
 }
 

@@ -28,8 +28,7 @@
 /* The result of one contest. */
 struct contest {
     struct gt_trial trial[GT_SWEEP_SAMPLED], baseline;
-    /* median of the entry's time / that of one of them, in pairs */
-    double ratio[GT_SWEEP_SAMPLED];
+    double ratio[GT_SWEEP_SAMPLED]; /* median of its time over another entry's, in pairs */
 };
 
 #define ROUNDS_LEAST 7   /* of any contest, however little time is left ... */

@@ -23,16 +23,18 @@
 /* Whichever kernel it is, it is the first candidate of a turn, and it takes part in the finals, so
  * that a sweep replaces an answer only by one that was timed in turns with it. */
 
-/* Asks look-up for the incumbent, once in a sweep.  Without kernels in `before` there is none. */
-static int find_incumbent(const struct gt_race *race, const struct gt_snapshot *before,
-                          struct gt_incumbent *incumbent, struct gt_err *err)
+/* Asks look-up for the incumbent, once in a sweep.  Without kernels of before the sweep there is
+ * none. */
+static int find_incumbent(const struct gt_race *race, struct gt_err *err)
 {
+    const struct gt_run *run = race->run;
+    struct gt_incumbent *incumbent = &run->incumbent[race->problem - run->options->problem];
     struct gt_resolved resolved;
     int rc;
 
-    if (!before->kernels || incumbent->asked)
+    if (!run->before.kernels || incumbent->asked)
         return GT_OK;
-    rc = gt_snapshot_lookup(before, &race->evaluator->device, race->problem, &resolved, err);
+    rc = gt_snapshot_lookup(&run->before, &race->evaluator->device, race->problem, &resolved, err);
     if (rc)
         return rc;
     *incumbent = (struct gt_incumbent){resolved.kernel, resolved.point, true};
@@ -171,9 +173,10 @@ static size_t seeds_wanted(const struct gt_race *race)
 }
 
 /* Opens the arm of a kernel that serves the problem, unless no point of it is valid: *none counts
- * such kernels, and *nothing has the reason of the first.  none may be NULL: nobody is told. */
+ * such kernels, and result->nothing has the reason of the first.  none may be NULL: nobody is told.
+ */
 static int open_served(struct gt_race *race, const struct gt_kernel *kernel, size_t *none,
-                       struct gt_err *nothing, struct gt_err *err)
+                       struct gt_err *err)
 {
     struct gt_err reason = {0};
     char phase[80];
@@ -185,7 +188,7 @@ static int open_served(struct gt_race *race, const struct gt_kernel *kernel, siz
     if (rc == GT_ERANGE && none) {
         gt_sweep_note(race, reason.msg);
         if (!(*none)++)
-            *nothing = reason;
+            race->result->nothing = reason;
     }
     if (rc == GT_ERANGE)
         return GT_OK;
@@ -196,7 +199,7 @@ static int open_served(struct gt_race *race, const struct gt_kernel *kernel, siz
 
 /* Opens an arm for each kernel of the list that has a valid point. */
 static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel, size_t count,
-                     size_t *none, struct gt_err *nothing, struct gt_err *err)
+                     size_t *none, struct gt_err *err)
 {
     const struct gt_device *device = &race->evaluator->device;
     char why[GT_UNSERVED_MAX], note[GT_UNSERVED_MAX + 80];
@@ -204,7 +207,7 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
 
     for (size_t i = 0; i < count && !rc; i++) {
         if (!gt_unserved(why, "it", &kernel[i], 1, race->problem, device)) {
-            rc = open_served(race, kernel[i], none, nothing, err);
+            rc = open_served(race, kernel[i], none, err);
         } else if (none && race->options->verbose) {
             snprintf(note, sizeof(note), "%.60s takes no part: %s", kernel[i]->name, why);
             gt_sweep_note(race, note);
@@ -215,8 +218,9 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
 
 /* Sums up why there is no arm: no kernel serves the problem, or no point of those that do is
  * valid. */
-static void sum_up(struct gt_race *race, size_t none, struct gt_err *nothing)
+static void sum_up(struct gt_race *race, size_t none)
 {
+    struct gt_err *nothing = &race->result->nothing;
     const struct gt_sweep_options *options = race->options;
     const struct gt_err first = *nothing;
     char who[80] = "these kernels", why[GT_UNSERVED_MAX];
@@ -235,7 +239,6 @@ static void sum_up(struct gt_race *race, size_t none, struct gt_err *nothing)
 static int open_arms(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
-    struct gt_err *nothing = &race->result->nothing;
     size_t none = 0;
     int rc;
 
@@ -243,16 +246,16 @@ static int open_arms(struct gt_race *race, struct gt_err *err)
         calloc(options->kernels + options->fallbacks + 1, sizeof(*race->arm)); /* 1: guest */
     if (!race->arm)
         return gt_err_nomem(err);
-    rc = open_list(race, options->kernel, options->kernels, &none, nothing, err);
+    rc = open_list(race, options->kernel, options->kernels, &none, err);
     if (!rc && !race->arms) {
-        rc = open_list(race, options->fallback, options->fallbacks, NULL, NULL, err);
+        rc = open_list(race, options->fallback, options->fallbacks, NULL, err);
         if (race->arms)
             gt_sweep_note(race, "kernels of the ladder take part instead");
     }
     if (race->arms || rc) /* an error or a signal came before all kernels had been asked */
-        *nothing = (struct gt_err){0};
+        race->result->nothing = (struct gt_err){0};
     else
-        sum_up(race, none, nothing);
+        sum_up(race, none);
     for (size_t i = 0; i < race->arms && !rc; i++) {
         rc = gt_sweep_seed(race, &race->arm[i], seeds_wanted(race), err);
         GT_STEP(rc, gt_sweep_resume(race, &race->arm[i], err));
@@ -349,15 +352,13 @@ static int compile_incumbent(const struct gt_race *race, struct gt_err *err)
 
 int gt_race_prepare(struct gt_race *race, struct gt_err *err)
 {
-    struct gt_run *run = race->run;
     int rc;
 
     if (race->prepared)
         return GT_OK;
     race->prepared = true;
     rc = gt_store_problem(race->options->store, race->problem, &race->problem_id, err);
-    GT_STEP(rc, find_incumbent(race, &run->before,
-                               &run->incumbent[race->problem - run->options->problem], err));
+    GT_STEP(rc, find_incumbent(race, err));
     GT_STEP(rc, compile_incumbent(race, err));
     return rc ? rc : open_arms(race, err);
 }

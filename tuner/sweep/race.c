@@ -223,15 +223,21 @@ static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *tria
     return rc;
 }
 
-/* Waits for a trial.  Meanwhile, while the GPU works, the recorded trials become durable. */
-static int collect(struct gt_race *race, uint64_t *id, struct gt_trial *trial, struct gt_err *err)
+/* Waits for a trial and records it; *taken: how many came, 0 or 1.  Meanwhile, while the GPU works,
+ * the trials that were recorded before become durable. */
+static int take_trial(struct gt_race *race, size_t *taken, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
-    int got = evaluator->ops->collect(evaluator, 0, id, trial, err);
+    struct gt_trial trial;
+    uint64_t id;
+    int got = evaluator->ops->collect(evaluator, 0, &id, &trial, err);
 
-    if (got == 0)
+    if (!got)
         got = gt_store_settle(race->options->store, err);
-    return got ? got : evaluator->ops->collect(evaluator, COLLECT_MS, id, trial, err);
+    if (!got)
+        got = evaluator->ops->collect(evaluator, COLLECT_MS, &id, &trial, err);
+    *taken = got > 0;
+    return got > 0 ? finish(race, id, &trial, err) : got;
 }
 
 /* ---- drift: whether the speed of the device has changed ---- */
@@ -313,10 +319,8 @@ static int try_ready(struct gt_race *race, struct gt_err *err)
     int rc = gt_sweep_find_dropped(race, err);
 
     while (!rc) {
-        struct gt_trial trial;
         struct gt_proposal next;
-        uint64_t id;
-        int got;
+        size_t taken;
 
         while (!rc && !gt_sweep_signals(race) && race->flights < 2 &&
                gt_evaluator_now(evaluator) +
@@ -326,11 +330,7 @@ static int try_ready(struct gt_race *race, struct gt_err *err)
             rc = submit(race, &next, false, err);
         if (rc || !race->flights || gt_sweep_signals(race) > 1)
             break;
-        got = collect(race, &id, &trial, err);
-        if (got < 0)
-            return got;
-        if (got > 0)
-            rc = finish(race, id, &trial, err);
+        rc = take_trial(race, &taken, err);
         gt_sweep_show(race, NULL, false);
     }
     return rc;
@@ -344,9 +344,7 @@ int gt_sweep_race(struct gt_race *race, struct gt_err *err)
     int rc = GT_OK;
 
     while (!rc) {
-        struct gt_trial trial;
-        uint64_t id;
-        int got;
+        size_t taken;
 
         if (gt_sweep_signals(race) > 1)
             return gt_err_set(err, GT_EINTERRUPTED, "stopped at once; the same command resumes");
@@ -354,22 +352,16 @@ int gt_sweep_race(struct gt_race *race, struct gt_err *err)
             stopping = true;
             left = evaluator->ops->drop(evaluator);
         }
-        if (!stopping)
+        if (!stopping) {
             rc = check_closing(race, err);
-        if (!rc && !stopping)
-            rc = submit_all(race, err);
-        if (!rc && !stopping)
-            rc = fill_with_baseline(race, err);
-        if (!rc && !stopping)
-            rc = submit_backfill(race, err);
+            GT_STEP(rc, submit_all(race, err));
+            GT_STEP(rc, fill_with_baseline(race, err));
+            GT_STEP(rc, submit_backfill(race, err));
+        }
         if (rc || !race->flights || !left)
             break;
-        got = collect(race, &id, &trial, err);
-        if (got < 0)
-            return got;
-        if (got > 0)
-            rc = finish(race, id, &trial, err);
-        left -= stopping && got > 0;
+        rc = take_trial(race, &taken, err);
+        left -= stopping && taken;
         if (!rc && !stopping)
             rc = check_drift(race, err);
         timed = race->tried || (race->incumbent_arm && !race->incumbent_due);

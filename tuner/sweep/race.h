@@ -82,7 +82,7 @@ struct gt_flight {
 struct gt_proposal {
     struct gt_arm *arm;
     struct gt_retry what;
-    float expected; /* of one that is ready: microseconds; NAN: nothing is expected of it */
+    float expected; /* of one that is ready: microseconds; INFINITY: nothing is known */
 };
 
 /* A point that was tried in this turn. */
