@@ -1,9 +1,8 @@
-/* space_walk.c - walks through a kernel's parameters to its valid points, for space.c and
- * space.c.
+/* space_walk.c - walks through a kernel's parameters to its valid points, for space.c.
  *
- * Parameters are bound one after the other, in an order that prunes early (space_walk.c).  A
- * constraint is checked as soon as all its parameters are bound, and a prefix that fails is not
- * extended; space_walk.c remembers what constraints say.  Parameters that no constraint reads
+ * Parameters are bound one after the other, in an order that prunes early.  A constraint is checked
+ * as soon as all its parameters are bound, and a prefix that fails is not extended; what
+ * constraints say is remembered.  Parameters that no constraint reads
  * are not walked at all: they multiply what is left.
  *
  * A kernel without its bets may have 10^12 valid points (simt, at 4096^3).  A walk that visits more
@@ -13,7 +12,7 @@
  * the walk came; what it visits says which chance would use the visits.  If no point is found,
  * valid points are rare and more prefixes are visited, so that no kernel is lost for them.  Of a
  * part with far more points than are kept, each point is seen with some chance only, because points
- * that enter the sample and are replaced cost more than visits (space.c). */
+ * that enter the sample and are replaced cost more than visits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +23,10 @@
 #include "problem/problem.h"
 #include "search/space_walk.h"
 
-/* In which order a walk binds the parameters of a kernel, for space_walk.c.
- *
- * A good order prunes early: parameters whose values the constraints mostly decide come first, and
- * those that are free to vary come last.  The constraints do not show which is which, so it is
+/* ---- the order in which a walk binds the parameters ---- */
+
+/* * A good order prunes early: parameters whose values the constraints mostly decide come first,
+ * and those that are free to vary come last.  The constraints do not show which is which, so it is
  * tried out on a few random prefixes.  The parameter that is bound next is the one, or belongs to
  * the few that a constraint relates, of whose combinations the smallest part survives. */
 
@@ -179,8 +178,8 @@ static void bind(struct orderer *orderer, const struct choice *choice)
 /* Fills order[0..params): first the parameters that constraints depend on (need[c]: those of
  * constraint c), in the order in which to bind them, then the others.  Returns how many are of the
  * first kind.  facts: slots of problem and device. */
-static size_t gt_space_order(const struct gt_kernel *kernel, const int64_t *facts,
-                             const uint64_t *need, size_t order[GT_MAX_PARAMS])
+static size_t find_order(const struct gt_kernel *kernel, const int64_t *facts, const uint64_t *need,
+                         size_t order[GT_MAX_PARAMS])
 {
     struct orderer orderer = {.kernel = kernel, .need = need, .prefixes = 1};
     size_t count = 0, walked;
@@ -206,10 +205,10 @@ static size_t gt_space_order(const struct gt_kernel *kernel, const int64_t *fact
     return walked;
 }
 
-/* What the constraints of a kernel say of the prefixes of a walk, each asked
- * once for the same values of what it reads, for space_walk.c.
- *
- * A constraint reads a few parameters, and a walk comes to the same values of these again and
+/* ---- what the constraints say of prefixes, each asked once for the same values of what it reads
+ * ---- */
+
+/* * A constraint reads a few parameters, and a walk comes to the same values of these again and
  * again: of simt's 38 million questions at 1000^3, two in a hundred are new.  So each step of the
  * plan has a tree, whose levels are the parameters it depends on, in the order of the walk.  The
  * leaf of a prefix has the step's verdict on every value of its last parameter, as bits.  The walk
@@ -220,6 +219,12 @@ static size_t gt_space_order(const struct gt_kernel *kernel, const int64_t *fact
 #define CELLS      ((size_t)1 << 20) /* of all trees: 8 MB; simt needs 1.3 MB */
 #define BLOCK      64                /* values that one word has a bit for */
 #define LEAF(size) (1 + 2 * (((size) + BLOCK - 1) / BLOCK)) /* cells of a leaf; see judge */
+
+/* Values of a parameter, as bits: bit i for value 64 * block + i. */
+struct admitted {
+    uint64_t values;   /* that no step of the level rejects */
+    uint64_t doubtful; /* those of them for which an expression failed (a division by zero, say) */
+};
 
 /* A step and the leaf of the present prefix. */
 struct judged {
@@ -240,7 +245,8 @@ struct branch {
     size_t size; /* cells of that */
 };
 
-struct gt_verdicts {
+/* What the steps of a plan say of the prefixes of a walk. */
+struct verdicts {
     const struct gt_walk_plan *plan;
     struct judged *step;
     size_t furthest; /* 1 + the last constraint that was reached */
@@ -265,7 +271,7 @@ static bool reads(const struct gt_kernel *kernel, const struct gt_expr *expr, ui
 }
 
 /* Computes the derived values of a set; returns those that have none, beside `undefined`. */
-static uint64_t derive(struct gt_verdicts *verdicts, uint64_t set, uint64_t undefined)
+static uint64_t derive(struct verdicts *verdicts, uint64_t set, uint64_t undefined)
 {
     const struct gt_kernel *kernel = verdicts->plan->kernel;
 
@@ -285,7 +291,7 @@ static uint64_t derive(struct gt_verdicts *verdicts, uint64_t set, uint64_t unde
 
 /* Fills a leaf: 1, then for each block of values the bits of those that pass and the bits of those
  * for which an expression fails.  A derived value passes if it can be computed. */
-static void judge(struct gt_verdicts *verdicts, const struct judged *step, uint64_t *leaf)
+static void judge(struct verdicts *verdicts, const struct judged *step, uint64_t *leaf)
 {
     const struct gt_kernel *kernel = verdicts->plan->kernel;
     const size_t slot =
@@ -310,13 +316,12 @@ static void judge(struct gt_verdicts *verdicts, const struct judged *step, uint6
 
 /* What the steps of a level say of the values order[level - 1] may have, after the parameters
  * before it were bound; of level 0, where there is none, it is bit 0. */
-static struct gt_admitted gt_verdicts_admit(struct gt_verdicts *verdicts, size_t level,
-                                            size_t block)
+static struct admitted admit(struct verdicts *verdicts, size_t level, size_t block)
 {
     const struct gt_walk_plan *plan = verdicts->plan;
     const size_t count = level ? plan->kernel->param[plan->order[level - 1]].count : 1;
     const size_t rest = count - block * BLOCK;
-    struct gt_admitted admitted = {rest < BLOCK ? (1ull << rest) - 1 : ~0ull, 0};
+    struct admitted admitted = {rest < BLOCK ? (1ull << rest) - 1 : ~0ull, 0};
 
     for (size_t s = plan->first_step[level]; s < plan->first_step[level + 1]; s++) {
         struct judged *step = &verdicts->step[s];
@@ -341,7 +346,7 @@ static struct gt_admitted gt_verdicts_admit(struct gt_verdicts *verdicts, size_t
 
 /* The first constraint, in the order of the steps, that was reached and that nothing satisfied;
  * NULL: there is none. */
-static const struct gt_constraint *gt_verdicts_culprit(const struct gt_verdicts *verdicts)
+static const struct gt_constraint *culprit(const struct verdicts *verdicts)
 {
     const struct gt_walk_plan *plan = verdicts->plan;
 
@@ -354,7 +359,7 @@ static const struct gt_constraint *gt_verdicts_culprit(const struct gt_verdicts 
 /* ---- trees ---- */
 
 /* Follows the trees of the steps that read a parameter, but for those that end with it. */
-static void follow(struct gt_verdicts *verdicts, size_t level)
+static void follow(struct verdicts *verdicts, size_t level)
 {
     for (size_t b = verdicts->first_branch[level]; b < verdicts->first_branch[level + 1]; b++) {
         const struct branch *branch = &verdicts->branch[b];
@@ -369,7 +374,7 @@ static void follow(struct gt_verdicts *verdicts, size_t level)
 }
 
 /* Begins the trees anew. */
-static void forget(struct gt_verdicts *verdicts)
+static void forget(struct verdicts *verdicts)
 {
     const struct gt_walk_plan *plan = verdicts->plan;
 
@@ -384,7 +389,7 @@ static void forget(struct gt_verdicts *verdicts)
 }
 
 /* Binds order[level] to its value number `value`, after the parameters before it. */
-static void gt_verdicts_bind(struct gt_verdicts *verdicts, size_t level, size_t value)
+static void bind_value(struct verdicts *verdicts, size_t level, size_t value)
 {
     const struct gt_walk_plan *plan = verdicts->plan;
     const size_t param = plan->order[level];
@@ -433,7 +438,7 @@ static size_t next_level(const struct judged *step, size_t from)
 }
 
 /* Fills a step, whose nodes begin at `root`.  Returns how many it has. */
-static size_t fill_step(struct gt_verdicts *verdicts, const struct gt_walk_step *from,
+static size_t fill_step(struct verdicts *verdicts, const struct gt_walk_step *from,
                         struct judged *step, size_t root)
 {
     const struct gt_walk_plan *plan = verdicts->plan;
@@ -464,7 +469,7 @@ static size_t fill_step(struct gt_verdicts *verdicts, const struct gt_walk_step 
 }
 
 /* Fills the branches of a level; those of all levels have room for as many as there are nodes. */
-static void fill_branches(struct gt_verdicts *verdicts, size_t level, size_t steps)
+static void fill_branches(struct verdicts *verdicts, size_t level, size_t steps)
 {
     const struct gt_walk_plan *plan = verdicts->plan;
     size_t count = verdicts->first_branch[level];
@@ -485,11 +490,11 @@ static void fill_branches(struct gt_verdicts *verdicts, size_t level, size_t ste
 }
 
 /* Plan and kernel must outlive the verdicts.  facts: slots of problem and device. */
-static int gt_verdicts_new(struct gt_verdicts **verdicts, const struct gt_walk_plan *plan,
-                           const int64_t *facts, struct gt_err *err)
+static int verdicts_new(struct verdicts **verdicts, const struct gt_walk_plan *plan,
+                        const int64_t *facts, struct gt_err *err)
 {
     const size_t steps = plan->first_step[plan->depth + 1];
-    struct gt_verdicts *made = calloc(1, sizeof(*made));
+    struct verdicts *made = calloc(1, sizeof(*made));
     size_t nodes = 0;
 
     *verdicts = made;
@@ -514,8 +519,7 @@ static int gt_verdicts_new(struct gt_verdicts **verdicts, const struct gt_walk_p
     return GT_OK;
 }
 
-/* Plan and kernel must outlive the verdicts.  facts: slots of problem and device. */
-static void gt_verdicts_free(struct gt_verdicts *verdicts)
+static void verdicts_free(struct verdicts *verdicts)
 {
     if (!verdicts)
         return;
@@ -526,8 +530,7 @@ static void gt_verdicts_free(struct gt_verdicts *verdicts)
     free(verdicts);
 }
 
-/* The plan of a walk: in which order parameters are bound, and what can be settled
- * when each of them is, for space_walk.c. */
+/* ---- the plan ---- */
 
 /* Whether an expression reads only derived values of `computed`. */
 static bool computable(const struct gt_kernel *kernel, const struct gt_expr *expr,
@@ -584,7 +587,7 @@ int gt_walk_plan_init(struct gt_walk_plan *plan, const struct gt_kernel *kernel,
     } else {
         for (size_t c = 0; c < kernel->constraints; c++)
             need[c] = gt_kernel_depends(kernel, kernel->constraint[c].expr);
-        plan->depth = gt_space_order(kernel, facts, need, plan->order);
+        plan->depth = find_order(kernel, facts, need, plan->order);
         plan_steps(plan, need, checked);
     }
     free(need);
@@ -597,6 +600,159 @@ void gt_walk_plan_release(struct gt_walk_plan *plan)
     free(plan->step);
     *plan = (struct gt_walk_plan){.step = NULL};
 }
+
+/* ---- the points that are kept ---- */
+
+/* The points that are kept of a walk: all, or a uniform sample, always the same one of the same
+ * points.  A sample is kept by a reservoir that knows how many points it may skip (algorithm L of
+ * Li, ACM TOMS 20(4), 1994).  A point that enters a full reservoir replaces another at a random
+ * place of hundreds of megabytes: about 60 ns, with 6.7 million points kept, and of 100 times as
+ * many 4.6 times as many (ln 100) enter.  Where only a part of a space is walked anyway, fewer need
+ * to be seen: each is with the same chance, and the others are passed over. */
+struct sample {
+    struct gt_space *space; /* they are its points */
+    const struct gt_walk_plan *plan;
+    size_t limit; /* the most that are kept */
+    size_t capacity;
+    uint64_t free_points; /* of each prefix: of the parameters that no constraint reads */
+    double chance;        /* of each point to be seen; 1: all are */
+    uint64_t seen;        /* so far; without those that the chance left out */
+    struct gt_random random;
+    double weight;
+    uint64_t next; /* number, among those seen, of the next point to take */
+    uint64_t gap;  /* points before the next one that is seen */
+};
+
+#define SAMPLE_SEED 0x67656d6d74756e65ull
+
+/* Writes the walked parameters and the `offset`-th combination of the free ones as point `at`. */
+static void put_point(struct sample *sample, const uint8_t *index, size_t at, uint64_t offset)
+{
+    const struct gt_kernel *kernel = sample->space->kernel;
+    uint8_t *point = sample->space->index + at * kernel->params;
+
+    memcpy(point, index, kernel->params);
+    for (size_t i = kernel->params; i-- > sample->plan->depth;) {
+        size_t count = kernel->param[sample->plan->order[i]].count;
+
+        point[sample->plan->order[i]] = (uint8_t)(offset % count);
+        offset /= count;
+    }
+}
+
+static int grow(struct sample *sample, struct gt_err *err)
+{
+    struct gt_space *space = sample->space;
+    size_t capacity = sample->capacity ? sample->capacity * 2 : 1024;
+    uint8_t *index;
+
+    if (capacity > sample->limit)
+        capacity = sample->limit;
+    index = realloc(space->index, capacity * (space->kernel->params ? space->kernel->params : 1));
+    if (!index)
+        return gt_err_nomem(err);
+    space->index = index;
+    sample->capacity = capacity;
+    return GT_OK;
+}
+
+/* Draws how many points are skipped before the next one is taken. */
+static void skip(struct sample *sample)
+{
+    double k = (double)sample->limit, gap;
+
+    sample->weight *= exp(log1p(-gt_random_unit(&sample->random)) / k);
+    gap = floor(log1p(-gt_random_unit(&sample->random)) / log1p(-sample->weight));
+    sample->next += gap < 0x1p61 ? (uint64_t)gap + 1 : 1ull << 61;
+}
+
+/* Puts a point in the place of another. */
+static void replace(struct sample *sample, const uint8_t *index, uint64_t offset)
+{
+    put_point(sample, index, gt_random_below(&sample->random, sample->limit), offset);
+    skip(sample);
+}
+
+/* Adds a point to a sample that is not yet full. */
+static int append(struct sample *sample, const uint8_t *index, uint64_t offset, struct gt_err *err)
+{
+    struct gt_space *space = sample->space;
+
+    if (space->count == sample->capacity) {
+        int rc = grow(sample, err);
+
+        if (rc)
+            return rc;
+    }
+    put_point(sample, index, space->count++, offset);
+    if (space->count == sample->limit) {
+        sample->next = sample->limit - 1;
+        skip(sample);
+    }
+    return GT_OK;
+}
+
+/* Takes all of a prefix's points. */
+static int take_all(struct sample *sample, const uint8_t *index, struct gt_err *err)
+{
+    const struct gt_space *space = sample->space;
+    const uint64_t first = sample->seen, end = first + sample->free_points;
+    uint64_t offset = 0;
+
+    for (; space->count < sample->limit && first + offset < end; offset++) {
+        int rc = append(sample, index, offset, err);
+
+        if (rc)
+            return rc;
+    }
+    while (space->count == sample->limit && sample->next < end)
+        replace(sample, index, sample->next - first);
+    sample->seen = end;
+    return GT_OK;
+}
+
+/* How many points are passed over before one that is seen. */
+static uint64_t passed_over(struct sample *sample)
+{
+    const double gap = floor(log1p(-gt_random_unit(&sample->random)) / log1p(-sample->chance));
+
+    return gap < 0x1p60 ? (uint64_t)gap : 1ull << 60;
+}
+
+/* Takes those of a prefix's points that are seen, if each is with a chance. */
+static int take_some(struct sample *sample, const uint8_t *index, struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (; !rc && sample->gap < sample->free_points; sample->gap += 1 + passed_over(sample)) {
+        if (sample->space->count < sample->limit)
+            rc = append(sample, index, sample->gap, err);
+        else if (sample->next == sample->seen)
+            replace(sample, index, sample->gap);
+        sample->seen++;
+    }
+    sample->gap -= sample->free_points;
+    return rc;
+}
+
+/* Begins a walk; what an earlier one has kept is dropped. */
+static void sample_begin(struct sample *sample)
+{
+    sample->random.state = SAMPLE_SEED;
+    sample->weight = 1;
+    sample->seen = 0;
+    sample->space->count = 0;
+    sample->gap = sample->chance < 1 ? passed_over(sample) : 0;
+}
+
+/* Takes the points of a valid prefix, whose walked parameters have these values: a byte per
+ * parameter, the index of its value.  GT_ENOMEM is the only error. */
+static int sample_take(struct sample *sample, const uint8_t *index, struct gt_err *err)
+{
+    return sample->chance < 1 ? take_some(sample, index, err) : take_all(sample, index, err);
+}
+
+/* ---- the walk ---- */
 
 /* Spaces of 3 to 11 million points, such as those of simt where operands are not aligned, take 16
  * to 57 million visits.  When a walk had 20 million, sweeps of such problems knew 5,000 to 40,000
@@ -620,8 +776,8 @@ void gt_walk_plan_release(struct gt_walk_plan *plan)
 struct walk {
     struct gt_space *space;
     struct gt_walk_plan plan;
-    struct gt_verdicts *verdicts;
-    struct gt_sample sample;
+    struct verdicts *verdicts;
+    struct sample sample;
     /* the state */
     uint8_t index[GT_MAX_PARAMS];
     uint64_t visits; /* prefixes so far, */
@@ -698,7 +854,7 @@ static int arrive(struct walk *walk, bool doubt)
 
     if (rc <= 0)
         return rc;
-    return gt_sample_take(&walk->sample, walk->index, walk->err);
+    return sample_take(&walk->sample, walk->index, walk->err);
 }
 
 /* What ends a walk early: too many visits or points, or a signal. */
@@ -718,7 +874,7 @@ static int check_visits(struct walk *walk)
 static int descend(struct walk *walk, size_t level, bool doubt)
 {
     const size_t param = walk->plan.order[level];
-    struct gt_admitted admitted = {0, 0};
+    struct admitted admitted = {0, 0};
     int rc = GT_OK;
 
     if (level == walk->share.level && walk->prefixes++ % walk->share.of != walk->share.number)
@@ -729,7 +885,7 @@ static int descend(struct walk *walk, size_t level, bool doubt)
         const size_t bit = i % 64;
 
         if (!bit)
-            admitted = gt_verdicts_admit(walk->verdicts, level + 1, i / 64);
+            admitted = admit(walk->verdicts, level + 1, i / 64);
         if (!followed(walk, level))
             continue;
         walk->index[param] = (uint8_t)i;
@@ -738,7 +894,7 @@ static int descend(struct walk *walk, size_t level, bool doubt)
             return rc;
         if (!(admitted.values >> bit & 1))
             continue;
-        gt_verdicts_bind(walk->verdicts, level, i);
+        bind_value(walk->verdicts, level, i);
         rc = descend(walk, level + 1, doubt || admitted.doubtful >> bit & 1);
     }
     return rc;
@@ -778,14 +934,14 @@ static void thin(struct walk *walk, double covered)
 
 static int walk_once(struct walk *walk)
 {
-    struct gt_admitted root;
+    struct admitted root;
     int rc = GT_OK;
 
-    gt_sample_begin(&walk->sample);
+    sample_begin(&walk->sample);
     walk->random.state = PREFIX_SEED;
     walk->visits = 1; /* the prefix without a parameter */
     walk->prefixes = 0;
-    root = gt_verdicts_admit(walk->verdicts, 0, 0);
+    root = admit(walk->verdicts, 0, 0);
     if (root.values)
         rc = descend(walk, 0, root.doubtful);
     walk->density = (double)walk->sample.seen / walk->sample.chance / (double)walk->visits;
@@ -851,7 +1007,7 @@ static int walk_all(struct walk *walk)
 static int explain_empty(const struct walk *walk)
 {
     const struct gt_kernel *kernel = walk->space->kernel;
-    const struct gt_constraint *constraint = gt_verdicts_culprit(walk->verdicts);
+    const struct gt_constraint *constraint = culprit(walk->verdicts);
     char problem[GT_PROBLEM_TEXT_MAX];
 
     gt_problem_format(walk->space->problem, problem);
@@ -889,14 +1045,14 @@ static int begin(struct walk *walk, struct gt_space *space, size_t limit,
     space->cross_product = points_of(space->kernel, ~0ull);
     rc = gt_walk_plan_init(&walk->plan, space->kernel, facts, err);
     GT_STEP(rc, count_free(walk));
-    GT_STEP(rc, gt_verdicts_new(&walk->verdicts, &walk->plan, facts, err));
+    GT_STEP(rc, verdicts_new(&walk->verdicts, &walk->plan, facts, err));
     walk->share.level = walk->plan.depth / SHARED_FROM;
     return rc;
 }
 
 static void release(struct walk *walk)
 {
-    gt_verdicts_free(walk->verdicts);
+    verdicts_free(walk->verdicts);
     gt_walk_plan_release(&walk->plan);
 }
 

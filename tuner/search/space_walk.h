@@ -1,5 +1,4 @@
-/* space_walk.h - the enumeration behind gt_space_init, its order and its memory; for space*.c
- * only. */
+/* space_walk.h - the enumeration behind gt_space_init, for space.c; its plan is for a test too. */
 #ifndef GT_SPACE_WALK_H
 #define GT_SPACE_WALK_H
 
@@ -29,12 +28,6 @@ struct gt_walk_share {
 int gt_space_walk_share(struct gt_space *space, size_t limit, struct gt_walk_share *share,
                         struct gt_err *err);
 
-/* space.c */
-
-/* space_walk.c */
-
-/* space_walk.c */
-
 /* One thing to settle when a parameter has been bound. */
 struct gt_walk_step {
     bool constraint; /* else a derived value */
@@ -54,42 +47,5 @@ struct gt_walk_plan {
 int gt_walk_plan_init(struct gt_walk_plan *plan, const struct gt_kernel *kernel,
                       const int64_t *facts, struct gt_err *err);
 void gt_walk_plan_release(struct gt_walk_plan *plan);
-
-/* space.c */
-
-/* The points that are kept of a walk: all, or a uniform sample, always the same one of the same
- * points. */
-struct gt_sample {
-    struct gt_space *space; /* they are its points */
-    const struct gt_walk_plan *plan;
-    size_t limit; /* the most that are kept */
-    size_t capacity;
-    uint64_t free_points; /* of each prefix: of the parameters that no constraint reads */
-    double chance;        /* of each point to be seen; 1: all are */
-    uint64_t seen;        /* so far; without those that the chance left out */
-    struct gt_random random;
-    double weight;
-    uint64_t next; /* number, among those seen, of the next point to take */
-    uint64_t gap;  /* points before the next one that is seen */
-};
-
-/* Before a walk; what an earlier one has kept is dropped. */
-void gt_sample_begin(struct gt_sample *sample);
-
-/* Takes the points of a valid prefix, whose walked parameters have these values: a byte per
- * parameter, the index of its value.  GT_ENOMEM is the only error. */
-int gt_sample_take(struct gt_sample *sample, const uint8_t *index, struct gt_err *err);
-
-/* space_walk.c */
-
-/* What the steps of a plan say of the prefixes of a walk.  A step is asked about one prefix after
- * the other, and most of them do not differ in what it reads, so that each answer is remembered. */
-struct gt_verdicts;
-
-/* Values of a parameter, as bits: bit i for value 64 * block + i. */
-struct gt_admitted {
-    uint64_t values;   /* that no step of the level rejects */
-    uint64_t doubtful; /* those of them for which an expression failed (a division by zero, say) */
-};
 
 #endif

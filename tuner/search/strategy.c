@@ -164,6 +164,37 @@ size_t gt_strategy_draw(struct gt_strategy *strategy)
     return point;
 }
 
+void gt_strategy_place(const struct gt_strategy *strategy, size_t *list, size_t *count, size_t most,
+                       size_t point)
+{
+    const float *known = strategy->known;
+    size_t at = 0;
+
+    while (at < *count && list[at] != point)
+        at++;
+    if (at < *count) /* it was told or proposed before */
+        memmove(&list[at], &list[at + 1], (--*count - at) * sizeof(*list));
+    for (at = *count; at > 0 && known[point] < known[list[at - 1]]; at--)
+        ;
+    if (known[point] <= 0 || at >= most)
+        return;
+    *count -= *count == most;
+    GT_ARRAY_OPEN(list, at, *count);
+    list[at] = point;
+    ++*count;
+}
+
+void gt_strategy_change(struct gt_strategy *strategy, uint8_t *index, uint64_t changes)
+{
+    const struct gt_kernel *kernel = strategy->space->kernel;
+
+    while (changes--) {
+        size_t p = gt_random_below(&strategy->random, kernel->params);
+
+        index[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
+    }
+}
+
 #define DRAWS 64 /* of a kick or a snap, before it gives up */
 
 size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes)
@@ -172,16 +203,12 @@ size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t chang
     const uint8_t *from = strategy->space->index + point * kernel->params;
 
     for (int draws = 0; draws < DRAWS && kernel->params; draws++) {
-        uint64_t left = 1 + gt_random_below(&strategy->random, changes);
+        uint64_t number = 1 + gt_random_below(&strategy->random, changes);
         uint8_t index[GT_MAX_PARAMS];
         size_t found;
 
         memcpy(index, from, kernel->params);
-        while (left--) {
-            size_t p = gt_random_below(&strategy->random, kernel->params);
-
-            index[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
-        }
+        gt_strategy_change(strategy, index, number);
         found = gt_space_find_index(strategy->space, index);
         if (found != SIZE_MAX && strategy->known[found] == GT_POINT_NEW)
             return found;
@@ -198,11 +225,7 @@ size_t gt_strategy_snap(struct gt_strategy *strategy, const uint8_t *index)
         uint8_t near[GT_MAX_PARAMS];
 
         memcpy(near, index, kernel->params);
-        for (size_t left = 1 + draws / 16; left > 0; left--) {
-            size_t p = gt_random_below(&strategy->random, kernel->params);
-
-            near[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
-        }
+        gt_strategy_change(strategy, near, 1 + draws / 16);
         found = gt_space_find_index(strategy->space, near);
     }
     return found;

@@ -1,5 +1,5 @@
-/* strategy.h - what chooses the next points.  A strategy is one file and one name in
- * GT_STRATEGY_NAMES.
+/* strategy.h - what chooses the next points.  A strategy is a gt_strategy_NAME in
+ * one of the files strategy_*.c and a name in GT_STRATEGY_NAMES.
  *
  * A strategy is asynchronous: it may be asked for the next point before earlier ones were told, and
  * answers WAIT if it needs those results first.  The same space, seed and answers give the same
@@ -82,8 +82,8 @@ struct gt_strategy_ops {
     void (*release)(struct gt_strategy *strategy);
 };
 
-/* Every strategy, in the order in which they are listed; the first is the default.  A new one is
- * its file, which defines gt_strategy_NAME, and its name here. */
+/* Every strategy, in the order in which they are listed; the first is the default.  Each
+ * file defines the gt_strategy_NAME of its strategies. */
 #define GT_STRATEGY_NAMES(X) \
     X(auto)                  \
     X(forest)                \
@@ -140,6 +140,14 @@ size_t gt_strategy_draw(struct gt_strategy *strategy);
 /* A NEW point drawn at random that differs from `point` in at least one and at most `changes`
  * parameters; SIZE_MAX if a number of draws finds none. */
 size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes);
+
+/* Puts a point that was told in its place in a list of at most `most` points with a time, the
+ * fastest first; one that failed, or is too slow for a full list, is not in it afterwards. */
+void gt_strategy_place(const struct gt_strategy *strategy, size_t *list, size_t *count, size_t most,
+                       size_t point);
+
+/* Gives so many parameters, drawn at random and perhaps the same ones, values drawn at random. */
+void gt_strategy_change(struct gt_strategy *strategy, uint8_t *index, uint64_t changes);
 
 /* The point with these indices of values, one per parameter.  Where that is not valid, a point a
  * few random changes away; SIZE_MAX if a number of draws finds none.  It may be known already. */

@@ -1,4 +1,4 @@
-/* strategy_random.c - strategy: points drawn at random, none twice. */
+/* strategy_random.c - strategies: points drawn at random, none twice; every point in order. */
 #include "search/strategy.h"
 
 static enum gt_next next(struct gt_strategy *strategy, size_t *point)
@@ -12,8 +12,6 @@ const struct gt_strategy_ops gt_strategy_random = {
     .doc = "points drawn at random, none twice",
     .next = next,
 };
-
-/* Strategy: every point, in the order of the space. */
 
 static enum gt_next next_exhaustive(struct gt_strategy *strategy, size_t *point)
 {

@@ -1,6 +1,19 @@
 /* finals.c - the end of a race on a device that measures.  The best candidates are sampled one by
- * one until their intervals are narrow (stage 2), if there is no limit of time.  finals.c then
- * compares them and chooses the winner. */
+ * one until their intervals are narrow (stage 2), if there is no limit of time.  Contests then
+ * compare them, and the winner is chosen.
+ *
+ * A contest brings the device to its steady state first, times its candidates in turns and compares
+ * them in pairs (tuner/timing/bench_final.c).  The reason is that a power cap holds the clocks
+ * down: times that were taken one after the other then differ by more than the candidates do.
+ *
+ * There are a semi-final of all that were sampled, a final of the best with the vendor library
+ * (stage 3), and a play-off of those between which the final finds no difference.  If the play-off
+ * finds no difference either, its candidates are a tie.  The winner is the one with the least
+ * paired median; a stable rule decides among equals, so that the same device gives the same answer
+ * in every run.  The incumbent takes part in semi-final and final, however slow it was, and in the
+ * play-off unless it lost the final clearly; it stays the winner if it ties, or if it loses a
+ * contest of few rounds by no more than contests differ.  Where the finals are short, all go to the
+ * final at once. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,22 +25,11 @@
 #include "lookup/predict.h"
 #include "sweep/sweep_parts.h"
 
-/* One contest: candidates timed in turns, compared in pairs, put in order.  finals.c
- * says which are held. */
-
-#define GT_CONTEST_ENTRIES GT_SWEEP_SAMPLED
-
 /* The result of one contest. */
-struct gt_contest {
-    struct gt_trial trial[GT_CONTEST_ENTRIES], baseline;
-    /* median of the entry's time / that of one of them, in pairs */
-    double ratio[GT_CONTEST_ENTRIES];
+struct contest {
+    struct gt_trial trial[GT_SWEEP_SAMPLED], baseline;
+    double ratio[GT_SWEEP_SAMPLED]; /* median of its time over another entry's, in pairs */
 };
-
-/* See finals.c.  A contest brings the device to its steady state first, times its
- * candidates in turns and compares them in pairs (tuner/timing/bench_final.c).  The reason is that
- * a power cap holds the clocks down: times that were taken one after the other then differ by more
- * than the candidates do. */
 
 #define ROUNDS_LEAST 7   /* of any contest, however little time is left ... */
 #define ROUNDS_US    2e5 /* ... and more, as many as a contest has at least, if they fit in this */
@@ -42,7 +44,7 @@ static double left_us(const struct gt_race *race)
 
 /* How many of the best rows a contest may have, at most `most`, so that its least rounds take no
  * more than that part of the time that is left. */
-static size_t gt_contest_affordable(const struct gt_race *race, double part, size_t most)
+static size_t affordable(const struct gt_race *race, double part, size_t most)
 {
     double count = part * left_us(race) / (ROUNDS_LEAST * gt_sweep_best_us(race));
 
@@ -66,26 +68,19 @@ static struct gt_rounds limited(const struct gt_race *race, const struct gt_roun
 
 /* ---- a contest ---- */
 
-static struct gt_candidate gt_sweep_candidate(const struct gt_race *race,
-                                              const struct gt_sweep_row *row)
-{
-    return (struct gt_candidate){row->kernel, race->problem, &race->evaluator->device, row->point};
-}
-
 /* Holds a contest of the first rows; the rows do not change. */
-static int gt_contest_hold(struct gt_race *race, const struct gt_rounds *rounds, double part,
-                           size_t entries, bool baseline, struct gt_contest *contest,
-                           struct gt_err *err)
+static int hold_contest(struct gt_race *race, const struct gt_rounds *rounds, double part,
+                        size_t entries, bool baseline, struct contest *contest, struct gt_err *err)
 {
     struct gt_rounds less;
     const struct gt_sweep_result *result = race->result;
-    struct gt_candidate candidate[GT_CONTEST_ENTRIES];
+    struct gt_candidate candidate[GT_SWEEP_SAMPLED];
     double round_us = 0;
     int rc = GT_OK;
 
     for (size_t i = 0; i < entries && !rc; i++) {
         round_us += result->row[i].trial.us;
-        candidate[i] = gt_sweep_candidate(race, &result->row[i]);
+        candidate[i] = gt_sweep_candidate(race, result->row[i].kernel, &result->row[i].point);
         contest->trial[i] = result->row[i].trial;
         rc = gt_sweep_attempt(race, gt_sweep_arm_of(race, candidate[i].kernel), &candidate[i].point,
                               true, err);
@@ -100,68 +95,62 @@ static int gt_contest_hold(struct gt_race *race, const struct gt_rounds *rounds,
     return rc;
 }
 
+/* The rounds in which both took part. */
+static int common(const struct gt_trial *x, const struct gt_trial *y)
+{
+    return x->samples < y->samples ? x->samples : y->samples;
+}
+
 /* Computes the ratios to the first of the entries that took part in most rounds. */
-static void compare(struct gt_contest *contest, size_t entries)
+static void compare(struct contest *contest, size_t entries)
 {
     const struct gt_trial *first = NULL, *trial = contest->trial;
 
     for (size_t i = 0; i < entries; i++)
         if (trial[i].status == GT_STATUS_OK && (!first || trial[i].samples > first->samples))
             first = &trial[i];
-    for (size_t i = 0; i < entries; i++) {
-        if (trial[i].status != GT_STATUS_OK)
-            continue;
-        contest->ratio[i] =
-            gt_paired_ratio(trial[i].sample, first->sample,
-                            trial[i].samples < first->samples ? trial[i].samples : first->samples);
-    }
+    for (size_t i = 0; i < entries; i++)
+        if (trial[i].status == GT_STATUS_OK)
+            contest->ratio[i] =
+                gt_paired_ratio(trial[i].sample, first->sample, common(&trial[i], first));
+}
+
+/* Moves a row and its trial to another place. */
+static void move_entry(struct gt_sweep_result *result, struct contest *contest, size_t from,
+                       size_t to)
+{
+    GT_SWEEP_MOVE(result->row, from, to);
+    GT_SWEEP_MOVE(contest->trial, from, to);
+    GT_SWEEP_MOVE(contest->ratio, from, to);
 }
 
 /* Sorts the first rows and their trials by their ratios and removes those that failed.  Returns how
  * many are left. */
-static size_t gt_contest_place(struct gt_sweep_result *result, struct gt_contest *contest,
-                               size_t entries)
+static size_t sort_entries(struct gt_sweep_result *result, struct contest *contest, size_t entries)
 {
-    struct gt_sweep_row *row = result->row;
     size_t left = 0;
 
     compare(contest, entries);
     for (size_t i = 0; i < entries; i++) {
-        const struct gt_trial trial = contest->trial[i];
-        const double ratio = contest->ratio[i];
-        struct gt_sweep_row moved = row[i];
         size_t at = left;
 
-        if (trial.status != GT_STATUS_OK)
+        if (contest->trial[i].status != GT_STATUS_OK)
             continue;
-        for (; at > 0 && ratio < contest->ratio[at - 1]; at--) {
-            row[at] = row[at - 1];
-            contest->trial[at] = contest->trial[at - 1];
-            contest->ratio[at] = contest->ratio[at - 1];
-        }
-        row[at] = moved;
-        contest->trial[at] = trial;
-        contest->ratio[at] = ratio;
+        while (at > 0 && contest->ratio[i] < contest->ratio[at - 1])
+            at--;
+        move_entry(result, contest, i, at);
         left++;
     }
-    memmove(&row[left], &row[entries], (result->rows - entries) * sizeof(*row));
+    memmove(&result->row[left], &result->row[entries],
+            (result->rows - entries) * sizeof(*result->row));
     result->rows -= entries - left;
     return left;
 }
 
-static int store_trial(struct gt_race *race, const struct gt_contest *contest, size_t i,
-                       struct gt_err *err)
-{
-    const struct gt_sweep_row *row = &race->result->row[i];
-
-    return gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point, &contest->trial[i],
-                          true, err);
-}
-
 /* Stores the trials of the first rows.  The incumbent's comes first: if the tuner ends in between,
  * no row of the final is without it. */
-static int gt_contest_store(struct gt_race *race, const struct gt_contest *contest, size_t entries,
-                            struct gt_err *err)
+static int store_entries(struct gt_race *race, const struct contest *contest, size_t entries,
+                         struct gt_err *err)
 {
     int rc = GT_OK;
 
@@ -170,19 +159,19 @@ static int gt_contest_store(struct gt_race *race, const struct gt_contest *conte
             const struct gt_sweep_row *row = &race->result->row[i];
 
             if (gt_sweep_is_incumbent(race, row->kernel, &row->point) != others)
-                rc = store_trial(race, contest, i, err);
+                rc = gt_sweep_store(race, gt_sweep_arm_of(race, row->kernel), &row->point,
+                                    &contest->trial[i], true, err);
         }
     return rc ? rc : gt_store_settle(race->options->store, err);
 }
 
-/* Who takes part in the first contest of the finals: the best of the race, and of long
- * products the best of each shape.
- *
- * Of long products, every second seat of the first contest is for the best of a shape that has
- * none yet: a way in which a kernel divides the problem (gt_predict_same_way).  Of one
- * shape a race knows dozens of launch variants within a hundredth.  A power cap slows them all
- * alike, but not other shapes: on an H200 it took 4 to 16 % from what had been within a fiftieth of
- * each other in a race. */
+/* ---- who takes part in the first contest ---- */
+
+/* The best of the race take part, and of long products the best of each shape: every second seat of
+ * the first contest is for the best of a shape that has none yet: a way in which a kernel divides
+ * the problem (gt_predict_same_way).  Of one shape a race knows dozens of launch variants within a
+ * hundredth.  A power cap slows them all alike, but not other shapes: on an H200 it took 4 to 16 %
+ * from what had been within a fiftieth of each other in a race. */
 
 #define SHAPE_WITHIN 1.1 /* a shape's best time is at most this times the best of all */
 #define LONG_US      40  /* what takes less is over before a power cap holds clocks down */
@@ -208,7 +197,7 @@ struct shape {
 /* A kernel of a recorded space says nothing of its launches. */
 static struct shape shape_of(const struct gt_race *race, const struct gt_sweep_row *row)
 {
-    const struct gt_candidate candidate = gt_sweep_candidate(race, row);
+    const struct gt_candidate candidate = gt_sweep_candidate(race, row->kernel, &row->point);
     struct shape shape = {.kernel = row->kernel};
     struct gt_geometry geometry;
 
@@ -220,9 +209,9 @@ static struct shape shape_of(const struct gt_race *race, const struct gt_sweep_r
 
 /* The first row from `from` on whose shape none of those before it has; `rows`: none. */
 static size_t find_shape(const struct gt_sweep_result *result, const struct shape *shape,
-                         size_t from, size_t shapes)
+                         size_t from)
 {
-    for (size_t i = from; i < shapes; i++) {
+    for (size_t i = from; i < result->rows; i++) {
         size_t at = 0;
 
         while (at < from && (shape[at].kernel != shape[i].kernel ||
@@ -242,32 +231,16 @@ static double first_us(const struct gt_race *race)
     return result->row[result->rows > 1 && gt_sweep_is_guest(race, &result->row[0])].trial.us;
 }
 
-/* The shapes of the rows that are fast enough for one to take part for its shape's sake, the first
- * *count: none where shapes do not matter.  `shape` has room for all rows. */
-static void find_shapes(const struct gt_race *race, struct shape *shape, size_t *count)
+/* Fills the shapes of the rows that are fast enough for one to take part for its shape's sake: of
+ * none where shapes do not matter.  The others stay without a kernel. */
+static void find_shapes(const struct gt_race *race, struct shape *shape)
 {
     const struct gt_sweep_result *result = race->result;
     const double best = first_us(race);
 
-    *count = 0;
-    while (best >= LONG_US && *count < result->rows &&
-           result->row[*count].trial.us <= SHAPE_WITHIN * best) {
-        shape[*count] = shape_of(race, &result->row[*count]);
-        (*count)++;
-    }
-}
-
-/* Keeps shapes beside their rows when row number `from` becomes number `to`. */
-static void move_shape(struct shape *shape, size_t *shapes, size_t to, size_t from)
-{
-    const bool known = from < *shapes;
-    const struct shape moved = known ? shape[from] : (struct shape){.kernel = NULL};
-
-    if (to >= *shapes)
-        return;
-    GT_ARRAY_OPEN(shape, to, known ? from : *shapes);
-    shape[to] = moved;
-    *shapes += !known;
+    for (size_t i = 0;
+         best >= LONG_US && i < result->rows && result->row[i].trial.us <= SHAPE_WITHIN * best; i++)
+        shape[i] = shape_of(race, &result->row[i]);
 }
 
 /* The row for the next seat; `rows`: none.  Where the time is limited, the sampled ones were
@@ -282,48 +255,32 @@ static size_t find_next(const struct gt_race *race, size_t count, double limit)
     return i < result->rows ? i : find_row(result, count, !sampled, limit);
 }
 
-/* finals.c: moves the rows that may still win to the front, at most `most` with the incumbent.
+/* Moves the rows that may still win to the front, at most `most` with the incumbent.
  * *seats: how many. */
-static int gt_contest_seats(struct gt_race *race, size_t most, size_t *seats, struct gt_err *err)
+static int seat_entries(struct gt_race *race, size_t most, size_t *seats, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    struct gt_sweep_row *row = result->row;
     double limit = GT_SWEEP_TOO_SLOW * first_us(race);
     struct shape *shape = calloc(result->rows, sizeof(*shape));
-    size_t count = 0, shapes = 0;
+    size_t count = 0;
 
     if (!shape)
         return gt_err_nomem(err);
-    find_shapes(race, shape, &shapes);
+    find_shapes(race, shape);
     for (; count < most; count++) {
-        size_t i = count % 2 ? find_shape(result, shape, count, shapes) : result->rows;
-        struct gt_sweep_row moved;
+        size_t i = count % 2 ? find_shape(result, shape, count) : result->rows;
 
         if (i == result->rows)
             i = find_next(race, count, limit);
         if (i == result->rows)
             break;
-        moved = row[i];
-        GT_ARRAY_OPEN(row, count, i);
-        row[count] = moved;
-        move_shape(shape, &shapes, count, i);
+        GT_SWEEP_MOVE(result->row, i, count);
+        GT_SWEEP_MOVE(shape, i, count);
     }
     free(shape);
     *seats = gt_sweep_seat_incumbent(race, count, most);
     return GT_OK;
 }
-
-/* Times candidates in turns: a semi-final of all that were sampled, a final of the
- * best with the vendor library (stage 3), and a play-off of those between which the final finds no
- * difference.
- *
- * finals.c holds one and says why it is needed.  If the play-off finds no difference either, its
- * candidates are a tie.  The winner is the one with the least paired median; a stable rule decides
- * among equals, so that the same device gives the same answer in every run.  The incumbent takes
- * part in semi-final and final, however slow it was, and in the play-off unless it lost the final
- * clearly; it stays the winner if it ties, or if it loses a contest of few rounds by no more than
- * contests differ.  Where the finals are short, all go to the final at once.  finals.c says who
- * takes part in the first contest. */
 
 #define FINALISTS 8      /* of the final */
 #define EQUAL     0.0005 /* of the time: closer paired medians are the same */
@@ -350,15 +307,14 @@ static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 /* Finds the best of all that may still win, by paired times.  The finalists become the first
  * *finalists rows.  The times of the semi-final replace those that were sampled one by one: where
  * clocks are held down, the first candidate to be sampled had the coolest device. */
-static int hold_semi_final(struct gt_race *race, struct gt_contest *contest, size_t *finalists,
+static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t *finalists,
                            struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
     const bool brief = race->finals_s > 0 && race->finals_s < BRIEF_S;
-    size_t most =
-        gt_contest_affordable(race, brief ? FINAL_PART : SEMI_FINAL_PART, GT_CONTEST_ENTRIES);
+    size_t most = affordable(race, brief ? FINAL_PART : SEMI_FINAL_PART, GT_SWEEP_SAMPLED);
     size_t entries = 0;
-    int rc = gt_contest_seats(race, most, &entries, err);
+    int rc = seat_entries(race, most, &entries, err);
 
     if (rc)
         return rc;
@@ -368,20 +324,20 @@ static int hold_semi_final(struct gt_race *race, struct gt_contest *contest, siz
     if (brief || entries <= FINALISTS)
         return GT_OK;
     gt_sweep_show(race, "semi-final", true);
-    rc = gt_contest_hold(race, &semi_final, SEMI_FINAL_PART, entries, false, contest, err);
+    rc = hold_contest(race, &semi_final, SEMI_FINAL_PART, entries, false, contest, err);
     for (size_t i = 0; i < entries && !rc; i++) { /* a trial keeps a higher stage */
         int before = result->row[i].trial.stage;
 
         if (contest->trial[i].status == GT_STATUS_OK)
             contest->trial[i].stage = before > 2 ? before : 2;
     }
-    GT_STEP(rc, gt_contest_store(race, contest, entries, err));
+    GT_STEP(rc, store_entries(race, contest, entries, err));
     if (rc)
         return rc;
-    entries = gt_contest_place(result, contest, entries);
+    entries = sort_entries(result, contest, entries);
     for (size_t i = 0; i < entries; i++)
         result->row[i].trial = contest->trial[i];
-    most = gt_contest_affordable(race, FINAL_PART, FINALISTS);
+    most = affordable(race, FINAL_PART, FINALISTS);
     *finalists = gt_sweep_seat_incumbent(race, entries < most ? entries : most, most);
     return GT_OK;
 }
@@ -399,17 +355,17 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
 /* Holds a contest with the baseline, stores its times and sorts the first rows by them.  Those that
  * failed are removed, and *entries is reduced. */
 static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, double part,
-                         size_t *entries, struct gt_contest *contest, struct gt_err *err)
+                         size_t *entries, struct contest *contest, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
-    int rc = gt_contest_hold(race, rounds, part, *entries, result->have_baseline, contest, err);
+    int rc = hold_contest(race, rounds, part, *entries, result->have_baseline, contest, err);
 
-    GT_STEP(rc, gt_contest_store(race, contest, *entries, err));
+    GT_STEP(rc, store_entries(race, contest, *entries, err));
     if (!rc && result->have_baseline)
         rc = store_baseline(race, &contest->baseline, err);
     if (rc)
         return rc;
-    *entries = gt_contest_place(result, contest, *entries);
+    *entries = sort_entries(result, contest, *entries);
     for (size_t i = 0; i < *entries; i++)
         result->row[i].trial = contest->trial[i];
     return GT_OK;
@@ -418,9 +374,9 @@ static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, d
 /* ---- ties ---- */
 
 /* Whether the contest shows that the best one is faster than the incumbent. */
-static bool beats_incumbent(const struct gt_trial *best, const struct gt_trial *incumbent,
-                            int samples)
+static bool beats_incumbent(const struct gt_trial *best, const struct gt_trial *incumbent)
 {
+    const int samples = common(best, incumbent);
     double lo, hi;
 
     gt_paired_interval(best->sample, incumbent->sample, samples, &lo, &hi);
@@ -429,28 +385,20 @@ static bool beats_incumbent(const struct gt_trial *best, const struct gt_trial *
 
 /* Moves the rows that do not differ from the first one behind it; the rows are in the contest's
  * order.  Returns their number, the first one included. */
-static size_t find_ties(const struct gt_race *race, struct gt_contest *contest, size_t entries)
+static size_t find_ties(const struct gt_race *race, struct contest *contest, size_t entries)
 {
     struct gt_sweep_result *result = race->result;
     const struct gt_trial *best = &contest->trial[0];
     size_t ties = 1;
 
     for (size_t i = 1; i < entries; i++) {
-        const struct gt_sweep_row moved = result->row[i];
-        const struct gt_trial trial = contest->trial[i];
-        const double ratio = contest->ratio[i];
-        int samples = best->samples < trial.samples ? best->samples : trial.samples;
+        const struct gt_sweep_row *row = &result->row[i];
+        const struct gt_trial *trial = &contest->trial[i];
 
-        if (gt_sweep_is_incumbent(race, moved.kernel, &moved.point)
-                ? beats_incumbent(best, &trial, samples)
-                : gt_paired_compare(best->sample, trial.sample, samples) != 0)
-            continue;
-        GT_ARRAY_OPEN(result->row, ties, i);
-        GT_ARRAY_OPEN(contest->trial, ties, i);
-        GT_ARRAY_OPEN(contest->ratio, ties, i);
-        result->row[ties] = moved;
-        contest->trial[ties] = trial;
-        contest->ratio[ties++] = ratio;
+        if (gt_sweep_is_incumbent(race, row->kernel, &row->point)
+                ? !beats_incumbent(best, trial)
+                : gt_paired_compare(best->sample, trial->sample, common(best, trial)) == 0)
+            move_entry(result, contest, i, ties++);
     }
     return ties;
 }
@@ -473,7 +421,7 @@ static bool preferred(const struct gt_race *race, const struct gt_sweep_row *x,
 
 /* Makes the winner the first row: the incumbent, if nothing is faster.  The first `ties` rows tie,
  * in the order of their ratios. */
-static void choose(const struct gt_race *race, const struct gt_contest *contest, size_t ties)
+static void choose(const struct gt_race *race, const struct contest *contest, size_t ties)
 {
     struct gt_sweep_row *row = race->result->row;
     size_t chosen = 0;
@@ -484,12 +432,7 @@ static void choose(const struct gt_race *race, const struct gt_contest *contest,
     for (size_t i = 0; i < ties; i++)
         if (gt_sweep_is_incumbent(race, row[i].kernel, &row[i].point))
             chosen = i;
-    if (chosen) {
-        struct gt_sweep_row first = row[chosen];
-
-        memmove(&row[1], &row[0], chosen * sizeof(first));
-        row[0] = first;
-    }
+    GT_SWEEP_MOVE(row, chosen, 0);
     for (size_t i = 0; i < race->result->rows; i++)
         row[i].tie = i > 0 && i < ties;
 }
@@ -503,17 +446,15 @@ static void tie_searched(const struct gt_race *race, size_t finalists)
     for (size_t i = 2; i < finalists && gt_sweep_is_guest(race, &row[0]); i++) {
         const struct gt_trial *trial = &row[i].trial;
 
-        row[i].tie =
-            gt_paired_compare(best->sample, trial->sample,
-                              best->samples < trial->samples ? best->samples : trial->samples) == 0;
+        row[i].tie = gt_paired_compare(best->sample, trial->sample, common(best, trial)) == 0;
     }
 }
 
 static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
 {
     const struct gt_sweep_row *row = race->result->row;
-    const char *kernel[GT_CONTEST_ENTRIES], *point[GT_CONTEST_ENTRIES];
-    struct gt_strbuf text[GT_CONTEST_ENTRIES];
+    const char *kernel[GT_SWEEP_SAMPLED], *point[GT_SWEEP_SAMPLED];
+    struct gt_strbuf text[GT_SWEEP_SAMPLED];
     struct gt_trial_key key;
     size_t count = 0;
     int rc = GT_OK;
@@ -539,25 +480,22 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
  * device as hot in the first one: on an H200 it had 1817 MHz in a final of 188 us, and 1366 MHz in
  * the play-off half a second later.  Returns how many rows are to be timed once more.  *behind: how
  * many rows there are from its place in the final on; 0: it was not moved. */
-static size_t seat_loser(const struct gt_race *race, struct gt_contest *contest, size_t ties,
+static size_t seat_loser(const struct gt_race *race, const struct contest *contest, size_t ties,
                          size_t finalists, size_t *behind)
 {
     struct gt_sweep_row *row = race->result->row;
     const struct gt_trial *best = &contest->trial[0];
 
     for (size_t i = ties; i < finalists; i++) {
-        const struct gt_sweep_row moved = row[i];
-        const struct gt_trial trial = contest->trial[i];
+        const struct gt_trial *trial = &contest->trial[i];
         double lo, hi;
 
-        if (!gt_sweep_is_incumbent(race, moved.kernel, &moved.point))
+        if (!gt_sweep_is_incumbent(race, row[i].kernel, &row[i].point))
             continue;
-        gt_paired_interval(best->sample, trial.sample,
-                           best->samples < trial.samples ? best->samples : trial.samples, &lo, &hi);
+        gt_paired_interval(best->sample, trial->sample, common(best, trial), &lo, &hi);
         if (hi < CLEAR)
             break;
-        GT_ARRAY_OPEN(row, ties, i);
-        row[ties] = moved;
+        GT_SWEEP_MOVE(row, i, ties);
         *behind = race->result->rows - i;
         return ties + 1;
     }
@@ -571,21 +509,17 @@ static void unseat_loser(const struct gt_race *race, size_t ties, size_t again, 
     struct gt_sweep_row *row = race->result->row;
     const size_t place = race->result->rows - behind;
 
-    for (size_t i = ties; behind && i < again && i < place; i++) {
-        const struct gt_sweep_row moved = row[i];
-
-        if (!gt_sweep_is_incumbent(race, moved.kernel, &moved.point))
-            continue;
-        memmove(&row[i], &row[i + 1], (place - i) * sizeof(moved));
-        row[place] = moved;
-        return;
-    }
+    for (size_t i = ties; behind && i < again && i < place; i++)
+        if (gt_sweep_is_incumbent(race, row[i].kernel, &row[i].point)) {
+            GT_SWEEP_MOVE(row, i, place);
+            return;
+        }
 }
 
 /* Times the first rows of the final once more, with more rounds.  These times replace the final's:
  * the least of several times that tie is low by chance, so it must not be stored.  Returns how many
  * tie with the first one. */
-static int hold_play_off(struct gt_race *race, struct gt_contest *contest, size_t entries,
+static int hold_play_off(struct gt_race *race, struct contest *contest, size_t entries,
                          size_t *ties, struct gt_err *err)
 {
     int rc;
@@ -596,10 +530,10 @@ static int hold_play_off(struct gt_race *race, struct gt_contest *contest, size_
     return rc;
 }
 
-/* finals.c: sorts the rows, the winner first; stores times, baseline and ties. */
-static int gt_sweep_contests(struct gt_race *race, struct gt_err *err)
+/* Sorts the rows, the winner first; stores times, baseline and ties. */
+static int hold_contests(struct gt_race *race, struct gt_err *err)
 {
-    struct gt_contest *contest = calloc(1, sizeof(*contest));
+    struct contest *contest = calloc(1, sizeof(*contest));
     size_t finalists = 0, ties = 0, again = 0, behind = 0;
     int rc = contest ? hold_semi_final(race, contest, &finalists, err) : gt_err_nomem(err);
 
@@ -669,7 +603,7 @@ static int sample_best(struct gt_race *race, struct gt_err *err)
     int sampled = 0, rc = GT_OK;
 
     while (!rc && (row = next_to_sample(race)) != NULL && sampled < GT_SWEEP_SAMPLED) {
-        struct gt_candidate candidate = gt_sweep_candidate(race, row);
+        struct gt_candidate candidate = gt_sweep_candidate(race, row->kernel, &row->point);
         struct gt_trial trial = row->trial;
         bool resumed = row->resumed;
         char phase[32];
@@ -726,14 +660,14 @@ static int on_winner(void *context, const struct gt_row *stored, struct gt_err *
     if (strcmp(stored->uuid, race->evaluator->device.uuid) != 0)
         return GT_OK;
     for (size_t i = 0; i < result->rows; i++) {
-        struct gt_sweep_row row = result->row[i];
+        const struct gt_sweep_row *row = &result->row[i];
 
-        if (strcmp(stored->kernel, row.kernel->name) != 0 ||
-            gt_point_parse(&point, row.kernel, stored->point, NULL) ||
-            memcmp(point.value, row.point.value, row.kernel->params * sizeof(point.value[0])) != 0)
+        if (strcmp(stored->kernel, row->kernel->name) != 0 ||
+            gt_point_parse(&point, row->kernel, stored->point, NULL) ||
+            memcmp(point.value, row->point.value, row->kernel->params * sizeof(point.value[0])) !=
+                0)
             continue;
-        memmove(&result->row[1], &result->row[0], i * sizeof(row));
-        result->row[0] = row;
+        GT_SWEEP_MOVE(result->row, i, 0);
         break;
     }
     for (size_t i = 0; i < result->rows; i++)
@@ -803,6 +737,6 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
     if (!rc && gt_sweep_signals(race))
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     if (!rc && race->result->rows)
-        rc = gt_sweep_contests(race, err);
+        rc = hold_contests(race, err);
     return rc;
 }

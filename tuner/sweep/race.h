@@ -78,17 +78,11 @@ struct gt_flight {
     bool backfill; /* the sweep chose it, not the strategy */
 };
 
-/* A point that was taken from an arm before its race began, for the compilers. */
-struct gt_draw {
+/* A point to be handed to the evaluator. */
+struct gt_proposal {
     struct gt_arm *arm;
     struct gt_retry what;
-};
-
-/* A point whose cubin is in the cache when the race closes. */
-struct gt_ready {
-    struct gt_arm *arm;
-    struct gt_retry what;
-    float expected; /* microseconds; NAN: nothing is expected of it */
+    float expected; /* of one that is ready: microseconds; INFINITY: nothing is known */
 };
 
 /* A point that was tried in this turn. */
@@ -109,24 +103,11 @@ struct gt_incumbent {
 #define GT_SWEEP_LEADS 8
 #define GT_SWEEP_SLOW  32
 
-/* A candidate that an earlier run gave up as slow. */
-struct gt_given_up {
+/* A point that is tried because of an earlier trial. */
+struct gt_hint {
+    double order; /* the least comes first */
     struct gt_arm *arm;
     size_t point;
-    double us; /* of its first launch */
-};
-
-/* The point of a near winner, which is tried before the strategies choose. */
-struct gt_lead {
-    struct gt_arm *arm;
-    size_t point;
-    double distance; /* of its problem from this one; 0: it is this one */
-};
-
-/* An improvement of the best time. */
-struct gt_best {
-    double at_s, us; /* seconds since the turn began; the new best time */
-    int64_t trials;  /* of this turn until then */
 };
 
 struct gt_run;
@@ -146,21 +127,27 @@ struct gt_race {
     bool closing;           /* a candidate that is new now would come too late */
     struct gt_strbuf early; /* notes from before its turn, each ended by a line feed */
     char phase[80];         /* that was shown last; "": none */
-    int64_t sweep, device, toolchain, problem_id;
+    int64_t problem_id;     /* of the store */
     struct gt_scouts *scouts;
     struct gt_arm *arm;
     size_t arms;
-    struct gt_draw *draw; /* the first `drawn` of them were submitted */
+    struct gt_proposal *draw; /* taken from the arms before the race began, for the compilers; the
+                                 first `drawn` of them were submitted */
     size_t draws, drawn, draw_capacity;
-    struct gt_ready *ready; /* the one expected to be fastest last */
+    struct gt_proposal *ready; /* their cubins are in the cache when the race closes; the one
+                                  expected to be fastest last */
     size_t readies, ready_capacity;
     const struct gt_incumbent *incumbent;
-    struct gt_arm *incumbent_arm;        /* NULL: there is none, or it does not work here */
-    size_t incumbent_point;              /* of its arm's space */
-    bool incumbent_due;                  /* it is still to be timed */
-    struct gt_lead lead[GT_SWEEP_LEADS]; /* nearest first */
+    struct gt_arm *incumbent_arm; /* NULL: there is none, or it does not work here */
+    size_t incumbent_point;       /* of its arm's space */
+    bool incumbent_due;           /* it is still to be timed */
+    /* Points of near winners, tried before the strategies choose, by the distance of their problem
+     * from this one, which is 0 for its own. */
+    struct gt_hint lead[GT_SWEEP_LEADS];
     size_t leads, next_lead;
-    struct gt_given_up slow[GT_SWEEP_SLOW]; /* the fastest of those of earlier runs, in order */
+    /* The fastest candidates that earlier runs gave up as slow, by the time of their first launch.
+     */
+    struct gt_hint slow[GT_SWEEP_SLOW];
     size_t slows;
     struct gt_flight *flight;
     size_t flights, flight_capacity;
@@ -179,7 +166,7 @@ struct gt_race {
     int64_t improved_at;        /* `tried` when the best last improved by 0.5 % */
     double best_us, anchor_us;  /* best of those; the best that improved_at refers to */
     double resumed_us;          /* the best of earlier turns and runs; 0: none */
-    struct gt_best *history;    /* every improvement of this turn */
+    struct gt_improvement *history; /* every improvement of this turn */
     size_t bests, history_capacity;
     struct gt_recent *recent; /* timed since the last drift check, which may invalidate them */
     size_t recents, recent_capacity;

@@ -1,5 +1,6 @@
 /* record.c - tells store, strategy and ranking of a finished trial, and resumes from what earlier
  * runs stored. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,53 +9,27 @@
 #include "base/strbuf.h"
 #include "sweep/sweep_parts.h"
 
-/* Which stored failures to compile are not believed.  A machine that had no memory, or
- * a compiler that lacked its second library, once condemned every candidate for good; since the
- * compile pool asks a known source first (workers/compile_reason.c), such a failure says "this
- * source". */
-
-/* Whether a stored failure to compile may be the machine's; it is tried anew (record.c). */
-static bool gt_sweep_doubtful(const struct gt_trial *trial)
-{
-    /* Words of the compiler about itself; where a source is at fault, they name a place in it. */
-    static const char *const words[] = {"nvrtc: error",          "nvrtc fatal",
-                                        "libnvrtc-builtins",     "out of memory",
-                                        "Memory allocation",     "NVRTC failed with result",
-                                        "internal error",        "No space left",
-                                        "the compiler failed: ", "Internal error",
-                                        "cannot open temporary", "the compiler ran out of the "};
-
-    if (trial->status == GT_STATUS_COMPILE_CRASH)
-        return !strstr(trial->detail, "this source");
-    if (trial->status != GT_STATUS_COMPILE_ERROR)
-        return false;
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (strstr(trial->detail, words[i]))
-            return true;
-    return false;
-}
-
 #define IMPROVEMENT 0.995 /* a new best below this times the last one resets patience */
 #define RETRY_AFTER 16    /* trials before a candidate whose status may change is tried again */
 #define MAX_KILLED  20    /* attempts of a run that another cause may end before it gives up */
 
-int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err)
-{
-    int rc = GT_ARRAY_RESERVE(&arm->retry, arm->retries + 1, &arm->retry_capacity, err);
-    const size_t at = retry.urgent ? arm->retries : 0;
+/* ---- the store ---- */
 
-    if (rc)
-        return rc;
-    GT_ARRAY_OPEN(arm->retry, at, arm->retries);
-    arm->retry[at] = retry;
-    arm->retries++;
-    arm->done = false;
-    return GT_OK;
+int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err)
+{
+    arm->key = (struct gt_trial_key){
+        .sweep = race->run->sweep,
+        .device = race->run->device,
+        .toolchain = race->run->toolchain,
+        .problem = race->problem_id,
+        .timing = race->evaluator->options.bench.timing,
+    };
+    return gt_store_kernel(race->options->store, arm->kernel, &arm->key.kernel, err);
 }
 
 /* Makes the store's key of a point; *text holds the point and is to be released after use. */
-static int make_key(struct gt_trial_key *key, struct gt_strbuf *text, const struct gt_arm *arm,
-                    const struct gt_point *point, struct gt_err *err)
+static int point_key(struct gt_trial_key *key, struct gt_strbuf *text, const struct gt_arm *arm,
+                     const struct gt_point *point, struct gt_err *err)
 {
     gt_strbuf_init(text);
     gt_point_format(text, arm->kernel, point);
@@ -68,7 +43,7 @@ int gt_sweep_attempt(struct gt_race *race, const struct gt_arm *arm, const struc
 {
     struct gt_strbuf text;
     struct gt_trial_key key;
-    int rc = make_key(&key, &text, arm, point, err);
+    int rc = point_key(&key, &text, arm, point, err);
 
     GT_STEP(rc, later ? gt_store_attempt_later(race->options->store, &key, err)
                       : gt_store_attempt(race->options->store, &key, err));
@@ -81,7 +56,7 @@ int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct 
 {
     struct gt_strbuf text;
     struct gt_trial_key key;
-    int rc = make_key(&key, &text, arm, point, err);
+    int rc = point_key(&key, &text, arm, point, err);
 
     GT_STEP(rc, later ? gt_store_trial_later(race->options->store, &key, trial, err)
                       : gt_store_trial(race->options->store, &key, trial, err));
@@ -100,121 +75,27 @@ static int forgive(struct gt_race *race, const struct gt_arm *arm, const struct 
 {
     struct gt_strbuf text;
     struct gt_trial_key key;
-    int rc = make_key(&key, &text, arm, point, err);
+    int rc = point_key(&key, &text, arm, point, err);
 
     GT_STEP(rc, gt_store_forgive(race->options->store, &key, doubtful, err));
     gt_strbuf_release(&text);
     return rc;
 }
 
-/* ---- ranking ---- */
+/* ---- a finished trial ---- */
 
-static bool same_row(const struct gt_sweep_row *row, const struct gt_kernel *kernel,
-                     const struct gt_point *point)
+/* Says that a trial of the incumbent, which is not searched, ended without a time, and why. */
+static void note_guest(struct gt_race *race, const struct gt_trial *trial)
 {
-    return row->kernel == kernel &&
-           memcmp(row->point.value, point->value, kernel->params * sizeof(point->value[0])) == 0;
-}
+    struct gt_strbuf sentence = GT_STRBUF_INIT;
 
-double gt_sweep_best_us(const struct gt_race *race)
-{
-    const struct gt_sweep_result *result = race->result;
-    double us = 0, guest_us = 0;
-
-    for (size_t i = 0; i < result->rows; i++) {
-        double *least = gt_sweep_is_guest(race, &result->row[i]) ? &guest_us : &us;
-
-        if (!(*least > 0) || result->row[i].trial.us < *least)
-            *least = result->row[i].trial.us;
-    }
-    return us > 0 ? us : guest_us;
-}
-
-/* The order of two points' texts, which are not made: nothing here can fail. */
-static int point_order(const struct gt_kernel *kernel, const struct gt_point *x,
-                       const struct gt_point *y)
-{
-    char of_x[24], of_y[24];
-    char *const *word;
-    size_t i = 0;
-
-    while (i < kernel->params && x->value[i] == y->value[i])
-        i++;
-    if (i == kernel->params)
-        return 0;
-    word = kernel->param[i].word;
-    if (word)
-        return strcmp(word[x->value[i]], word[y->value[i]]);
-    snprintf(of_x, sizeof(of_x), "%lld", (long long)x->value[i]);
-    snprintf(of_y, sizeof(of_y), "%lld", (long long)y->value[i]);
-    return strcmp(of_x, of_y);
-}
-
-/* Of equal times, as predicted ones often are, the database takes the first kernel and point in
- * alphabetical order (db/schema.sql): so does the list, in whatever order they were tried. */
-static bool comes_first(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
-{
-    const int order = strcmp(x->kernel->name, y->kernel->name);
-
-    return (order ? order : point_order(x->kernel, &x->point, &y->point)) < 0;
-}
-
-/* A sampled trial comes before one that is not.  A hot device makes sampled times longer than those
- * of the race, and without this rule race times would push them out of the list. */
-static bool is_better(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
-{
-    const bool x_sampled = x->trial.stage >= 2, y_sampled = y->trial.stage >= 2;
-
-    if (x_sampled != y_sampled)
-        return x_sampled;
-    return x->trial.us == y->trial.us ? comes_first(x, y) : x->trial.us < y->trial.us;
-}
-
-/* Which row goes when there is one too many: the last one, but not the incumbent's, because a
- * winner is to be timed beside it. */
-static size_t victim(const struct gt_race *race)
-{
-    const size_t last = race->result->rows - 1;
-    const struct gt_sweep_row *row = &race->result->row[last];
-
-    return last - (last && gt_sweep_is_incumbent(race, row->kernel, &row->point));
-}
-
-int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
-                  const struct gt_point *point, const struct gt_trial *trial, bool resumed,
-                  struct gt_err *err)
-{
-    const struct gt_sweep_row row = {
-        .kernel = kernel, .point = *point, .trial = *trial, .resumed = resumed};
-    struct gt_sweep_result *result = race->result;
-    size_t at = 0;
-
-    if (!result->row)
-        result->row = calloc(GT_SWEEP_ROWS, sizeof(*result->row));
-    if (!result->row)
-        return gt_err_nomem(err);
-    while (at < result->rows && !same_row(&result->row[at], kernel, point))
-        at++;
-    if (at < result->rows) /* it was ranked before: the new trial replaces the old */
-        memmove(&result->row[at], &result->row[at + 1],
-                (--result->rows - at) * sizeof(*result->row));
-    if (trial->status != GT_STATUS_OK)
-        return GT_OK;
-    for (at = result->rows; at > 0 && is_better(&row, &result->row[at - 1]); at--)
-        ;
-    if (result->rows == GT_SWEEP_ROWS) {
-        const size_t gone = victim(race);
-
-        if (at > gone && !gt_sweep_is_incumbent(race, kernel, point))
-            return GT_OK;
-        memmove(&result->row[gone], &result->row[gone + 1],
-                (--result->rows - gone) * sizeof(*result->row));
-        at -= at > gone;
-    }
-    GT_ARRAY_OPEN(result->row, at, result->rows);
-    result->row[at] = row;
-    result->rows++;
-    return GT_OK;
+    gt_strbuf_addf(&sentence, "what look-up hands out, %s ", race->incumbent->kernel->name);
+    gt_point_format(&sentence, race->incumbent->kernel, &race->incumbent->point);
+    gt_strbuf_addf(&sentence, ", could not be timed here: %s%s%.*s", gt_status_name(trial->status),
+                   *trial->detail ? ": " : "", (int)strcspn(trial->detail, "\n"), trial->detail);
+    if (!gt_strbuf_check(&sentence, NULL))
+        gt_sweep_note(race, sentence.text);
+    gt_strbuf_release(&sentence);
 }
 
 /* Counts a trial and takes note of a better best.  An incumbent that is not searched is neither a
@@ -227,7 +108,7 @@ static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial
     arm->tried++;
     if (arm->guest) {
         if (!resumed && trial->status != GT_STATUS_OK)
-            gt_sweep_note_guest(race, trial);
+            note_guest(race, trial);
         return GT_OK;
     }
     race->tried++;
@@ -255,7 +136,7 @@ static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial
         return GT_OK;
     rc = GT_ARRAY_RESERVE(&race->history, race->bests + 1, &race->history_capacity, err);
     if (!rc)
-        race->history[race->bests++] = (struct gt_best){
+        race->history[race->bests++] = (struct gt_improvement){
             gt_evaluator_now(race->evaluator) - race->begin_s, trial->us, race->result->fresh};
     return rc;
 }
@@ -285,13 +166,22 @@ static bool is_lost(enum gt_status status)
     return status == GT_STATUS_KILLED || status == GT_STATUS_DEVICE_LOST;
 }
 
-/* ---- a finished trial ---- */
-
 /* The time that the strategy is told; 0: the trial failed.  A slow trial has a time too, that of
  * its first sample. */
 static double told(const struct gt_trial *trial)
 {
     return trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW ? trial->us : 0;
+}
+
+/* Adds a point to one of the race's lists of points that were tried. */
+static int remember(struct gt_recent **list, size_t *count, size_t *capacity, struct gt_arm *arm,
+                    size_t point, struct gt_err *err)
+{
+    int rc = GT_ARRAY_RESERVE(list, *count + 1, capacity, err);
+
+    if (!rc)
+        (*list)[(*count)++] = (struct gt_recent){.arm = arm, .point = point};
+    return rc;
 }
 
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
@@ -324,14 +214,68 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
         rc = count(race, arm, trial, false, err);
     if (!rc)
         gt_sweep_tell_best(race);
-    if (!rc && ok && race->measures && !what.remeasure)
-        rc = gt_sweep_remember(race, arm, what.point, err);
-    if (!rc && ok && race->measures && !what.remeasure)
-        rc = gt_sweep_backfill_note(race, arm, what.point, err);
-    return rc;
+    if (rc || !ok || !race->measures || what.remeasure)
+        return rc;
+    rc = remember(&race->recent, &race->recents, &race->recent_capacity, arm, what.point, err);
+    return rc ? rc
+              : remember(&race->backfill, &race->backfills, &race->backfill_capacity, arm,
+                         what.point, err);
 }
 
 /* ---- earlier runs ---- */
+
+/* Whether a stored failure to compile may be the machine's and not the candidate's; it is tried
+ * anew.  A machine that had no memory, or a compiler that lacked its second library, once condemned
+ * every candidate for good; since the compile pool asks a known source first
+ * (workers/compile_reason.c), such a failure says "this source". */
+static bool is_doubtful(const struct gt_trial *trial)
+{
+    /* Words of the compiler about itself; where a source is at fault, they name a place in it. */
+    static const char *const words[] = {"nvrtc: error",          "nvrtc fatal",
+                                        "libnvrtc-builtins",     "out of memory",
+                                        "Memory allocation",     "NVRTC failed with result",
+                                        "internal error",        "No space left",
+                                        "the compiler failed: ", "Internal error",
+                                        "cannot open temporary", "the compiler ran out of the "};
+
+    if (trial->status == GT_STATUS_COMPILE_CRASH)
+        return !strstr(trial->detail, "this source");
+    if (trial->status != GT_STATUS_COMPILE_ERROR)
+        return false;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (strstr(trial->detail, words[i]))
+            return true;
+    return false;
+}
+
+/* Takes note of a candidate that an earlier run gave up as slow beside kernels that are not
+ * searched now.  Beside those that are, it may be fast, so the fastest of them are tried once more.
+ */
+static void note_slow(struct gt_race *race, struct gt_arm *arm, size_t point, double us)
+{
+    if (!arm->guest && race->measures && us > 0)
+        GT_SWEEP_INSERT(race->slow, &race->slows, GT_SWEEP_SLOW, &(struct gt_hint){us, arm, point});
+}
+
+/* In a run of the same kernels there is none: what was slow took 1.5 times the best of then. */
+int gt_sweep_retry_slow(struct gt_race *race, struct gt_err *err)
+{
+    const double best = race->best_us > 0 ? race->best_us : INFINITY;
+    int rc = GT_OK;
+
+    for (size_t i = 0; i < race->slows && !rc; i++) {
+        const struct gt_hint *slow = &race->slow[i];
+
+        if (slow->order > GT_SWEEP_TOO_SLOW * fmin(best, race->slow[0].order))
+            break;
+        race->tried--; /* it is no trial of this run's until it is tried again */
+        slow->arm->tried--;
+        race->result->resumed--;
+        race->result->status[GT_STATUS_SLOW]--;
+        rc = gt_sweep_retry(slow->arm, (struct gt_retry){.point = slow->point}, err);
+    }
+    return rc;
+}
 
 struct resume {
     struct gt_race *race;
@@ -379,16 +323,6 @@ static int resume_attempt(struct resume *resume, const struct gt_point *point, s
     return GT_OK;
 }
 
-/* Marks a candidate during which a run ended.  Several candidates may have been at work then, so
- * this one is first sampled alone. */
-static void blame_row(struct gt_sweep_result *result, const struct gt_kernel *kernel,
-                      const struct gt_point *point)
-{
-    for (size_t i = 0; i < result->rows; i++)
-        if (same_row(&result->row[i], kernel, point))
-            result->row[i].blamed = true;
-}
-
 static int on_resume(void *context, const char *text, const struct gt_trial *trial, int attempts,
                      struct gt_err *err)
 {
@@ -404,7 +338,7 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
     index = gt_space_find(&arm->space, &point);
     if (arm->guest && index == SIZE_MAX)
         return GT_OK; /* its kernel does not take part */
-    if (gt_sweep_doubtful(trial))
+    if (is_doubtful(trial))
         return GT_OK; /* a machine may have failed and not the candidate: it is tried anew */
     if (!gt_status_final(trial->status) ||
         (trial->status == GT_STATUS_OK && attempts >= GT_MAX_ATTEMPTS))
@@ -412,10 +346,10 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
     if (index != SIZE_MAX)
         gt_strategy_tell(arm->strategy, index, told(trial));
     if (index != SIZE_MAX && trial->status == GT_STATUS_SLOW)
-        gt_sweep_note_slow(race, arm, index, trial->us);
+        note_slow(race, arm, index, trial->us);
     rc = gt_sweep_rank(race, arm->kernel, &point, trial, true, err);
     if (!rc && attempts)
-        blame_row(race->result, arm->kernel, &point);
+        gt_sweep_blame(race->result, arm->kernel, &point);
     return rc ? rc : count(race, arm, trial, true, err);
 }
 

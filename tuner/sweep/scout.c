@@ -8,12 +8,236 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "lookup/predict.h"
+#include "lookup/ranking.h"
 #include "sweep/sweep_parts.h"
 
 #define SPACE_BYTES     3e8 /* for the points of all kernels; a larger space is sampled */
 #define LISTING_S       27  /* a hostile description has no end: 2^50 points of one constraint */
 #define LISTING_LEAST_S 10  /* of a short budget: listing simt's points has taken 5 */
 #define POINT_BYTES     14  /* of a point beside its parameters: look-up table, time */
+
+/* ---- the seeds of the description ---- */
+
+/* What a pattern names, and the best match so far. */
+struct named {
+    size_t param[GT_MAX_PARAMS];
+    uint8_t index[GT_MAX_PARAMS]; /* of the value */
+    size_t count;
+    bool nowhere;       /* a value named is not among those that are searched (--values) */
+    size_t best, usual; /* usual: 1 + its defaults among the parameters that are not named */
+};
+
+static struct named named_by(const struct gt_kernel *kernel, const struct gt_pattern *pattern)
+{
+    struct named named = {.count = 0, .best = SIZE_MAX};
+
+    for (size_t p = 0; p < kernel->params; p++) {
+        uint8_t index = 0;
+
+        if (!(pattern->named >> p & 1))
+            continue;
+        while (index < kernel->param[p].count &&
+               kernel->param[p].value[index] != pattern->point.value[p])
+            index++;
+        named.nowhere |= index == kernel->param[p].count;
+        named.param[named.count] = p;
+        named.index[named.count++] = index;
+    }
+    return named;
+}
+
+static bool has_values(const uint8_t *index, const struct named *named)
+{
+    for (size_t i = 0; i < named->count; i++)
+        if (index[named->param[i]] != named->index[i])
+            return false;
+    return true;
+}
+
+static void try_match(const struct gt_kernel *kernel, const struct gt_pattern *pattern,
+                      struct named *named, const uint8_t *index, size_t point)
+{
+    size_t usual = 1;
+
+    if (named->nowhere || !has_values(index, named))
+        return;
+    for (size_t p = 0; p < kernel->params; p++)
+        usual += !(pattern->named >> p & 1) && index[p] == kernel->param[p].standard;
+    if (usual <= named->usual)
+        return;
+    named->usual = usual;
+    named->best = point;
+}
+
+/* Finds for each seed of the description the point that has its values, and the most defaults among
+ * its other parameters; SIZE_MAX: no such point is valid.  *described is malloc'ed. */
+static int describe(const struct gt_space *space, size_t **described, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = space->kernel;
+    struct named *named = calloc(kernel->seeds + 1, sizeof(*named));
+
+    *described = calloc(kernel->seeds + 1, sizeof(**described));
+    if (!named || !*described) {
+        free(named);
+        return gt_err_nomem(err);
+    }
+    for (size_t i = 0; i < kernel->seeds; i++)
+        named[i] = named_by(kernel, &kernel->seed[i]);
+    for (size_t point = 0; point < space->count && kernel->seeds; point++)
+        for (size_t i = 0; i < kernel->seeds; i++)
+            try_match(kernel, &kernel->seed[i], &named[i], space->index + point * kernel->params,
+                      point);
+    for (size_t i = 0; i < kernel->seeds; i++)
+        (*described)[i] = named[i].best;
+    free(named);
+    return GT_OK;
+}
+
+/* ---- ranking by the predictor ---- */
+
+/* The model predicts an even sample of the points, and descends from the best of them to those with
+ * the shortest predicted time; of the first ones the times are then corrected by what was learned
+ * of measured trials, if anything was. */
+
+#define SAMPLE     150000 /* points; predicting them takes about 0.5 s */
+#define DESCENTS   48
+#define NEIGHBOURS 512
+#define CORRECTED  16384 /* points of a list; 0.2 s */
+
+static int compare(const void *x, const void *y)
+{
+    const struct gt_ranked *a = x, *b = y;
+
+    if (a->us != b->us)
+        return a->us < b->us ? -1 : 1;
+    if (a->unusual != b->unusual)
+        return a->unusual < b->unusual ? -1 : 1;
+    return a->point < b->point ? -1 : a->point > b->point;
+}
+
+static uint16_t unusual(const struct gt_kernel *kernel, const struct gt_point *point)
+{
+    uint16_t count = 0;
+
+    for (size_t p = 0; p < kernel->params; p++)
+        count += point->value[p] != kernel->param[p].value[kernel->param[p].standard];
+    return count;
+}
+
+/* Predicts one point, by the model alone if ranking is NULL.  False: there is no prediction,
+ * because no block fits an SM or an expression fails. */
+static bool predict(const struct gt_space *space, const struct gt_ranking *ranking, size_t i,
+                    struct gt_ranked *ranked)
+{
+    struct gt_candidate candidate = {space->kernel, space->problem, space->device, {{0}}};
+    struct gt_geometry geometry;
+    struct gt_prediction unused;
+    double us;
+
+    gt_space_point(space, i, &candidate.point);
+    if (gt_candidate_geometry(&candidate, &geometry, NULL))
+        return false;
+    if (ranking)
+        us = gt_ranking_us(ranking, &candidate, &geometry, HUGE_VAL, &unused);
+    else if (gt_predict(&candidate, &geometry, 0, 0, &us, NULL))
+        return false;
+    if (!(us > 0))
+        return false;
+    *ranked = (struct gt_ranked){(uint32_t)i, unusual(space->kernel, &candidate.point), (float)us};
+    return true;
+}
+
+float gt_sweep_expect(void *context, size_t point)
+{
+    const struct gt_arm *arm = context;
+    struct gt_ranked ranked;
+
+    return predict(&arm->space, arm->race->options->ranking, point, &ranked) ? logf(ranked.us)
+                                                                             : NAN;
+}
+
+/* Goes from a point to its best neighbour as long as that is faster. */
+static struct gt_ranked descend(const struct gt_space *space, struct gt_ranked here)
+{
+    for (;;) {
+        struct gt_ranked best = here, next;
+        size_t list[NEIGHBOURS];
+        size_t count = gt_space_neighbours(space, here.point, false, list, NEIGHBOURS);
+
+        for (size_t i = 0; i < count && i < NEIGHBOURS; i++)
+            if (predict(space, NULL, list[i], &next) && compare(&next, &best) < 0)
+                best = next;
+        if (best.point == here.point)
+            return here;
+        here = best;
+    }
+}
+
+/* Adds what descents from the best of the list find. */
+static size_t polish(const struct gt_space *space, struct gt_ranked *list, size_t count)
+{
+    size_t from = count < DESCENTS ? count : DESCENTS, added = count;
+
+    for (size_t i = 0; i < from; i++) {
+        struct gt_ranked found = descend(space, list[i]);
+        size_t known = count; /* only among those added: a second one of the sample is harmless */
+
+        while (known < added && list[known].point != found.point)
+            known++;
+        if (known == added)
+            list[added++] = found;
+    }
+    qsort(list, added, sizeof(*list), compare);
+    return added;
+}
+
+/* Puts the first of a list into the order of corrected times. */
+static void correct(const struct gt_space *space, const struct gt_ranking *ranking,
+                    struct gt_ranked *list, size_t count)
+{
+    const size_t first = count < CORRECTED ? count : CORRECTED;
+    struct gt_ranked corrected;
+
+    for (size_t i = 0; i < first; i++)
+        if (predict(space, ranking, list[i].point, &corrected))
+            list[i].us = corrected.us;
+    qsort(list, first, sizeof(*list), compare);
+}
+
+/* Ranks the space, or an even sample of it: the shortest predicted time first, among equals the one
+ * with most defaults.  Points without a prediction are left out.  ranking: corrects the times of
+ * the first ones; NULL: nothing does.  *list is malloc'ed. */
+static int rank(const struct gt_space *space, const struct gt_ranking *ranking,
+                struct gt_random *random, struct gt_ranked **list, size_t *count,
+                struct gt_err *err)
+{
+    size_t step = space->count / SAMPLE + 1, point;
+
+    *count = 0;
+    *list = NULL;
+    if (!space->kernel->launches)
+        return GT_OK; /* a recorded kernel, for which there is no model */
+    *list = malloc((space->count / step + 1 + DESCENTS) * sizeof(**list));
+    if (!*list)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < space->count; i += step) {
+        if (space->signals && *space->signals)
+            return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
+        point = i + gt_random_below(random, step); /* a fixed stride would miss values */
+
+        if (point < space->count && predict(space, NULL, point, &(*list)[*count]))
+            ++*count;
+    }
+    qsort(*list, *count, sizeof(**list), compare);
+    if (step > 1)
+        *count = polish(space, *list, *count);
+    if (ranking)
+        correct(space, ranking, *list, *count);
+    return GT_OK;
+}
+
+/* ---- the scouts ---- */
 
 struct gt_scout {
     const struct gt_scouts *scouts;
@@ -64,10 +288,10 @@ static int explore(struct gt_scout *scout)
     found->random = (struct gt_random){scouts->seed};
     found->learned = scouts->ranking && scouts->ranking->cc == evaluator->device.cc &&
                      gt_ranking_trees(scouts->ranking, scout->kernel, NULL) > 0;
-    GT_STEP(rc, gt_sweep_describe(&found->space, &found->described, &scout->why));
+    GT_STEP(rc, describe(&found->space, &found->described, &scout->why));
     return rc ? rc
-              : gt_sweep_predict(&found->space, scouts->ranking, &found->random, &found->list,
-                                 &found->listed, &scout->why);
+              : rank(&found->space, scouts->ranking, &found->random, &found->list, &found->listed,
+                     &scout->why);
 }
 
 static void *serve(void *context)
@@ -99,7 +323,7 @@ static void wait_for(struct gt_scout *scout)
     scout->running = false;
 }
 
-static void gt_scouted_release(struct gt_scouted *found)
+static void scouted_release(struct gt_scouted *found)
 {
     gt_space_release(&found->space);
     free(found->list);
@@ -144,7 +368,7 @@ int gt_scouts_new(struct gt_scouts **made, const struct gt_sweep_options *option
 static int take(struct gt_scout *scout, struct gt_scouted *found, struct gt_err *err)
 {
     if (scout->rc) {
-        gt_scouted_release(&scout->found);
+        scouted_release(&scout->found);
         if (err)
             *err = scout->why;
         return scout->rc;
@@ -193,7 +417,7 @@ void gt_scouts_free(struct gt_scouts *scouts)
         return;
     for (size_t i = 0; i < scouts->count; i++) {
         wait_for(&scouts->scout[i]);
-        gt_scouted_release(&scouts->scout[i].found);
+        scouted_release(&scouts->scout[i].found);
     }
     free(scouts->scout);
     free(scouts);

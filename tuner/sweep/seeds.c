@@ -1,239 +1,24 @@
-/* seeds.c - the points that a strategy tries first: those that earlier runs, what was learned of
- * other problems, the description or the predictor call good.  Far ones are mixed in, because the
- * predictor's errors would otherwise keep the search away from good points. */
+/* seeds.c - what a strategy starts from: the points to try first, which earlier runs, what was
+ * learned of other problems, the description or the predictor call good, and transfer data.  Far
+ * points are mixed in, because the predictor's errors would otherwise keep the search away from
+ * good points. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "lookup/lookup_impl.h"
-#include "lookup/predict.h"
-#include "lookup/ranking.h"
 #include "problem/problem.h"
 #include "sweep/sweep_parts.h"
-
-/* Finds the points that a description names as seeds, for scout.c: it looks at every
- * point of a space, which may have millions. */
-
-/* What a pattern names, and the best match so far. */
-struct named {
-    size_t param[GT_MAX_PARAMS];
-    uint8_t index[GT_MAX_PARAMS]; /* of the value */
-    size_t count;
-    bool nowhere;       /* a value named is not among those that are searched (--values) */
-    size_t best, usual; /* usual: 1 + its defaults among the parameters that are not named */
-};
-
-static struct named named_by(const struct gt_kernel *kernel, const struct gt_pattern *pattern)
-{
-    struct named named = {.count = 0, .best = SIZE_MAX};
-
-    for (size_t p = 0; p < kernel->params; p++) {
-        uint8_t index = 0;
-
-        if (!(pattern->named >> p & 1))
-            continue;
-        while (index < kernel->param[p].count &&
-               kernel->param[p].value[index] != pattern->point.value[p])
-            index++;
-        named.nowhere |= index == kernel->param[p].count;
-        named.param[named.count] = p;
-        named.index[named.count++] = index;
-    }
-    return named;
-}
-
-static bool has_values(const uint8_t *index, const struct named *named)
-{
-    for (size_t i = 0; i < named->count; i++)
-        if (index[named->param[i]] != named->index[i])
-            return false;
-    return true;
-}
-
-static void try_match(const struct gt_kernel *kernel, const struct gt_pattern *pattern,
-                      struct named *named, const uint8_t *index, size_t point)
-{
-    size_t usual = 1;
-
-    if (named->nowhere || !has_values(index, named))
-        return;
-    for (size_t p = 0; p < kernel->params; p++)
-        usual += !(pattern->named >> p & 1) && index[p] == kernel->param[p].standard;
-    if (usual <= named->usual)
-        return;
-    named->usual = usual;
-    named->best = point;
-}
-
-int gt_sweep_describe(const struct gt_space *space, size_t **described, struct gt_err *err)
-{
-    const struct gt_kernel *kernel = space->kernel;
-    struct named *named = calloc(kernel->seeds + 1, sizeof(*named));
-
-    *described = calloc(kernel->seeds + 1, sizeof(**described));
-    if (!named || !*described) {
-        free(named);
-        return gt_err_nomem(err);
-    }
-    for (size_t i = 0; i < kernel->seeds; i++)
-        named[i] = named_by(kernel, &kernel->seed[i]);
-    for (size_t point = 0; point < space->count && kernel->seeds; point++)
-        for (size_t i = 0; i < kernel->seeds; i++)
-            try_match(kernel, &kernel->seed[i], &named[i], space->index + point * kernel->params,
-                      point);
-    for (size_t i = 0; i < kernel->seeds; i++)
-        (*described)[i] = named[i].best;
-    free(named);
-    return GT_OK;
-}
-
-/* Ranks a space by the predictor, for seeds.c.  The model predicts an even sample of
- * the points, and descends from the best of them to those with the shortest predicted time; of the
- * first ones the times are then corrected by what was learned of measured trials, if anything was.
- */
-
-#define SAMPLE     150000 /* points; predicting them takes about 0.5 s */
-#define DESCENTS   48
-#define NEIGHBOURS 512
-#define CORRECTED  16384 /* points of a list; 0.2 s */
-
-static int compare(const void *x, const void *y)
-{
-    const struct gt_ranked *a = x, *b = y;
-
-    if (a->us != b->us)
-        return a->us < b->us ? -1 : 1;
-    if (a->unusual != b->unusual)
-        return a->unusual < b->unusual ? -1 : 1;
-    return a->point < b->point ? -1 : a->point > b->point;
-}
-
-static uint16_t unusual(const struct gt_kernel *kernel, const struct gt_point *point)
-{
-    uint16_t count = 0;
-
-    for (size_t p = 0; p < kernel->params; p++)
-        count += point->value[p] != kernel->param[p].value[kernel->param[p].standard];
-    return count;
-}
-
-/* Predicts one point, by the model alone if ranking is NULL.  False: there is no prediction,
- * because no block fits an SM or an expression fails. */
-static bool predict(const struct gt_space *space, const struct gt_ranking *ranking, size_t i,
-                    struct gt_ranked *ranked)
-{
-    struct gt_candidate candidate = {space->kernel, space->problem, space->device, {{0}}};
-    struct gt_geometry geometry;
-    struct gt_prediction unused;
-    double us;
-
-    gt_space_point(space, i, &candidate.point);
-    if (gt_candidate_geometry(&candidate, &geometry, NULL))
-        return false;
-    if (ranking)
-        us = gt_ranking_us(ranking, &candidate, &geometry, HUGE_VAL, &unused);
-    else if (gt_predict(&candidate, &geometry, 0, 0, &us, NULL))
-        return false;
-    if (!(us > 0))
-        return false;
-    *ranked = (struct gt_ranked){(uint32_t)i, unusual(space->kernel, &candidate.point), (float)us};
-    return true;
-}
-
-float gt_sweep_expect(void *context, size_t point)
-{
-    const struct gt_arm *arm = context;
-    struct gt_ranked ranked;
-
-    return predict(&arm->space, arm->race->options->ranking, point, &ranked) ? logf(ranked.us)
-                                                                             : NAN;
-}
-
-/* Goes from a point to its best neighbour as long as that is faster. */
-static struct gt_ranked descend(const struct gt_space *space, struct gt_ranked here)
-{
-    for (;;) {
-        struct gt_ranked best = here, next;
-        size_t list[NEIGHBOURS];
-        size_t count = gt_space_neighbours(space, here.point, false, list, NEIGHBOURS);
-
-        for (size_t i = 0; i < count && i < NEIGHBOURS; i++)
-            if (predict(space, NULL, list[i], &next) && compare(&next, &best) < 0)
-                best = next;
-        if (best.point == here.point)
-            return here;
-        here = best;
-    }
-}
-
-/* Adds what descents from the best of the list find. */
-static size_t polish(const struct gt_space *space, struct gt_ranked *list, size_t count)
-{
-    size_t from = count < DESCENTS ? count : DESCENTS, added = count;
-
-    for (size_t i = 0; i < from; i++) {
-        struct gt_ranked found = descend(space, list[i]);
-        size_t known = count; /* only among those added: a second one of the sample is harmless */
-
-        while (known < added && list[known].point != found.point)
-            known++;
-        if (known == added)
-            list[added++] = found;
-    }
-    qsort(list, added, sizeof(*list), compare);
-    return added;
-}
-
-/* Puts the first of a list into the order of corrected times. */
-static void correct(const struct gt_space *space, const struct gt_ranking *ranking,
-                    struct gt_ranked *list, size_t count)
-{
-    const size_t first = count < CORRECTED ? count : CORRECTED;
-    struct gt_ranked corrected;
-
-    for (size_t i = 0; i < first; i++)
-        if (predict(space, ranking, list[i].point, &corrected))
-            list[i].us = corrected.us;
-    qsort(list, first, sizeof(*list), compare);
-}
-
-int gt_sweep_predict(const struct gt_space *space, const struct gt_ranking *ranking,
-                     struct gt_random *random, struct gt_ranked **list, size_t *count,
-                     struct gt_err *err)
-{
-    size_t step = space->count / SAMPLE + 1, point;
-
-    *count = 0;
-    *list = NULL;
-    if (!space->kernel->launches)
-        return GT_OK; /* a recorded kernel, for which there is no model */
-    *list = malloc((space->count / step + 1 + DESCENTS) * sizeof(**list));
-    if (!*list)
-        return gt_err_nomem(err);
-    for (size_t i = 0; i < space->count; i += step) {
-        if (space->signals && *space->signals)
-            return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
-        point = i + gt_random_below(random, step); /* a fixed stride would miss values */
-
-        if (point < space->count && predict(space, NULL, point, &(*list)[*count]))
-            ++*count;
-    }
-    qsort(*list, *count, sizeof(**list), compare);
-    if (step > 1)
-        *count = polish(space, *list, *count);
-    if (ranking)
-        correct(space, ranking, *list, *count);
-    return GT_OK;
-}
 
 #define STORED_MAX  12  /* seeds that are points of the problem itself */
 #define NEAR_MAX    8   /* seeds that are winners of neighbouring problems, */
 #define NEAR_LOOKED 24  /* chosen from so many: not all of them can be adapted */
 #define LEARNED_MAX 6   /* seeds that what was learned of trials expects most of; */
 #define APART       3   /* they differ from all others in so many parameters at least */
-#define OTHER_TYPES 2.0 /* distance of a problem of other types, as in transfer.c */
+#define OTHER_TYPES 2.0 /* distance of a problem of other types */
 #define FAR_EVERY   4   /* every n-th seed is a far one */
 #define FAR_DRAWS   48  /* random points from which a far one is chosen */
 #define FAR_WITHIN  3.0 /* a far one's predicted time is at most this times the best */
@@ -259,7 +44,7 @@ static void pick(struct picks *picks, size_t point)
         picks->point[picks->count++] = point;
 }
 
-/* ---- from the store ---- */
+/* ---- points from the store ---- */
 
 /* A stored winner as it won, and the distance of its problem from this one. */
 struct near {
@@ -275,7 +60,8 @@ struct stored {
     char text[GT_PROBLEM_TEXT_MAX];
 };
 
-double gt_sweep_distance(const struct gt_problem *problem, const struct gt_row *row)
+/* How different two problems are as work for a GPU.  Ratios of the sizes count, not differences. */
+static double distance(const struct gt_problem *problem, const struct gt_row *row)
 {
     double dm = log2(((double)problem->m + 1) / ((double)row->m + 1));
     double dn = log2(((double)problem->n + 1) / ((double)row->n + 1));
@@ -293,27 +79,12 @@ static double type_distance(const struct gt_problem *problem, const struct gt_ro
            (strcmp(row->accuracy, gt_accuracy_name(problem->accuracy)) != 0);
 }
 
-static void keep_nearest(struct stored *stored, struct near near)
-{
-    size_t at = stored->nears;
-
-    while (at > 0 && near.distance < stored->near[at - 1].distance)
-        at--;
-    if (at == NEAR_LOOKED)
-        return;
-    if (stored->nears == NEAR_LOOKED)
-        stored->nears--;
-    GT_ARRAY_OPEN(stored->near, at, stored->nears);
-    stored->near[at] = near;
-    stored->nears++;
-}
-
 /* The point in the arm's space, or what it becomes by bets that are younger than it is; SIZE_MAX:
  * there is none. */
 static size_t find_renewed(const struct gt_race *race, const struct gt_arm *arm,
                            const struct gt_point *point)
 {
-    struct gt_candidate candidate = {arm->kernel, race->problem, &race->evaluator->device, *point};
+    struct gt_candidate candidate = gt_sweep_candidate(race, arm->kernel, point);
     const size_t found = gt_space_find(&arm->space, point);
 
     return found == SIZE_MAX && gt_candidate_renew(&candidate)
@@ -328,13 +99,22 @@ static size_t find_renewed(const struct gt_race *race, const struct gt_arm *arm,
 static size_t adapt(const struct gt_race *race, const struct gt_arm *arm,
                     const struct gt_point *point)
 {
-    struct gt_candidate candidate = {arm->kernel, race->problem, &race->evaluator->device, *point};
+    struct gt_candidate candidate = gt_sweep_candidate(race, arm->kernel, point);
     struct gt_geometry geometry;
     size_t found = gt_space_find(&arm->space, point);
 
     if (found == SIZE_MAX && arm->kernel->launches && gt_lookup_repair(&candidate, &geometry))
         found = gt_space_find(&arm->space, &candidate.point);
     return found;
+}
+
+/* distance: of the point's problem from this one. */
+static void add_lead(const struct stored *stored, size_t point, double distance)
+{
+    struct gt_race *race = stored->race;
+
+    GT_SWEEP_INSERT(race->lead, &race->leads, GT_SWEEP_LEADS,
+                    &(struct gt_hint){distance, stored->picks->arm, point});
 }
 
 /* Picks the nearest winners, and makes them leads. */
@@ -350,7 +130,7 @@ static void pick_near(const struct stored *stored)
         if (found == SIZE_MAX || picked(picks, found))
             continue;
         pick(picks, found);
-        gt_sweep_add_lead(stored->race, (struct gt_lead){picks->arm, found, near->distance});
+        add_lead(stored, found, near->distance);
         taken++;
     }
 }
@@ -370,12 +150,13 @@ static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
         if (found == SIZE_MAX)
             return GT_OK;
         if (!stored->picks->count) /* the best one */
-            gt_sweep_add_lead(stored->race, (struct gt_lead){stored->picks->arm, found, 0});
+            add_lead(stored, found, 0);
         pick(stored->picks, found);
     } else {
-        keep_nearest(stored, (struct near){gt_sweep_distance(stored->race->problem, row) +
-                                               type_distance(stored->race->problem, row),
-                                           point});
+        GT_SWEEP_INSERT(stored->near, &stored->nears, NEAR_LOOKED,
+                        &(struct near){distance(stored->race->problem, row) +
+                                           type_distance(stored->race->problem, row),
+                                       point});
     }
     return GT_OK;
 }
@@ -479,7 +260,7 @@ static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err 
     return rc;
 }
 
-/* ---- from the predictor ---- */
+/* ---- points from the description and the predictor ---- */
 
 static bool cubin_picked(const struct picks *picks, size_t point)
 {
@@ -547,12 +328,176 @@ static void pick_ranked(struct picks *picks, const struct gt_ranked *list, size_
     }
 }
 
+/* ---- transfer data: trials of the same kernel for the nearest other problems, and for this
+ * problem on other devices ---- */
+
+#define TRANSFERS_USED 6   /* by a strategy; with the predictor, GT_GP_PRIORS at most */
+#define LEAST          24  /* trials that a strategy can learn from */
+#define OTHER_ARCH     4.0 /* distance of another architecture, in units of distance() */
+#define FARTHEST       40.0 /* problems beyond are not used: their sizes differ by factors of dozens */
+
+/* A problem that has trials. */
+struct source {
+    double distance;
+    char problem[GT_PROBLEM_TEXT_MAX];
+};
+
+/* The nearest problems that have trials, nearest first. */
+struct search {
+    const struct gt_race *race;
+    struct source source[GT_TRANSFERS_MAX];
+    size_t sources;
+};
+
+static int on_winner(void *context, const struct gt_row *row, struct gt_err *err)
+{
+    struct search *search = context;
+    const struct gt_race *race = search->race;
+    struct source source = {.distance = distance(race->problem, row)};
+
+    (void)err;
+    if (row->cc != race->evaluator->device.cc)
+        source.distance += OTHER_ARCH;
+    if (strcmp(row->dtype, gt_dtype_name(race->problem->type)) != 0)
+        source.distance += OTHER_TYPES;
+    for (size_t i = 0; i < search->sources; i++)
+        if (strcmp(search->source[i].problem, row->problem) == 0)
+            return GT_OK;
+    if (source.distance > FARTHEST)
+        return GT_OK;
+    snprintf(source.problem, sizeof(source.problem), "%s", row->problem);
+    GT_SWEEP_INSERT(search->source, &search->sources, GT_TRANSFERS_MAX, &source);
+    return GT_OK;
+}
+
+/* The reading of one problem's trials, one device after the other. */
+struct reading {
+    const struct gt_race *race;
+    const struct gt_arm *arm;
+    struct gt_transfers *transfers;
+    char device[96]; /* whose trials are being read */
+    size_t capacity, *point;
+    float *us;
+    size_t count;
+};
+
+/* Ends one device's trials.  They become a set of transfer data if there are any and if fewer than
+ * GT_TRANSFERS_MAX sets were read. */
+static void end(struct reading *reading)
+{
+    struct gt_transfers *transfers = reading->transfers;
+
+    if (reading->count && transfers->count < GT_TRANSFERS_MAX) {
+        transfers->transfer[transfers->count++] =
+            (struct gt_transfer){reading->point, reading->us, reading->count};
+    } else {
+        free(reading->point);
+        free(reading->us);
+    }
+    reading->point = NULL;
+    reading->us = NULL;
+    reading->capacity = reading->count = 0;
+}
+
+/* Whether a trial has the device, versions and problem of this sweep.  The strategy is told such a
+ * trial as its own. */
+static bool is_own(const struct reading *reading, const struct gt_named_trial *named)
+{
+    const struct gt_evaluator *evaluator = reading->race->evaluator;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    gt_problem_format(reading->race->problem, text);
+    return strcmp(named->uuid, evaluator->device.uuid) == 0 &&
+           named->driver == evaluator->device.driver && named->nvrtc == evaluator->nvrtc_version &&
+           strcmp(named->problem, text) == 0 &&
+           named->timing == (int)evaluator->options.bench.timing;
+}
+
+static int on_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    struct reading *reading = context;
+    const struct gt_arm *arm = reading->arm;
+    struct gt_point point;
+    char device[sizeof(reading->device)];
+    size_t found;
+    int rc;
+
+    if (named->trial.status != GT_STATUS_OK || is_own(reading, named) ||
+        gt_point_parse(&point, arm->kernel, named->point, NULL))
+        return GT_OK;
+    found = gt_space_find(&arm->space, &point);
+    if (found == SIZE_MAX)
+        return GT_OK;
+    snprintf(device, sizeof(device), "%s %d %d %d", named->uuid, named->driver, named->nvrtc,
+             named->timing);
+    if (strcmp(device, reading->device) != 0)
+        end(reading);
+    memcpy(reading->device, device, sizeof(device));
+    if (reading->count == reading->capacity) {
+        size_t capacity = reading->capacity;
+
+        rc = GT_ARRAY_RESERVE(&reading->us, reading->count + 1, &capacity, err);
+        GT_STEP(rc, GT_ARRAY_RESERVE(&reading->point, reading->count + 1, &reading->capacity, err));
+        if (rc)
+            return rc;
+    }
+    reading->point[reading->count] = found;
+    reading->us[reading->count++] = (float)named->trial.us;
+    return GT_OK;
+}
+
+/* Reads the transfer data of an arm; *transfers is to be released also after a failure. */
+static int read_transfers(const struct gt_race *race, const struct gt_arm *arm,
+                          struct gt_transfers *transfers, struct gt_err *err)
+{
+    struct search search = {.race = race};
+    struct gt_row_filter filter = {
+        .kernel = arm->kernel->name,
+        .winners_only = true,
+        .provenance =
+            1u << (race->evaluator->ops->provenance == GT_REPLAYED ? GT_REPLAYED : GT_MEASURED),
+    };
+    int rc = gt_store_rows(race->options->store, &filter, on_winner, &search, err);
+
+    *transfers = (struct gt_transfers){.count = 0};
+    filter.winners_only = false;
+    for (size_t i = 0; i < search.sources && !rc; i++) {
+        struct reading reading = {.race = race, .arm = arm, .transfers = transfers};
+
+        filter.problem = search.source[i].problem;
+        rc = gt_store_trials(race->options->store, &filter, on_trial, &reading, err);
+        end(&reading);
+    }
+    return rc;
+}
+
+/* Copies the sets that are large enough for a strategy; returns how many. */
+static size_t choose_transfers(const struct gt_transfers *transfers, struct gt_transfer *list)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < transfers->count && count < TRANSFERS_USED; i++)
+        if (transfers->transfer[i].count >= LEAST)
+            list[count++] = transfers->transfer[i];
+    return count;
+}
+
+static void release_transfers(struct gt_transfers *transfers)
+{
+    for (size_t i = 0; i < transfers->count; i++) {
+        free((void *)transfers->transfer[i].point);
+        free((void *)transfers->transfer[i].us);
+    }
+}
+
+/* ---- the strategy ---- */
+
 int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct gt_err *err)
 {
     const char *name = race->options->strategy ? race->options->strategy : GT_STRATEGY_DEFAULT;
     struct picks picks = {.arm = arm, .max = count};
     struct gt_transfers transfers = {.count = 0};
-    struct gt_transfer chosen[GT_TRANSFERS_USED];
+    struct gt_transfer chosen[TRANSFERS_USED];
     int rc;
 
     picks.point = calloc(count + 1, sizeof(*picks.point));
@@ -561,13 +506,13 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         pick_described(&picks);
         pick_ranked(&picks, arm->list, arm->listed, &arm->random);
     }
-    GT_STEP(rc, gt_sweep_transfer(race, arm, &transfers, err));
+    GT_STEP(rc, read_transfers(race, arm, &transfers, err));
     if (!rc) {
         const struct gt_seeds seeds = {
             .point = picks.point,
             .count = picks.count,
             .transfer = chosen,
-            .transfers = gt_sweep_transfer_choose(&transfers, chosen),
+            .transfers = choose_transfers(&transfers, chosen),
             .expect = arm->listed ? gt_sweep_expect : NULL,
             .context = arm,
         };
@@ -575,7 +520,7 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         rc = gt_strategy_new(&arm->strategy, name, &arm->space, race->seed, &seeds, err);
         GT_STEP(rc, gt_sweep_reuse_note(arm, &transfers, err));
     }
-    gt_sweep_transfer_release(&transfers);
+    release_transfers(&transfers);
     free(picks.point);
     free(arm->list);
     free(arm->described);

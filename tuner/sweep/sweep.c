@@ -3,14 +3,14 @@
  * This is the only file that calls the stages in order.  time_slices.c chooses the problem of each
  * turn and its time.  A turn is:
  *
- *     gt_sweep_open_arms   kernels that serve the problem -> their valid points  race.c, space.h
+ *     gt_race_prepare      kernels that serve the problem -> their valid points  prepare.c, scout.c
  *                          -> points to try first -> a strategy                  seeds.c
  *                          -> trials of earlier runs                             record.c
- *                          -> what look-up hands out, to be tried before all     incumbent.c
- *     gt_sweep_race        strategy -> evaluator (compile, prove, time)          race.c
- *                          -> store, strategy, ranking                           record.c
+ *                          -> what look-up hands out, to be tried before all     prepare.c
+ *     gt_sweep_race        strategy -> evaluator (compile, prove, time)          choose.c, race.c
+ *                          -> store, strategy, ranking                           record.c, result.c
  *     gt_sweep_finals      sampling, baseline, paired final, ties -> winner      finals.c
- *     gt_sweep_put_turn    record of the turn                                    sweep.c
+ *     put_turn             record of the turn                                    sweep.c
  *
  * The evaluator decides what a time is: `cuda` measures it, `predict` estimates it, `replay` reads
  * it from a recording.  It also has the clock.  Each kernel of a race is an arm.  The arms share
@@ -26,63 +26,10 @@
 #include "sweep/sweep.h"
 #include "sweep/sweep_parts.h"
 
-/* The end of a turn: its totals, and the record that is kept of it: how long it took, how
- * busy the GPU was, and when its best improved.  `tune export --format search` makes a table of the
- * records. */
+/* ---- the record of a turn ---- */
 
-#define NEAR_BEST 1.02 /* times the best: from here on the best counts as reached */
-
-/* Fills the result's totals at the end of a turn; before: the evaluator's at its beginning. */
-static void gt_sweep_sum_up(struct gt_race *race, const struct gt_evaluator_stats *before)
-{
-    struct gt_sweep_result *result = race->result;
-    const struct gt_evaluator_stats *after = &race->evaluator->stats;
-
-    result->wall_s = gt_evaluator_now(race->evaluator) - race->begin_s;
-    result->busy_s = race->opened ? after->busy_s : 0;
-    result->compiled = after->compiled - before->compiled;
-    result->cache_hits = after->cache_hits - before->cache_hits;
-    result->respawns = after->respawns - before->respawns;
-    for (size_t i = 1; i < result->rows && !race->measures; i++)
-        result->row[i].tie = result->row[i].trial.us == result->row[0].trial.us;
-    for (size_t i = 0; i < race->bests && result->rows; i++) {
-        result->to_best_s = race->history[i].at_s;
-        if (race->history[i].us <= NEAR_BEST * result->row[0].trial.us)
-            break;
-    }
-}
-
-void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earlier)
-{
-    if (result->to_best_s > 0 || !(earlier->wall_s > 0))
-        result->to_best_s += earlier->wall_s;
-    else
-        result->to_best_s = earlier->to_best_s;
-    if (earlier->wall_s > 0)
-        result->resumed = earlier->resumed;
-    result->fresh += earlier->fresh;
-    result->timed += earlier->timed;
-    result->compiled += earlier->compiled;
-    result->cache_hits += earlier->cache_hits;
-    result->respawns += earlier->respawns;
-    result->wall_s += earlier->wall_s;
-    result->busy_s += earlier->busy_s;
-    if (!result->rows && earlier->rows) { /* a signal, before the turn had the earlier trials */
-        result->row = earlier->row;
-        result->rows = earlier->rows;
-        result->points = earlier->points;
-        result->points_estimated = earlier->points_estimated;
-        result->have_baseline = earlier->have_baseline;
-        result->baseline = earlier->baseline;
-        memcpy(result->status, earlier->status, sizeof(result->status));
-        earlier->row = NULL;
-    }
-    if (!result->incumbent.kernel) { /* beaten in an earlier turn, or not timed in this one */
-        result->incumbent = earlier->incumbent;
-        result->stays = earlier->stays;
-    }
-    gt_sweep_result_release(earlier);
-}
+/* How long it took, how busy the GPU was, and when its best improved.  `tune export --format
+ * search` makes a table of the records. */
 
 static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, struct gt_err *err)
 {
@@ -91,34 +38,18 @@ static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, stru
     return gt_strbuf_check(text, err);
 }
 
-/* *list is malloc'ed. */
-static int list_improvements(const struct gt_race *race, struct gt_improvement **list,
-                             struct gt_err *err)
-{
-    *list = calloc(race->bests + 1, sizeof(**list));
-    if (!*list)
-        return gt_err_nomem(err);
-    for (size_t i = 0; i < race->bests; i++)
-        (*list)[i] = (struct gt_improvement){.seconds = race->history[i].at_s,
-                                             .us = race->history[i].us,
-                                             .trials = race->history[i].trials};
-    return GT_OK;
-}
-
 /* Stores the record of this turn; does nothing if the evaluator does not measure. */
-static int gt_sweep_put_turn(const struct gt_race *race, struct gt_err *err)
+static int put_turn(const struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
     const struct gt_sweep_result *result = race->result;
     struct gt_strbuf kernels = GT_STRBUF_INIT;
-    struct gt_improvement *list = NULL;
     bool won = race->measures && result->rows > 0 && result->row[0].trial.stage == 3;
     int rc;
 
     if (!race->measures || !race->opened)
         return GT_OK;
     rc = name_kernels(race, &kernels, err);
-    GT_STEP(rc, list_improvements(race, &list, err));
     GT_STEP(rc, gt_store_put_turn(
                     options->store, &race->arm[0].key,
                     &(struct gt_turn){
@@ -132,122 +63,22 @@ static int gt_sweep_put_turn(const struct gt_race *race, struct gt_err *err)
                         .busy_s = race->busy_s,
                         .us = won ? result->row[0].trial.us : 0,
                         .baseline_us = won && result->have_baseline ? result->baseline.us : 0,
-                        .improvement = list,
+                        .improvement = race->history,
                         .improvements = race->bests,
                     },
                     err));
-    free(list);
     gt_strbuf_release(&kernels);
     return rc;
 }
 
-int gt_sweep_signals(const struct gt_race *race)
-{
-    return race->options->signals ? (int)*race->options->signals : 0;
-}
-
-void gt_sweep_note(struct gt_race *race, const char *sentence)
-{
-    if (race->begun)
-        gt_progress_note(race->options->progress, sentence);
-    else
-        gt_strbuf_addf(&race->early, "%s\n", sentence);
-}
-
-/* Seconds until all problems have had their turns, 0 where nothing says so. */
-static double all_left_s(const struct gt_race *race)
-{
-    const struct gt_run *run = race->run;
-    const struct gt_sweep_options *options = race->options;
-    double elapsed = gt_evaluator_now(race->evaluator) - run->slices.begin_s;
-    size_t begun = gt_time_slices_begun(&run->slices);
-
-    if (options->problems < 2)
-        return 0;
-    if (options->budget.seconds > 0)
-        return options->budget.seconds - elapsed;
-    return begun > 1 ? elapsed / (double)(begun - 1) * (double)(options->problems - begun + 1) : 0;
-}
-
-static struct gt_progress_state state_of(const struct gt_race *race, const char *phase)
-{
-    const struct gt_sweep_result *result = race->result;
-    struct gt_progress_state state = {
-        .done = race->tried,
-        .fresh = race->result->fresh,
-        .trials_limit = race->options->budget.trials,
-        .elapsed_s = gt_evaluator_now(race->evaluator) - race->begin_s,
-        .seconds_limit = race->deadline_s > 0 ? race->deadline_s - race->begin_s : 0,
-        .best_us = race->best_us,
-        .flops = gt_problem_flops(race->problem),
-        .predicted = !race->measures,
-        .points = result->points_estimated ? 0 : result->points,
-        .all_left_s = all_left_s(race),
-        .searched = race->closing || race->end_s > 0,
-        .phase = phase,
-    };
-
-    memcpy(state.status, result->status, sizeof(state.status));
-    return state;
-}
-
-void gt_sweep_show(struct gt_race *race, const char *phase, bool force)
-{
-    struct gt_progress_state state;
-
-    if (!race->begun)
-        return;
-    if (phase != race->phase)
-        snprintf(race->phase, sizeof(race->phase), "%s", phase ? phase : "");
-    state = state_of(race, phase);
-    gt_progress_show(race->options->progress, &state, force);
-}
-
-/* The line of a problem that stays. */
-static void show_end(struct gt_race *race)
-{
-    const struct gt_sweep_result *result = race->result;
-    struct gt_progress_state state = state_of(race, NULL);
-
-    state.searched = state.ended = true;
-    if (result->rows) /* the finals' time, as in the table */
-        state.best_us = result->row[0].trial.us;
-    if (result->have_baseline && result->rows)
-        state.ratio = result->baseline.us / result->row[0].trial.us;
-    gt_progress_end(race->options->progress, &state);
-}
-
-/* ---- a problem ---- */
-
-/* Tells what was noted before the turn. */
-static void begin(struct gt_race *race)
-{
-    const struct gt_sweep_options *options = race->options;
-    char text[GT_PROBLEM_TEXT_MAX], title[GT_PROBLEM_TEXT_MAX + 80], *rest, *sentence;
-    const struct gt_time_slices *slices = &race->run->slices;
-    size_t turn = gt_time_slices_turn(slices, race->run->now);
-
-    race->begun = true;
-    gt_problem_format(race->problem, text);
-    if (options->problems > 1 && turn > 1)
-        snprintf(title, sizeof(title), "again, turn %zu: %s", turn, text);
-    else if (options->problems > 1)
-        snprintf(title, sizeof(title), "%zu of %zu: %s", gt_time_slices_begun(slices),
-                 options->problems, text);
-    else
-        snprintf(title, sizeof(title), "%s%s", options->label ? options->label : "", text);
-    gt_progress_title(options->progress, title);
-    rest = gt_strbuf_check(&race->early, NULL) ? NULL : race->early.text;
-    while (rest && (sentence = strsep(&rest, "\n")) && *sentence)
-        gt_sweep_note(race, sentence);
-}
+/* ---- a turn ---- */
 
 static int run_problem(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
     int rc;
 
-    begin(race);
+    gt_sweep_show_begin(race);
     rc = gt_race_prepare(race, err);
     GT_STEP(rc, gt_race_draw_first(race, err)); /* compiled while the GPU's worker opens it */
     if (rc || !race->arms)
@@ -270,33 +101,8 @@ static int run_problem(struct gt_race *race, struct gt_err *err)
     if (!rc && race->measures && !race->options->search_only)
         rc = gt_sweep_finals(race, err);
     gt_sweep_part_guest(race);
-    show_end(race);
+    gt_sweep_show_end(race);
     return rc;
-}
-
-static void add_sums(struct gt_store_sweep_stats *sums, const struct gt_sweep_result *turn)
-{
-    sums->busy_s += turn->busy_s;
-    sums->trials += turn->fresh;
-    sums->compiled += turn->compiled;
-}
-
-/* Tells the caller what the run made of its time. */
-static void fill_totals(const struct gt_run *run, double compile_s)
-{
-    const struct gt_evaluator *evaluator = run->options->evaluator;
-    struct gt_sweep_totals *totals = run->options->totals;
-
-    if (!totals)
-        return;
-    *totals = (struct gt_sweep_totals){
-        .wall_s = run->sums.wall_s,
-        .busy_s = run->sums.busy_s,
-        .compile_s = evaluator->stats.compile_s - compile_s,
-        .jobs = evaluator->jobs,
-        .compiled = run->sums.compiled,
-        .timed = run->timed,
-    };
 }
 
 /* Runs one turn of problem run->now, up to its record and its place in the sums. */
@@ -320,10 +126,12 @@ static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_re
             (struct gt_incumbent){result->row[0].kernel, result->row[0].point, true};
     gt_sweep_sum_up(race, &before);
     if (!rc)
-        rc = gt_sweep_put_turn(race, err);
+        rc = put_turn(race, err);
     else if (rc == GT_EINTERRUPTED) /* what was reached is kept; the interrupt is the error told */
-        gt_sweep_put_turn(race, NULL);
-    add_sums(&run->sums, result);
+        put_turn(race, NULL);
+    run->sums.busy_s += result->busy_s;
+    run->sums.trials += result->fresh;
+    run->sums.compiled += result->compiled;
     run->timed += result->timed;
     gt_time_slices_note(&run->slices, run->now, race);
     gt_sweep_join(result, &earlier);
@@ -332,8 +140,30 @@ static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_re
     return rc;
 }
 
-/* A recording says nothing of the kernels that are here. */
-int gt_sweep_take_snapshot(struct gt_run *run, struct gt_err *err)
+/* ---- a run ---- */
+
+/* Tells the caller what the run made of its time. */
+static void fill_totals(const struct gt_run *run, double compile_s)
+{
+    const struct gt_evaluator *evaluator = run->options->evaluator;
+    struct gt_sweep_totals *totals = run->options->totals;
+
+    if (!totals)
+        return;
+    *totals = (struct gt_sweep_totals){
+        .wall_s = run->sums.wall_s,
+        .busy_s = run->sums.busy_s,
+        .compile_s = evaluator->stats.compile_s - compile_s,
+        .jobs = evaluator->jobs,
+        .compiled = run->sums.compiled,
+        .timed = run->timed,
+    };
+}
+
+/* Remembers what look-up answers from before the sweep adds to it, in run->before and
+ * run->incumbent, which are to be released also after a failure.  A recording says nothing of the
+ * kernels that are here. */
+static int take_snapshot(struct gt_run *run, struct gt_err *err)
 {
     const struct gt_sweep_options *options = run->options;
 
@@ -356,7 +186,7 @@ static int run_turns(struct gt_run *run, struct gt_sweep_result *result, struct 
     size_t i;
     int rc = gt_time_slices_init(&run->slices, options, err);
 
-    GT_STEP(rc, gt_sweep_take_snapshot(run, err));
+    GT_STEP(rc, take_snapshot(run, err));
     GT_STEP(rc, gt_store_device(options->store, &evaluator->device, &run->device, err));
     GT_STEP(rc, gt_store_toolchain(options->store, evaluator->nvrtc_version, &run->toolchain, err));
     evaluator->options.signals = options->signals;
@@ -416,8 +246,96 @@ int gt_sweep_run(const struct gt_sweep_options *options, struct gt_sweep_result 
     return rc;
 }
 
-void gt_sweep_result_release(struct gt_sweep_result *result)
+/* ---- compiling ahead ---- */
+
+/* The first candidates of a sweep are compiled and none of them is run, so that a sweep of the same
+ * problem on a GPU finds their cubins in the cache.  They are the points that a sweep chooses
+ * before it has a time: what look-up hands out, near winners, seeds. */
+
+#define COLLECT_MS 200 /* between two looks at the signals */
+
+/* Hands points to the compilers while there is room. */
+static int submit_all(struct gt_race *race, size_t *left, struct gt_err *err)
 {
-    free(result->row);
-    *result = (struct gt_sweep_result){0};
+    struct gt_evaluator *evaluator = race->evaluator;
+    struct gt_proposal next;
+    int rc = GT_OK;
+
+    while (!rc && *left && evaluator->ops->room(evaluator) > 0) {
+        struct gt_candidate candidate;
+
+        if (!gt_sweep_choose_point(race, &next)) {
+            *left = 0;
+            break;
+        }
+        candidate = gt_arm_candidate(next.arm, next.what.point);
+        next.arm->flying++;
+        rc = evaluator->ops->submit(evaluator, ++*race->next_id, &candidate, err);
+        --*left;
+        race->flights++;
+    }
+    return rc;
+}
+
+static int compile(struct gt_race *race, size_t most, struct gt_sweep_ahead *ahead,
+                   struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = race->evaluator;
+    int rc = submit_all(race, &most, err);
+
+    while (!rc && race->flights) {
+        struct gt_trial trial;
+        uint64_t id;
+        int got = evaluator->ops->collect(evaluator, COLLECT_MS, &id, &trial, err);
+
+        if (got < 0)
+            return got;
+        race->flights -= (size_t)got;
+        ahead->candidates += got;
+        if (gt_sweep_signals(race)) {
+            evaluator->ops->drop(evaluator);
+            return gt_err_set(err, GT_EINTERRUPTED,
+                              "interrupted; what was compiled is in the cache");
+        }
+        rc = submit_all(race, &most, err);
+    }
+    return rc;
+}
+
+/* Opens the problem as a sweep does that measures. */
+static int open_race(struct gt_race *race, struct gt_err *err)
+{
+    int rc;
+
+    race->measures = true;
+    rc = gt_race_prepare(race, err);
+    if (rc || !race->arms)
+        return rc;
+    rc = race->evaluator->ops->open_problem(race->evaluator, race->problem, err);
+    race->opened = rc == GT_OK;
+    return rc == GT_ETOOBIG ? GT_OK : rc;
+}
+
+int gt_sweep_compile(const struct gt_sweep_options *options, size_t most,
+                     struct gt_sweep_ahead *ahead, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = options->evaluator;
+    struct gt_run run = {.options = options};
+    struct gt_race *race = NULL;
+    int64_t before;
+    int rc = take_snapshot(&run, err);
+
+    *ahead = (struct gt_sweep_ahead){0};
+    GT_STEP(rc, gt_store_device(options->store, &evaluator->device, &run.device, err));
+    GT_STEP(rc, gt_store_toolchain(options->store, evaluator->nvrtc_version, &run.toolchain, err));
+    GT_STEP(rc, gt_race_new(&run, 0, &race, err));
+    before = evaluator->stats.compiled;
+    GT_STEP(rc, open_race(race, err));
+    if (!rc && race->opened)
+        rc = compile(race, most, ahead, err);
+    ahead->compiled = evaluator->stats.compiled - before;
+    gt_race_free(race);
+    gt_snapshot_release(&run.before);
+    free(run.incumbent);
+    return rc;
 }

@@ -129,12 +129,12 @@ struct gt_sweep_ahead {
     int64_t compiled;   /* of them here; the others were there already */
 };
 
-/* ready.c: compiles the `most` first candidates that a sweep of the only problem would try, and
+/* Compiles the `most` first candidates that a sweep of the only problem would try, and
  * runs none.  The evaluator is one that predicts; its device says for which GPU.  A problem that no
  * kernel serves, or that is too big, has none.  GT_EINTERRUPTED: a signal came. */
 int gt_sweep_compile(const struct gt_sweep_options *options, size_t most,
                      struct gt_sweep_ahead *ahead, struct gt_err *err);
 void gt_sweep_result_release(struct gt_sweep_result *result); /* a zeroed one is accepted */
-void gt_scouts_free(struct gt_scouts *scouts); /* scout.c: waits for them; NULL accepted */
+void gt_scouts_free(struct gt_scouts *scouts);                /* waits for them; NULL accepted */
 
 #endif

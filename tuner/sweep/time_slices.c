@@ -313,7 +313,7 @@ static double late_gain(const struct gt_race *race)
 {
     double half = (race->first_s + race->end_s) / 2 - race->begin_s, then = race->resumed_us;
 
-    for (size_t i = 0; i < race->bests && race->history[i].at_s <= half; i++)
+    for (size_t i = 0; i < race->bests && race->history[i].seconds <= half; i++)
         then = race->history[i].us;
     if (!(race->best_us > 0))
         return 0;

@@ -36,7 +36,7 @@ static void open_closing(struct closing *c, struct search *s, const struct gt_ke
                                .draw = calloc(draws, sizeof(*c->race.draw)),
                                .draws = draws};
     for (size_t i = 0; i < draws; i++) {
-        c->race.draw[i] = (struct gt_draw){&c->arm, {.point = i}};
+        c->race.draw[i] = (struct gt_proposal){.arm = &c->arm, .what.point = i};
         c->arm.flying++;
     }
 }
@@ -53,8 +53,7 @@ static void test_what_is_there(void **state)
 {
     struct search *s = *state;
     struct gt_kernel *kernel = grid_kernel(s, "grid");
-    struct gt_retry what;
-    struct gt_arm *arm;
+    struct gt_proposal next;
     struct closing c;
 
     open_closing(&c, s, kernel, 3);
@@ -64,9 +63,9 @@ static void test_what_is_there(void **state)
     assert_int_equal(c.race.draws, 1);
     assert_int_equal(c.race.draw[0].what.point, 2);
     assert_int_equal(c.arm.flying, 1);
-    assert_true(gt_sweep_ready(&c.race, &arm, &what));
-    assert_true(gt_sweep_ready(&c.race, &arm, &what));
-    assert_false(gt_sweep_ready(&c.race, &arm, &what));
+    assert_true(gt_sweep_ready(&c.race, &next));
+    assert_true(gt_sweep_ready(&c.race, &next));
+    assert_false(gt_sweep_ready(&c.race, &next));
     close_closing(&c);
     absent = SIZE_MAX;
     gt_kernel_free(kernel);
@@ -78,8 +77,7 @@ static void test_the_incumbent_is_left_to_the_race(void **state)
 {
     struct search *s = *state;
     struct gt_kernel *kernel = grid_kernel(s, "grid");
-    struct gt_retry what;
-    struct gt_arm *arm;
+    struct gt_proposal next;
     struct closing c;
 
     open_closing(&c, s, kernel, 3);
@@ -89,10 +87,10 @@ static void test_the_incumbent_is_left_to_the_race(void **state)
     assert_int_equal(c.race.draws, 1);
     assert_int_equal(c.race.draw[0].what.point, c.race.incumbent_point);
     assert_int_equal(c.race.readies, 2);
-    assert_false(gt_sweep_ready(&c.race, &arm, &what));
+    assert_false(gt_sweep_ready(&c.race, &next));
     c.race.incumbent_due = false;
-    assert_true(gt_sweep_ready(&c.race, &arm, &what));
-    assert_int_not_equal(what.point, c.race.incumbent_point);
+    assert_true(gt_sweep_ready(&c.race, &next));
+    assert_int_not_equal(next.what.point, c.race.incumbent_point);
     close_closing(&c);
     gt_kernel_free(kernel);
 }

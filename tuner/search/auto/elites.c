@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/strbuf.h"
 #include "search/auto/elites.h"
 
 #define NEIGHBOURS_OF  8 /* elites whose neighbours come into the pool */
@@ -17,27 +16,10 @@
 
 void gt_elites_tell(const struct gt_strategy *strategy, struct gt_elites *elites, size_t point)
 {
-    size_t *list = elites->point, at = 0;
-    const float *known = strategy->known;
-
     elites->told++;
-    while (at < elites->count && list[at] != point)
-        at++;
-    if (at < elites->count) /* measured again */
-        memmove(&list[at], &list[at + 1], (--elites->count - at) * sizeof(*list));
-    if (known[point] <= 0) {
+    gt_strategy_place(strategy, elites->point, &elites->count, GT_ELITES_MAX, point);
+    if (strategy->known[point] <= 0)
         elites->failed[elites->failures++ % GT_FAILED_MAX] = point;
-        return;
-    }
-    for (at = elites->count; at > 0 && known[point] < known[list[at - 1]]; at--)
-        ;
-    if (at == GT_ELITES_MAX)
-        return;
-    if (elites->count == GT_ELITES_MAX)
-        elites->count--;
-    GT_ARRAY_OPEN(list, at, elites->count);
-    list[at] = point;
-    elites->count++;
 }
 
 size_t gt_elites_mix(const struct gt_elites *elites, size_t *list, size_t max)
@@ -117,11 +99,7 @@ static void add_offspring(struct gt_strategy *strategy, struct gt_pool *pool,
             for (size_t p = 0; p < kernel->params; p++)
                 index[p] = gt_random_below(&strategy->random, 2) ? x[p] : y[p];
         else
-            while (changes--) {
-                size_t p = gt_random_below(&strategy->random, kernel->params);
-
-                index[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
-            }
+            gt_strategy_change(strategy, index, changes);
         found = gt_space_find_index(strategy->space, index);
         if (found != SIZE_MAX)
             gt_pool_add(strategy, pool, found);
@@ -147,7 +125,7 @@ void gt_pool_fill(struct gt_strategy *strategy, struct gt_pool *pool,
         gt_pool_add(strategy, pool, gt_strategy_draw(strategy));
 }
 
-/* The first points of a search that has no seeds. */
+/* ---- the first points of a search that has no seeds ---- */
 
 #define DRAWS       20   /* points from which each one of the design is chosen */
 #define FIRST_DRAWS 4096 /* the same for the first */

@@ -8,8 +8,7 @@
  *     seen x seen   K = L L'          triangular[i][j]
  *     seen x pool   V = L^-1 K        cross[i][c], kept up to date row by row
  *     mean(c) = trend + V' z,   z = L^-1 (y - trend);    variance(c) = k(c,c) - |V(c)|^2
- *
- * gp.c chooses the numbers of the covariance. */
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +16,14 @@
 #include "base/err.h"
 #include "search/auto/gp.h"
 
-/* What gp.c and gp.c share; nobody else includes it. */
-
 /* Where learning of the covariance begins, and medians of its priors. */
-#define GT_GP_LENGTH 0.7  /* length scale, a parameter's range being 1 */
-#define GT_GP_NOISE  1e-3 /* variance, as a share of that of the times */
-
-#define GT_GP_SCALE_WEIGHT 2 /* observations that the first guess of the scale counts as */
+#define LENGTH       0.7  /* length scale, a parameter's range being 1 */
+#define NOISE        1e-3 /* variance, as a share of that of the times */
+#define SCALE        0.1  /* variance of logarithms of times before anything is known; */
+#define SCALE_WEIGHT 2    /* it counts as so many observations */
+#define TINY         1e-9
+#define SEEN         GT_GP_SEEN
+#define POOL         GT_GP_POOL
 
 struct gt_gp {
     const struct gt_space *space;
@@ -52,9 +52,8 @@ struct gt_gp {
     bool weighed;
 };
 
-/* Chooses the numbers of a Gaussian process's covariance: length scales, noise, share
- * of the sum, variance of the priors, one after the other, by marginal likelihood times a prior. */
-
+/* Learning the numbers of the covariance: length scales, noise, share of the sum, variance of the
+ * priors, one after the other, by marginal likelihood times a prior. */
 #define LEARN         96  /* observations that are learned from, at most */
 #define LENGTH_SPREAD 0.7 /* standard deviation of a length scale's logarithm */
 #define LENGTH_LEAST  0.1
@@ -67,34 +66,6 @@ static double log_prior(double x, double middle, double spread)
     double z = log(x / middle) / spread;
 
     return -0.5 * z * z;
-}
-
-#define TINY 1e-9
-
-#define SEEN GT_GP_SEEN
-
-/* Row i of L, and the i-th elements of z and one.  The row holds the covariances of observation i
- * with those before it and, last, with itself. */
-static void extend(struct gt_gp *gp, size_t i)
-{
-    double *row = gp->triangular + i * SEEN;
-    double own = row[i], one = 1, z = gp->y[i];
-
-    for (size_t j = 0; j < i; j++) {
-        const double *other = gp->triangular + j * SEEN;
-        double t = row[j];
-
-        for (size_t k = 0; k < j; k++)
-            t -= row[k] * other[k];
-        t /= other[j];
-        row[j] = t;
-        own -= t * t;
-        one -= t * gp->one[j];
-        z -= t * gp->z[j];
-    }
-    row[i] = sqrt(fmax(own, TINY));
-    gp->one[i] = one / row[i];
-    gp->z[i] = z / row[i];
 }
 
 static double similarity(const struct gt_gp *gp, const uint8_t *x, const uint8_t *y)
@@ -126,27 +97,46 @@ static double covariance(const struct gt_gp *gp, size_t i, size_t j)
            prior_covariance(gp, gp->seen_prior + i * gp->priors, gp->seen_prior + j * gp->priors);
 }
 
+/* Row i of L, and the i-th elements of z and one. */
+static void extend(struct gt_gp *gp, size_t i)
+{
+    double *row = gp->triangular + i * SEEN;
+    double own, one = 1, z = gp->y[i];
+
+    for (size_t j = 0; j <= i; j++)
+        row[j] = covariance(gp, i, j);
+    own = row[i] + gp->noise;
+    for (size_t j = 0; j < i; j++) {
+        const double *other = gp->triangular + j * SEEN;
+        double t = row[j];
+
+        for (size_t k = 0; k < j; k++)
+            t -= row[k] * other[k];
+        t /= other[j];
+        row[j] = t;
+        own -= t * t;
+        one -= t * gp->one[j];
+        z -= t * gp->z[j];
+    }
+    row[i] = sqrt(fmax(own, TINY));
+    gp->one[i] = one / row[i];
+    gp->z[i] = z / row[i];
+}
+
 /* Solves for the first n observations; returns half the logarithm of the determinant of K. */
-static double gt_gp_solve(struct gt_gp *gp, size_t n)
+static double solve(struct gt_gp *gp, size_t n)
 {
     double volume = 0;
 
     for (size_t i = 0; i < n; i++) {
-        double *row = gp->triangular + i * SEEN;
-
-        for (size_t j = 0; j <= i; j++)
-            row[j] = covariance(gp, i, j);
-        row[i] += gp->noise;
         extend(gp, i);
-        volume += log(row[i]);
+        volume += log(gp->triangular[i * SEEN + i]);
     }
     return volume;
 }
 
-#define SCALE 0.1 /* variance of logarithms of times before anything is known */
-
 /* Trend and scale from what is solved; returns the scale. */
-static double gt_gp_fit_trend(struct gt_gp *gp, size_t n)
+static double fit_trend(struct gt_gp *gp, size_t n)
 {
     double one = TINY, cross = 0, square = 0;
 
@@ -156,8 +146,8 @@ static double gt_gp_fit_trend(struct gt_gp *gp, size_t n)
         square += gp->z[i] * gp->z[i];
     }
     gp->trend = cross / one;
-    gp->scale = (fmax(square - cross * cross / one, 0) + GT_GP_SCALE_WEIGHT * SCALE) /
-                (double)(n + GT_GP_SCALE_WEIGHT);
+    gp->scale =
+        (fmax(square - cross * cross / one, 0) + SCALE_WEIGHT * SCALE) / (double)(n + SCALE_WEIGHT);
     return gp->scale;
 }
 
@@ -165,17 +155,17 @@ static double gt_gp_fit_trend(struct gt_gp *gp, size_t n)
  * posterior, less a constant. */
 static double log_likelihood(struct gt_gp *gp, size_t n)
 {
-    double sum = -gt_gp_solve(gp, n);
+    double sum = -solve(gp, n);
 
-    sum -= 0.5 * (double)(n + GT_GP_SCALE_WEIGHT) * log(gt_gp_fit_trend(gp, n));
-    sum += log_prior(gp->noise, GT_GP_NOISE, NOISE_SPREAD);
+    sum -= 0.5 * (double)(n + SCALE_WEIGHT) * log(fit_trend(gp, n));
+    sum += log_prior(gp->noise, NOISE, NOISE_SPREAD);
     for (size_t a = 0; a < gp->actives; a++)
-        sum += log_prior(gp->length[a], GT_GP_LENGTH * sqrt((double)gp->actives), LENGTH_SPREAD);
+        sum += log_prior(gp->length[a], LENGTH * sqrt((double)gp->actives), LENGTH_SPREAD);
     return sum;
 }
 
 /* Matern 5/2. */
-static void gt_gp_fill_table(struct gt_gp *gp, size_t a)
+static void fill_table(struct gt_gp *gp, size_t a)
 {
     size_t values = gp->space->kernel->param[gp->active[a]].count;
 
@@ -192,7 +182,7 @@ static void set(struct gt_gp *gp, double *number, double value)
 {
     *number = value;
     if (number >= gp->length && number < gp->length + gp->actives)
-        gt_gp_fill_table(gp, (size_t)(number - gp->length));
+        fill_table(gp, (size_t)(number - gp->length));
 }
 
 /* Tries other values for one number of the covariance and keeps the best. */
@@ -215,7 +205,7 @@ static void refine(struct gt_gp *gp, size_t n, double *number, const double *tri
 }
 
 /* Chooses the numbers of the covariance by the observations. */
-static void gt_gp_learn(struct gt_gp *gp)
+static void learn(struct gt_gp *gp)
 {
     static const double additive[] = {0.05, 0.25, 0.5, 0.75, 0.95};
     static const double prior_variance[] = {0.1, 0.5, 2, 10};
@@ -234,8 +224,6 @@ static void gt_gp_learn(struct gt_gp *gp)
     if (gp->priors)
         refine(gp, n, &gp->prior_variance, prior_variance, 4, &best);
 }
-
-#define POOL GT_GP_POOL
 
 /* ---- covariance ---- */
 
@@ -337,7 +325,7 @@ void gt_gp_fit(struct gt_gp *gp, const size_t *pool, size_t pools, const size_t 
     for (size_t i = 0; i < count && i < SEEN; i++)
         observe(gp, seen[i], y[i]);
     if (learn_too && gp->count > 2)
-        gt_gp_learn(gp);
+        learn(gp);
     gp->pools = pools < POOL ? pools : POOL;
     for (size_t c = 0; c < gp->pools; c++) {
         const uint8_t *index = gp->space->index + pool[c] * gp->space->kernel->params;
@@ -349,22 +337,18 @@ void gt_gp_fit(struct gt_gp *gp, const size_t *pool, size_t pools, const size_t 
         read_priors(gp, pool[c], prior);
         gp->rest[c] = (float)(1 + prior_covariance(gp, prior, prior));
     }
-    gt_gp_solve(gp, gp->count);
+    solve(gp, gp->count);
     for (size_t i = 0; i < gp->count; i++)
         extend_pool(gp, i);
 }
 
 bool gt_gp_add(struct gt_gp *gp, size_t at, float y)
 {
-    size_t i = gp->count;
-    double *row = gp->triangular + i * SEEN;
+    const size_t i = gp->count;
 
     if (i == SEEN)
         return false;
     observe(gp, gp->pool[at], y);
-    for (size_t j = 0; j <= i; j++)
-        row[j] = covariance(gp, i, j);
-    row[i] += gp->noise;
     extend(gp, i);
     extend_pool(gp, i);
     return true;
@@ -391,7 +375,7 @@ size_t gt_gp_count(const struct gt_gp *gp)
 
 void gt_gp_predict(struct gt_gp *gp, const float **mean, const float **sd)
 {
-    gt_gp_fit_trend(gp, gp->count);
+    fit_trend(gp, gp->count);
     for (size_t c = 0; c < gp->pools; c++) {
         gp->mean[c] = (float)(gp->trend + prior_sum(gp, gp->pool_prior + c * gp->priors));
         gp->sd[c] = sqrtf((float)gp->scale * fmaxf(gp->rest[c], (float)TINY));
@@ -410,7 +394,7 @@ void gt_gp_predict(struct gt_gp *gp, const float **mean, const float **sd)
 /* Solves L' weight = z - trend one. */
 static void solve_weights(struct gt_gp *gp)
 {
-    gt_gp_fit_trend(gp, gp->count);
+    fit_trend(gp, gp->count);
     for (size_t i = gp->count; i-- > 0;) {
         double t = gp->z[i] - gp->trend * gp->one[i];
 
@@ -468,8 +452,8 @@ int gt_gp_new(struct gt_gp **made, const struct gt_space *space, size_t priors, 
         if (space->kernel->param[p].count > 1)
             gp->active[gp->actives++] = p;
     for (size_t a = 0; a < gp->actives; a++)
-        gp->length[a] = GT_GP_LENGTH * sqrt((double)gp->actives);
-    gp->noise = GT_GP_NOISE;
+        gp->length[a] = LENGTH * sqrt((double)gp->actives);
+    gp->noise = NOISE;
     gp->additive = gp->actives ? 0.5 : 0;
     gp->prior_variance = priors ? 0.5 : 0;
     gp->priors = priors;
@@ -480,7 +464,7 @@ int gt_gp_new(struct gt_gp **made, const struct gt_space *space, size_t priors, 
         return gt_err_nomem(err);
     }
     for (size_t a = 0; a < gp->actives; a++)
-        gt_gp_fill_table(gp, a);
+        fill_table(gp, a);
     *made = gp;
     return GT_OK;
 }

@@ -1,7 +1,5 @@
-/* ready.c - what is compiled and not tried when a race closes: points that were drawn ahead of it,
- * and at its end candidates that waited for the device.  Trying one costs milliseconds, compiling
- * it has cost a good part of a second; so those whose cubin is in the cache are tried, the one
- * expected to be fastest first, as far as the time goes. */
+/* at_hand.c - points that need no compiler, because their cubins are in the cache: trying one costs
+ * milliseconds, compiling it has cost a good part of a second. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +8,33 @@
 #include "base/strbuf.h"
 #include "sweep/sweep_parts.h"
 
-/* What a starved device tries while it waits for the compilers: points whose cubin is
- * in the cache, because a point that differs only in launch parameters was tried and was good. */
+/* Whether the cubin of an arm's point is in the cache. */
+static bool is_at_hand(const struct gt_arm *arm, size_t point)
+{
+    struct gt_evaluator *evaluator = arm->race->evaluator;
+    const struct gt_candidate candidate = gt_arm_candidate(arm, point);
+
+    return evaluator->ops->at_hand && evaluator->ops->at_hand(evaluator, &candidate);
+}
+
+/* Claims a point so that the strategy does not give it out. */
+static void claim(struct gt_arm *arm, size_t point, struct gt_proposal *next)
+{
+    gt_strategy_claim(arm->strategy, point);
+    arm->backfilled++;
+    *next = (struct gt_proposal){.arm = arm, .what.point = point};
+}
+
+/* ---- backfill: a starved device tries points that differ only in launch parameters from one that
+ * was tried and was good ---- */
 
 /* A point is left out if its time is more than this times the best, because launch parameters
  * rarely change a time by more.  On an H200 they changed one cubin in ten by 0.5 % (simt, 4096^3),
  * 8 to 13 % (hopper), 19 to 39 % (simt, 2048^3) and more. */
-#define CUTOFF 1.2
+#define BACKFILL_CUTOFF 1.2
 
 /* The same for points that differ in two launch parameters. */
-#define CUTOFF_TWO 1.05
-
-int gt_sweep_backfill_note(struct gt_race *race, struct gt_arm *arm, size_t point,
-                           struct gt_err *err)
-{
-    int rc = GT_ARRAY_RESERVE(&race->backfill, race->backfills + 1, &race->backfill_capacity, err);
-
-    if (!rc)
-        race->backfill[race->backfills++] = (struct gt_recent){.arm = arm, .point = point};
-    return rc;
-}
+#define BACKFILL_CUTOFF_TWO 1.05
 
 /* The point's time; INFINITY: a later measurement of it was not ok. */
 static double us_of(const struct gt_recent *tried)
@@ -67,7 +72,7 @@ static size_t relaunched(const struct gt_arm *arm, uint8_t *index, size_t from, 
 
 /* The next of the list: one of which not all points that differ in one launch parameter were tried
  * comes before the others, and the faster one first.  SIZE_MAX: none is worth a trial. */
-static size_t next_of(const struct gt_race *race)
+static size_t next_backfill(const struct gt_race *race)
 {
     size_t best = SIZE_MAX;
 
@@ -75,7 +80,7 @@ static size_t next_of(const struct gt_race *race)
         const struct gt_recent *recent = &race->backfill[i];
         const struct gt_recent *other = best == SIZE_MAX ? recent : &race->backfill[best];
 
-        if (us_of(recent) > (recent->spent ? CUTOFF_TWO : CUTOFF) * race->best_us)
+        if (us_of(recent) > (recent->spent ? BACKFILL_CUTOFF_TWO : BACKFILL_CUTOFF) * race->best_us)
             continue;
         if (best == SIZE_MAX || recent->spent < other->spent ||
             (recent->spent == other->spent && us_of(recent) < us_of(other)))
@@ -84,11 +89,11 @@ static size_t next_of(const struct gt_race *race)
     return best;
 }
 
-bool gt_sweep_backfill(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
+bool gt_sweep_backfill(struct gt_race *race, struct gt_proposal *proposal)
 {
     size_t next;
 
-    while ((next = next_of(race)) != SIZE_MAX) {
+    while ((next = next_backfill(race)) != SIZE_MAX) {
         struct gt_recent *recent = &race->backfill[next];
         const size_t params = recent->arm->kernel->params;
         uint8_t index[GT_MAX_PARAMS];
@@ -97,10 +102,7 @@ bool gt_sweep_backfill(struct gt_race *race, struct gt_arm **arm, struct gt_retr
         memcpy(index, recent->arm->space.index + recent->point * params, params);
         found = relaunched(recent->arm, index, 0, recent->spent ? 2 : 1);
         if (found != SIZE_MAX) {
-            *arm = recent->arm;
-            gt_strategy_claim((*arm)->strategy, found);
-            (*arm)->backfilled++;
-            *what = (struct gt_retry){.point = found};
+            claim(recent->arm, found, proposal);
             return true;
         }
         if (recent->spent)
@@ -111,30 +113,19 @@ bool gt_sweep_backfill(struct gt_race *race, struct gt_arm **arm, struct gt_retr
     return false;
 }
 
-/* What a starved device tries beside backfill: points of which other problems have left a
- * cubin in the cache.  A cubin serves every problem of its types, layout and epilogue (render.h),
- * so that such a point costs a launch and no compiler. */
+/* ---- reuse: a starved device tries points of which other problems have left a cubin, which serves
+ * every problem of its types, layout and epilogue (render.h) ---- */
 
 #define KEPT       400 /* points of an arm; ranking them takes about 10 ms */
 #define PROBES     8   /* cubins of a set of transfer data that are looked for; none: left out */
 #define RANK_EVERY 32  /* trials of a race after which the points are ranked again */
 /* A point is left out if its expected time is more than this times the best: most of those left
  * would not come among the 32 that are timed again. */
-#define CUTOFF_REUSE 1.3
+#define REUSE_CUTOFF 1.3
 /* The same where trials are so short that a cubin which comes meanwhile hardly waits.  Nothing else
  * would use the device, and the models learn from slow points, too. */
-#define CUTOFF_SHORT 2.0
-#define SHORT_S      0.02
-
-static bool is_at_hand(const struct gt_arm *arm, size_t point)
-{
-    struct gt_evaluator *evaluator = arm->race->evaluator;
-    struct gt_candidate candidate = {
-        .kernel = arm->kernel, .problem = arm->race->problem, .device = &evaluator->device};
-
-    gt_space_point(&arm->space, point, &candidate.point);
-    return evaluator->ops->at_hand(evaluator, &candidate);
-}
+#define REUSE_CUTOFF_SHORT 2.0
+#define SHORT_S            0.02
 
 static int by_point(const void *x, const void *y)
 {
@@ -225,11 +216,11 @@ static void rank(struct gt_race *race, struct gt_arm *arm)
 }
 
 /* The arm whose next point is expected to be the fastest; NULL: none is worth a trial. */
-static struct gt_arm *next_arm(struct gt_race *race)
+static struct gt_arm *next_reuse(struct gt_race *race)
 {
     const double timed = (double)race->result->timed;
     const bool brief = race->evaluator->stats.busy_s < SHORT_S * timed;
-    const float cutoff = brief ? (float)CUTOFF_SHORT : (float)CUTOFF_REUSE;
+    const float cutoff = brief ? (float)REUSE_CUTOFF_SHORT : (float)REUSE_CUTOFF;
     struct gt_arm *best = NULL;
 
     for (size_t i = 0; i < race->arms; i++) {
@@ -245,8 +236,10 @@ static struct gt_arm *next_arm(struct gt_race *race)
     return best;
 }
 
-bool gt_sweep_reuse(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
+bool gt_sweep_reuse(struct gt_race *race, struct gt_proposal *next)
 {
+    struct gt_arm *arm;
+
     if (race->incumbent_due) /* it comes first */
         return false;
     for (size_t i = 0; race->tried >= race->reuse_due && i < race->arms; i++)
@@ -254,152 +247,54 @@ bool gt_sweep_reuse(struct gt_race *race, struct gt_arm **arm, struct gt_retry *
             rank(race, &race->arm[i]);
     if (race->tried >= race->reuse_due)
         race->reuse_due = race->tried + RANK_EVERY;
-    while ((*arm = next_arm(race)) != NULL) {
-        const size_t point = (*arm)->reuse[--(*arm)->reuses].point;
+    while ((arm = next_reuse(race)) != NULL) {
+        const size_t point = arm->reuse[--arm->reuses].point;
 
-        if ((*arm)->strategy->known[point] != GT_POINT_NEW || !is_at_hand(*arm, point))
+        if (arm->strategy->known[point] != GT_POINT_NEW || !is_at_hand(arm, point))
             continue;
-        gt_strategy_claim((*arm)->strategy, point);
-        (*arm)->backfilled++;
-        *what = (struct gt_retry){.point = point};
+        claim(arm, point, next);
         return true;
     }
     return false;
 }
 
-/* Has the first candidates of a sweep compiled and runs none of them, so that a sweep of
- * the same problem on a GPU finds their cubins in the cache.  They are the points that a sweep
- * chooses before it has a time: what look-up hands out, near winners, seeds. */
-
-#define COLLECT_MS 200 /* between two looks at the signals */
-
-/* Hands points to the compilers while there is room. */
-static int submit_all(struct gt_race *race, size_t *left, struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = race->evaluator;
-    struct gt_arm *arm;
-    struct gt_retry what;
-    int rc = GT_OK;
-
-    while (!rc && *left && evaluator->ops->room(evaluator) > 0) {
-        struct gt_candidate candidate;
-
-        if (!gt_sweep_choose_point(race, &arm, &what)) {
-            *left = 0;
-            break;
-        }
-        candidate = (struct gt_candidate){
-            .kernel = arm->kernel, .problem = race->problem, .device = &evaluator->device};
-        gt_space_point(&arm->space, what.point, &candidate.point);
-        arm->flying++;
-        rc = evaluator->ops->submit(evaluator, ++*race->next_id, &candidate, err);
-        --*left;
-        race->flights++;
-    }
-    return rc;
-}
-
-static int compile(struct gt_race *race, size_t most, struct gt_sweep_ahead *ahead,
-                   struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = race->evaluator;
-    int rc = submit_all(race, &most, err);
-
-    while (!rc && race->flights) {
-        struct gt_trial trial;
-        uint64_t id;
-        int got = evaluator->ops->collect(evaluator, COLLECT_MS, &id, &trial, err);
-
-        if (got < 0)
-            return got;
-        race->flights -= (size_t)got;
-        ahead->candidates += got;
-        if (gt_sweep_signals(race)) {
-            evaluator->ops->drop(evaluator);
-            return gt_err_set(err, GT_EINTERRUPTED,
-                              "interrupted; what was compiled is in the cache");
-        }
-        rc = submit_all(race, &most, err);
-    }
-    return rc;
-}
-
-/* Opens the problem as a sweep does that measures. */
-static int open_race(struct gt_race *race, struct gt_err *err)
-{
-    int rc;
-
-    race->measures = true;
-    rc = gt_race_prepare(race, err);
-    if (rc || !race->arms)
-        return rc;
-    rc = race->evaluator->ops->open_problem(race->evaluator, race->problem, err);
-    race->opened = rc == GT_OK;
-    return rc == GT_ETOOBIG ? GT_OK : rc;
-}
-
-int gt_sweep_compile(const struct gt_sweep_options *options, size_t most,
-                     struct gt_sweep_ahead *ahead, struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = options->evaluator;
-    struct gt_run run = {.options = options};
-    struct gt_race *race = NULL;
-    int64_t before;
-    int rc = gt_sweep_take_snapshot(&run, err);
-
-    *ahead = (struct gt_sweep_ahead){0};
-    GT_STEP(rc, gt_store_device(options->store, &evaluator->device, &run.device, err));
-    GT_STEP(rc, gt_store_toolchain(options->store, evaluator->nvrtc_version, &run.toolchain, err));
-    GT_STEP(rc, gt_race_new(&run, 0, &race, err));
-    before = evaluator->stats.compiled;
-    GT_STEP(rc, open_race(race, err));
-    if (!rc && race->opened)
-        rc = compile(race, most, ahead, err);
-    ahead->compiled = evaluator->stats.compiled - before;
-    gt_race_free(race);
-    gt_snapshot_release(&run.before);
-    free(run.incumbent);
-    return rc;
-}
+/* ---- ready: points that are compiled and not tried when a race closes, because they were drawn
+ * ahead of it, and at its end candidates that waited for the device; the one expected to be fastest
+ * is tried first, as far as the time goes ---- */
 
 /* What the arm's strategy expects of the point or, before it knows anything, the predictor. */
 static float expect(struct gt_arm *arm, size_t point)
 {
     const float us = gt_strategy_expect(arm->strategy, point);
+    const float predicted = us > 0 ? us : expf(gt_sweep_expect(arm, point));
 
-    return us > 0 ? us : expf(gt_sweep_expect(arm, point));
+    return isnan(predicted) ? INFINITY : predicted;
 }
 
 /* Adds the point if its cubin is in the cache. */
-static int add(struct gt_race *race, struct gt_arm *arm, struct gt_retry what, bool *added,
+static int add(struct gt_race *race, const struct gt_proposal *proposal, bool *added,
                struct gt_err *err)
 {
-    struct gt_evaluator *evaluator = race->evaluator;
-    struct gt_candidate candidate = {
-        .kernel = arm->kernel, .problem = race->problem, .device = &evaluator->device};
     int rc;
 
-    gt_space_point(&arm->space, what.point, &candidate.point);
-    *added = evaluator->ops->at_hand && evaluator->ops->at_hand(evaluator, &candidate);
+    *added = is_at_hand(proposal->arm, proposal->what.point);
     if (!*added)
         return GT_OK;
     rc = GT_ARRAY_RESERVE(&race->ready, race->readies + 1, &race->ready_capacity, err);
     if (rc)
         return rc;
-    race->ready[race->readies++] = (struct gt_ready){.arm = arm, .what = what};
-    arm->flying--; /* submitting it counts it again */
+    race->ready[race->readies++] = *proposal;
+    proposal->arm->flying--; /* submitting it counts it again */
     return GT_OK;
 }
 
 /* The fastest last; those of which nothing is expected come first. */
-static int by_time_ready(const void *x, const void *y)
+static int by_expectation(const void *x, const void *y)
 {
-    const struct gt_ready *a = x, *b = y;
-    const float of_a = isnan(a->expected) ? INFINITY : a->expected;
-    const float of_b = isnan(b->expected) ? INFINITY : b->expected;
+    const struct gt_proposal *a = x, *b = y;
 
-    if (of_a != of_b)
-        return of_a < of_b ? 1 : -1;
+    if (a->expected != b->expected)
+        return a->expected < b->expected ? 1 : -1;
     return (a->what.point < b->what.point) - (a->what.point > b->what.point);
 }
 
@@ -408,7 +303,7 @@ static void sort(struct gt_race *race)
     for (size_t i = 0; i < race->readies; i++)
         race->ready[i].expected = expect(race->ready[i].arm, race->ready[i].what.point);
     if (race->readies)
-        qsort(race->ready, race->readies, sizeof(*race->ready), by_time_ready);
+        qsort(race->ready, race->readies, sizeof(*race->ready), by_expectation);
 }
 
 int gt_sweep_find_ready(struct gt_race *race, struct gt_err *err)
@@ -420,7 +315,7 @@ int gt_sweep_find_ready(struct gt_race *race, struct gt_err *err)
     for (size_t i = race->drawn; i < race->draws && !rc; i++) {
         added = false;
         if (!gt_sweep_is_awaited(race, &race->draw[i]))
-            rc = add(race, race->draw[i].arm, race->draw[i].what, &added, err);
+            rc = add(race, &race->draw[i], &added, err);
         if (!added)
             race->draw[kept++] = race->draw[i];
     }
@@ -436,16 +331,16 @@ int gt_sweep_find_dropped(struct gt_race *race, struct gt_err *err)
     int rc = GT_OK;
 
     for (size_t i = 0; i < race->flights && !rc; i++)
-        rc = add(race, race->flight[i].arm, race->flight[i].what, &added, err);
+        rc = add(race, &(struct gt_proposal){race->flight[i].arm, race->flight[i].what, 0}, &added,
+                 err);
     race->flights = 0;
     return rc ? rc : gt_sweep_find_ready(race, err);
 }
 
-bool gt_sweep_ready(struct gt_race *race, struct gt_arm **arm, struct gt_retry *what)
+bool gt_sweep_ready(struct gt_race *race, struct gt_proposal *next)
 {
     if (race->incumbent_due || !race->readies) /* the incumbent comes first */
         return false;
-    *arm = race->ready[--race->readies].arm;
-    *what = race->ready[race->readies].what;
+    *next = race->ready[--race->readies];
     return true;
 }

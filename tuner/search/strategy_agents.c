@@ -1,11 +1,183 @@
-/* strategy_population.c - strategies of populations: genetic, differential evolution, particle
- * swarm. */
+/* strategy_agents.c - strategies with many agents (chains, members of a population, particles):
+ * annealing, genetic, differential evolution, particle swarm.  Each agent proposes points and
+ * absorbs their results at its own pace. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/strbuf.h"
-#include "search/agents.h"
+#include "search/strategy.h"
+
+#define AGENTS_MAX 256
+#define REPEATS    100 /* proposals in a row that are known already, before a random point */
+
+/* The point that an agent wants to try, known already or not; SIZE_MAX: none. */
+typedef size_t agent_propose(struct gt_strategy *strategy, size_t agent);
+
+/* The result of a point that the agent proposed.  agent SIZE_MAX: the point came from elsewhere (a
+ * seed, an earlier run). */
+typedef void agent_absorb(struct gt_strategy *strategy, size_t agent, size_t point);
+
+struct agents {
+    size_t count;
+    bool turns; /* agents propose in turn; else the first that is not waiting proposes */
+    size_t turn;
+    size_t flying[AGENTS_MAX]; /* the point that each waits for; SIZE_MAX: none */
+    agent_propose *propose;
+    agent_absorb *absorb;
+};
+
+static void init_agents(struct agents *agents, size_t count, bool turns, agent_propose *propose,
+                        agent_absorb *absorb)
+{
+    agents->propose = propose;
+    agents->absorb = absorb;
+    agents->count = count;
+    agents->turns = turns;
+    memset(agents->flying, 0xff, sizeof(agents->flying));
+}
+
+/* An agent that does not wait, or SIZE_MAX. */
+static size_t idle(struct agents *agents)
+{
+    for (size_t i = 0; i < agents->count; i++) {
+        size_t agent = (agents->turn + i) % agents->count;
+
+        if (agents->flying[agent] == SIZE_MAX) {
+            if (agents->turns)
+                agents->turn = agent + 1;
+            return agent;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* `next` and `tell` of a strategy whose state begins with a struct agents.  A proposal that is
+ * known already is absorbed at once and costs nothing.  WAIT: all agents wait. */
+static enum gt_next next(struct gt_strategy *strategy, size_t *point)
+{
+    struct agents *agents = strategy->state;
+    size_t agent = idle(agents);
+
+    if (agent == SIZE_MAX)
+        return GT_NEXT_WAIT;
+    for (int repeats = 0; repeats < REPEATS; repeats++) {
+        *point = agents->propose(strategy, agent);
+        if (*point == SIZE_MAX)
+            break;
+        if (strategy->known[*point] == GT_POINT_NEW) {
+            agents->flying[agent] = *point;
+            return GT_NEXT_POINT;
+        }
+        if (strategy->known[*point] != GT_POINT_ASKED)
+            agents->absorb(strategy, agent, *point);
+        if (agents->turns)
+            agent = idle(agents); /* there is one: this agent does not wait */
+    }
+    *point = agents->flying[agent] = gt_strategy_draw(strategy);
+    return GT_NEXT_POINT;
+}
+
+static void tell(struct gt_strategy *strategy, size_t point)
+{
+    struct agents *agents = strategy->state;
+    bool mine = false;
+
+    for (size_t i = 0; i < agents->count; i++)
+        if (agents->flying[i] == point) {
+            agents->flying[i] = SIZE_MAX;
+            agents->absorb(strategy, i, point);
+            mine = true;
+        }
+    if (!mine)
+        agents->absorb(strategy, SIZE_MAX, point);
+}
+
+/* Strategy: simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220, 1983) of the logarithm
+ * of time.
+ *
+ * A chain proposes a neighbour of its place and moves there if it is faster.  It moves to a slower
+ * one with a probability that falls with the slow-down and with the chain's temperature.  A cold
+ * chain is heated again and goes on from the best point. */
+
+#define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
+
+enum { CHAINS, HOT, COLD, COOL };
+
+static const struct gt_strategy_option annealing_options[] = {
+    [CHAINS] = {"chains", 8, 1, AGENTS_MAX, "chains; all but the first only work while it waits"},
+    [HOT] = {"hot", 0.2, 1e-6, 100, "first temperature: slow-down accepted with probability 1/e"},
+    [COLD] = {"cold", 0.01, 1e-6, 100, "temperature at which a chain is heated again"},
+    [COOL] = {"cool", 0.97, 0.01, 0.9999, "factor on the temperature at each step"},
+    {.name = NULL},
+};
+
+struct annealing {
+    struct agents agents;
+    struct {
+        size_t place; /* SIZE_MAX: none */
+        double heat;
+    } chain[AGENTS_MAX];
+};
+
+static size_t propose_step(struct gt_strategy *strategy, size_t agent)
+{
+    struct annealing *annealing = strategy->state;
+    size_t *place = &annealing->chain[agent].place, list[NEIGHBOURS_MAX], count;
+
+    if (annealing->chain[agent].heat < strategy->option[COLD]) {
+        annealing->chain[agent].heat = strategy->option[HOT];
+        *place = strategy->best;
+    }
+    if (*place == SIZE_MAX)
+        return gt_strategy_draw(strategy);
+    count = gt_space_neighbours(strategy->space, *place, false, list, NEIGHBOURS_MAX);
+    if (count > NEIGHBOURS_MAX)
+        count = NEIGHBOURS_MAX;
+    return count ? list[gt_random_below(&strategy->random, count)] : SIZE_MAX;
+}
+
+static void absorb_step(struct gt_strategy *strategy, size_t agent, size_t point)
+{
+    struct annealing *annealing = strategy->state;
+    const float *known = strategy->known;
+    size_t own = agent == SIZE_MAX ? 0 : agent;
+    size_t *place = &annealing->chain[own].place;
+    double slower = 0;
+
+    if (agent != SIZE_MAX)
+        annealing->chain[own].heat *= strategy->option[COOL];
+    if (known[point] <= 0)
+        return;
+    if (*place != SIZE_MAX && known[*place] > 0)
+        slower = log((double)known[point] / (double)known[*place]);
+    if (slower <= 0 || (agent != SIZE_MAX && gt_random_unit(&strategy->random) <
+                                                 exp(-slower / annealing->chain[own].heat)))
+        *place = point;
+}
+
+static int init_annealing(struct gt_strategy *strategy, struct gt_err *err)
+{
+    struct annealing *annealing = strategy->state;
+
+    (void)err;
+    init_agents(&annealing->agents, (size_t)strategy->option[CHAINS], false, propose_step,
+                absorb_step);
+    for (size_t i = 0; i < AGENTS_MAX; i++) {
+        annealing->chain[i].place = SIZE_MAX;
+        annealing->chain[i].heat = strategy->option[HOT];
+    }
+    return GT_OK;
+}
+
+const struct gt_strategy_ops gt_strategy_annealing = {
+    .name = "annealing",
+    .doc = "simulated annealing: moves to slower neighbours less and less often",
+    .option = annealing_options,
+    .state_size = sizeof(struct annealing),
+    .init = init_annealing,
+    .next = next,
+    .tell = tell,
+};
 
 /* Strategy: a genetic algorithm without generations (steady state: Whitley,
  * GENITOR, 1989).
@@ -18,15 +190,15 @@
 
 enum { POPULATION, MUTATE };
 
-static const struct gt_strategy_option options[] = {
-    [POPULATION] = {"population", 20, 4, GT_AGENTS_MAX, "members"},
+static const struct gt_strategy_option genetic_options[] = {
+    [POPULATION] = {"population", 20, 4, AGENTS_MAX, "members"},
     [MUTATE] = {"mutate", 1, 0, GT_MAX_PARAMS, "parameters of a child drawn anew, on average"},
     {.name = NULL},
 };
 
 struct genetic {
-    struct gt_agents agents;
-    size_t member[GT_AGENTS_MAX]; /* fastest first */
+    struct agents agents;
+    size_t member[AGENTS_MAX]; /* fastest first */
     size_t members;
     size_t founders; /* random points still to be tried */
 };
@@ -40,7 +212,7 @@ static size_t parent(struct gt_strategy *strategy, const struct genetic *genetic
     return genetic->member[a < b ? a : b];
 }
 
-static size_t propose(struct gt_strategy *strategy, size_t agent)
+static size_t propose_child(struct gt_strategy *strategy, size_t agent)
 {
     const struct gt_kernel *kernel = strategy->space->kernel;
     struct genetic *genetic = strategy->state;
@@ -63,37 +235,22 @@ static size_t propose(struct gt_strategy *strategy, size_t agent)
     return gt_strategy_snap(strategy, index);
 }
 
-static void absorb(struct gt_strategy *strategy, size_t agent, size_t point)
+static void absorb_child(struct gt_strategy *strategy, size_t agent, size_t point)
 {
     struct genetic *genetic = strategy->state;
-    size_t *member = genetic->member, at = 0;
-    const float *known = strategy->known;
 
     (void)agent;
-    while (at < genetic->members && member[at] != point)
-        at++;
-    if (at < genetic->members) /* measured again, or proposed again */
-        memmove(&member[at], &member[at + 1], (--genetic->members - at) * sizeof(*member));
-    if (known[point] <= 0)
-        return;
-    for (at = genetic->members; at > 0 && known[point] < known[member[at - 1]]; at--)
-        ;
-    if (at >= (size_t)strategy->option[POPULATION])
-        return;
-    if (genetic->members == (size_t)strategy->option[POPULATION])
-        genetic->members--;
-    GT_ARRAY_OPEN(member, at, genetic->members);
-    member[at] = point;
-    genetic->members++;
+    gt_strategy_place(strategy, genetic->member, &genetic->members,
+                      (size_t)strategy->option[POPULATION], point);
 }
 
-static int init(struct gt_strategy *strategy, struct gt_err *err)
+static int init_genetic(struct gt_strategy *strategy, struct gt_err *err)
 {
     struct genetic *genetic = strategy->state;
     size_t population = (size_t)strategy->option[POPULATION];
 
     (void)err;
-    gt_agents_init(&genetic->agents, CHILDREN, false, propose, absorb);
+    init_agents(&genetic->agents, CHILDREN, false, propose_child, absorb_child);
     genetic->founders = strategy->seeds < population ? population - strategy->seeds : 0;
     return GT_OK;
 }
@@ -101,11 +258,11 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
 const struct gt_strategy_ops gt_strategy_genetic = {
     .name = "genetic",
     .doc = "genetic algorithm: crosses fast points and mutates them a little",
-    .option = options,
+    .option = genetic_options,
     .state_size = sizeof(struct genetic),
-    .init = init,
-    .next = gt_agents_next,
-    .tell = gt_agents_tell,
+    .init = init_genetic,
+    .next = next,
+    .tell = tell,
 };
 
 /* Strategy: differential evolution (Storn, Price, Journal of Global
@@ -114,18 +271,18 @@ const struct gt_strategy_ops gt_strategy_genetic = {
  * Each member in turn is moved, in some of its parameters, towards the best point and along the
  * difference of two other members.  The result replaces the member if it is faster. */
 
-enum { POPULATION_DIFFERENTIAL, WEIGHT, CROSS };
+enum { MEMBERS, WEIGHT, CROSS };
 
-static const struct gt_strategy_option options_differential[] = {
-    [POPULATION_DIFFERENTIAL] = {"population", 20, 4, GT_AGENTS_MAX, "members"},
+static const struct gt_strategy_option differential_options[] = {
+    [MEMBERS] = {"population", 20, 4, AGENTS_MAX, "members"},
     [WEIGHT] = {"weight", 0.6, 0, 2, "factor on the differences"},
     [CROSS] = {"cross", 0.5, 0, 1, "probability that a parameter is moved"},
     {.name = NULL},
 };
 
 struct differential {
-    struct gt_agents agents;
-    size_t member[GT_AGENTS_MAX]; /* SIZE_MAX: not yet tried */
+    struct agents agents;
+    size_t member[AGENTS_MAX]; /* SIZE_MAX: not yet tried */
 };
 
 static const uint8_t *index_of(const struct gt_strategy *strategy, size_t point)
@@ -142,7 +299,7 @@ static const uint8_t *other(struct gt_strategy *strategy, const struct different
     return index_of(strategy, point == SIZE_MAX ? strategy->best : point);
 }
 
-static size_t propose_differential(struct gt_strategy *strategy, size_t agent)
+static size_t propose_member(struct gt_strategy *strategy, size_t agent)
 {
     const struct gt_kernel *kernel = strategy->space->kernel;
     struct differential *differential = strategy->state;
@@ -172,7 +329,7 @@ static size_t propose_differential(struct gt_strategy *strategy, size_t agent)
 }
 
 /* A point from elsewhere replaces the slowest member. */
-static void absorb_differential(struct gt_strategy *strategy, size_t agent, size_t point)
+static void absorb_member(struct gt_strategy *strategy, size_t agent, size_t point)
 {
     struct differential *differential = strategy->state;
     size_t *member = differential->member, slowest = 0;
@@ -194,9 +351,9 @@ static int init_differential(struct gt_strategy *strategy, struct gt_err *err)
     struct differential *differential = strategy->state;
 
     (void)err;
-    gt_agents_init(&differential->agents, (size_t)strategy->option[POPULATION_DIFFERENTIAL], true,
-                   propose_differential, absorb_differential);
-    for (size_t i = 0; i < GT_AGENTS_MAX; i++)
+    init_agents(&differential->agents, (size_t)strategy->option[MEMBERS], true, propose_member,
+                absorb_member);
+    for (size_t i = 0; i < AGENTS_MAX; i++)
         differential->member[i] = SIZE_MAX;
     return GT_OK;
 }
@@ -204,11 +361,11 @@ static int init_differential(struct gt_strategy *strategy, struct gt_err *err)
 const struct gt_strategy_ops gt_strategy_differential = {
     .name = "differential",
     .doc = "differential evolution: moves members along the differences of others",
-    .option = options_differential,
+    .option = differential_options,
     .state_size = sizeof(struct differential),
     .init = init_differential,
-    .next = gt_agents_next,
-    .tell = gt_agents_tell,
+    .next = next,
+    .tell = tell,
 };
 
 /* Strategy: particle swarm (Kennedy, Eberhart, 1995; the constants are Clerc's
@@ -220,8 +377,8 @@ const struct gt_strategy_ops gt_strategy_differential = {
 
 enum { PARTICLES, INERTIA, OWN, COMMON };
 
-static const struct gt_strategy_option options_swarm[] = {
-    [PARTICLES] = {"particles", 20, 2, GT_AGENTS_MAX, "particles in the swarm"},
+static const struct gt_strategy_option swarm_options[] = {
+    [PARTICLES] = {"particles", 20, 2, AGENTS_MAX, "particles in the swarm"},
     [INERTIA] = {"inertia", 0.73, 0, 1, "share of its velocity that a particle keeps"},
     [OWN] = {"own", 1.5, 0, 4, "pull of the best place that the particle has seen"},
     [COMMON] = {"common", 1.5, 0, 4, "pull of the best place of the swarm"},
@@ -235,8 +392,8 @@ struct particle {
 };
 
 struct swarm {
-    struct gt_agents agents;
-    struct particle particle[GT_AGENTS_MAX];
+    struct agents agents;
+    struct particle particle[AGENTS_MAX];
 };
 
 /* Puts a particle on a point, with a random velocity. */
@@ -273,7 +430,7 @@ static void fly(struct gt_strategy *strategy, struct particle *particle)
     }
 }
 
-static size_t propose_swarm(struct gt_strategy *strategy, size_t agent)
+static size_t propose_position(struct gt_strategy *strategy, size_t agent)
 {
     const struct gt_kernel *kernel = strategy->space->kernel;
     struct particle *particle = &((struct swarm *)strategy->state)->particle[agent];
@@ -293,7 +450,7 @@ static size_t propose_swarm(struct gt_strategy *strategy, size_t agent)
 }
 
 /* A point from elsewhere becomes the first place of a particle that has none. */
-static void absorb_swarm(struct gt_strategy *strategy, size_t agent, size_t point)
+static void absorb_position(struct gt_strategy *strategy, size_t agent, size_t point)
 {
     struct swarm *swarm = strategy->state;
     const float *known = strategy->known;
@@ -322,9 +479,9 @@ static int init_swarm(struct gt_strategy *strategy, struct gt_err *err)
     struct swarm *swarm = strategy->state;
 
     (void)err;
-    gt_agents_init(&swarm->agents, (size_t)strategy->option[PARTICLES], true, propose_swarm,
-                   absorb_swarm);
-    for (size_t i = 0; i < GT_AGENTS_MAX; i++)
+    init_agents(&swarm->agents, (size_t)strategy->option[PARTICLES], true, propose_position,
+                absorb_position);
+    for (size_t i = 0; i < AGENTS_MAX; i++)
         swarm->particle[i].best = SIZE_MAX;
     return GT_OK;
 }
@@ -332,9 +489,9 @@ static int init_swarm(struct gt_strategy *strategy, struct gt_err *err)
 const struct gt_strategy_ops gt_strategy_swarm = {
     .name = "swarm",
     .doc = "particle swarm: particles are drawn to their own best place and to the swarm's",
-    .option = options_swarm,
+    .option = swarm_options,
     .state_size = sizeof(struct swarm),
     .init = init_swarm,
-    .next = gt_agents_next,
-    .tell = gt_agents_tell,
+    .next = next,
+    .tell = tell,
 };
