@@ -143,9 +143,10 @@ TUNE_SRC := \
 	tuner/workers/worker_compile.c \
 	tuner/workers/worker_gpu.c \
 	tuner/exchange/export.c \
+	tuner/exchange/export_format.c \
 	tuner/exchange/export_winners.c \
 	tuner/exchange/export_space.c \
-	tuner/exchange/export_t4.c \
+	tuner/exchange/export_rows.c \
 	tuner/exchange/export_tables.c \
 	tuner/exchange/foreign.c \
 	tuner/exchange/python.c \

@@ -54,11 +54,6 @@ struct gt_export_request {
     const struct gt_kernels *today;
 };
 
-/* Whether the row is of another text of a kernel than the one among these (NULL: not known); those
- * of recordings and of kernels that are not among them are not. */
-bool gt_export_older(const struct gt_kernels *today, const char *kernel, const char *signature,
-                     enum gt_provenance provenance);
-
 /* Writes the rows that are asked for; *rows (which may be NULL): how many there were.  Whatever the
  * filter says, c, shipped and bench write winners only, bench and search measured rows only, trials
  * every trial that can be learned from, and kt-cache and t4 every trial of one space (GT_ERANGE:
@@ -68,8 +63,8 @@ int gt_export(FILE *file, const struct gt_export_request *request, struct gt_sto
 
 /* The heading of tune bench's table and the fields of a row of it, both without an end of line.
  * What both `row` and `with` have is taken from the row. */
-extern const char gt_export_bench_columns[];
 struct gt_strbuf;
+void gt_export_bench_heading(struct gt_strbuf *text);
 void gt_export_bench_fields(struct gt_strbuf *text, const struct gt_row *row,
                             const struct gt_problem *problem, const struct gt_comparison *with);
 

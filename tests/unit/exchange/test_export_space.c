@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "exchange/export.h"
-#include "exchange/export_space.h"
+#include "exchange/export_format.h"
 #include "exchange/recording.h"
 
 #include <cjson/cJSON.h>
