@@ -25,24 +25,39 @@ bool gt_t1_is(const char *text, size_t length)
 
 /* ---- parameters ---- */
 
+int gt_t1_value(struct gt_t1_param *param, const struct gt_python_value *value, uint8_t *index,
+                struct gt_err *err)
+{
+    size_t i = 0;
+    char *text;
+
+    while (i < param->count && !gt_python_equal(&param->value[i], value))
+        i++;
+    *index = (uint8_t)i;
+    if (i < param->count)
+        return GT_OK;
+    if (i == UINT8_MAX + 1)
+        return gt_err_set(err, GT_ERANGE, "parameter %s has more than 256 values", param->name);
+    if (GT_ARRAY_RESERVE(&param->value, i + 1, &param->capacity, err))
+        return GT_ENOMEM;
+    text = value->text ? strdup(value->text) : NULL;
+    if (value->text && !text)
+        return gt_err_nomem(err);
+    param->value[param->count++] = (struct gt_python_value){text, value->number};
+    return GT_OK;
+}
+
+void gt_t1_release_param(struct gt_t1_param *param)
+{
+    for (size_t i = 0; i < param->count; i++)
+        free((char *)param->value[i].text);
+    free(param->value);
+    free(param->name);
+}
+
 static int add_value(void *context, const struct gt_python_value *value, struct gt_err *err)
 {
-    struct gt_t1_param *param = context;
-    struct gt_python_value *last;
-
-    for (size_t i = 0; i < param->count; i++)
-        if (gt_python_equal(&param->value[i], value))
-            return GT_OK;
-    if (param->count == UINT8_MAX + 1)
-        return gt_err_set(err, GT_ERANGE, "parameter %s has more than 256 values", param->name);
-    if (GT_ARRAY_RESERVE(&param->value, param->count + 1, &param->capacity, err))
-        return GT_ENOMEM;
-    last = &param->value[param->count++];
-    *last = *value;
-    if (!value->text)
-        return GT_OK;
-    last->text = strdup(value->text);
-    return last->text ? GT_OK : gt_err_nomem(err);
+    return gt_t1_value(context, value, &(uint8_t){0}, err);
 }
 
 static int read_param(struct reader *reader, const cJSON *item, const char *where)
@@ -180,12 +195,8 @@ int gt_t1_parse(struct gt_t1 *t1, const char *path, const char *text, size_t len
 
 void gt_t1_release(struct gt_t1 *t1)
 {
-    for (size_t p = 0; p < t1->params; p++) {
-        for (size_t i = 0; i < t1->param[p].count; i++)
-            free((char *)t1->param[p].value[i].text);
-        free(t1->param[p].value);
-        free(t1->param[p].name);
-    }
+    for (size_t p = 0; p < t1->params; p++)
+        gt_t1_release_param(&t1->param[p]);
     for (size_t i = 0; i < t1->conditions; i++)
         gt_python_free(t1->condition[i].python);
     free(t1->condition);
