@@ -6,30 +6,24 @@
 #include "exchange/export_format.h"
 #include "problem/problem.h"
 
-static const char *const names[GT_EXPORT_COUNT] = {
-#define GT_EXPORT_NAME(name, text, doc) text,
-    GT_EXPORT_MAP(GT_EXPORT_NAME)
-#undef GT_EXPORT_NAME
-};
-
-static const struct gt_export_ops *const formats[GT_EXPORT_COUNT] = {
-    [GT_EXPORT_CSV] = &gt_export_csv,         [GT_EXPORT_JSON] = &gt_export_json,
-    [GT_EXPORT_MD] = &gt_export_md,           [GT_EXPORT_C] = &gt_export_c,
-    [GT_EXPORT_SHIPPED] = &gt_export_shipped, [GT_EXPORT_BENCH] = &gt_export_bench,
-    [GT_EXPORT_SEARCH] = &gt_export_search,   [GT_EXPORT_ENERGY] = &gt_export_energy,
-    [GT_EXPORT_TRIALS] = &gt_export_trials,   [GT_EXPORT_KT_CACHE] = &gt_export_kernel_tuner,
-    [GT_EXPORT_T4] = &gt_export_t4,           [GT_EXPORT_T4_METADATA] = &gt_export_t4_metadata,
+static const struct {
+    const char *name;
+    const struct gt_export_ops *ops;
+} formats[GT_EXPORT_COUNT] = {
+#define GT_EXPORT_FORMAT(name, text, ops) {text, &gt_export_##ops},
+    GT_EXPORT_MAP(GT_EXPORT_FORMAT)
+#undef GT_EXPORT_FORMAT
 };
 
 const char *gt_export_name(enum gt_export_format format)
 {
-    return names[format];
+    return formats[format].name;
 }
 
 int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err)
 {
     for (int i = 0; i < GT_EXPORT_COUNT; i++)
-        if (strcmp(text, names[i]) == 0) {
+        if (strcmp(text, formats[i].name) == 0) {
             *format = (enum gt_export_format)i;
             return GT_OK;
         }
@@ -39,6 +33,33 @@ int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_e
                       text);
 }
 
+/* ---- records ---- */
+
+static int put_record(struct gt_export_out *out, const struct gt_row *row, bool heading,
+                      struct gt_err *err)
+{
+    struct gt_fields fields = {.text = out->text, .form = out->ops->form, .heading = heading};
+    int code;
+
+    if (fields.form == GT_FIELDS_JSON && out->rows)
+        gt_strbuf_add(out->text, ",\n");
+    code = out->ops->put(&fields, out, row, err);
+    gt_fields_end(&fields);
+    return code;
+}
+
+/* Writes the names of the columns: those of a row of nothing. */
+static int put_heading(struct gt_export_out *out, struct gt_err *err)
+{
+    int code = put_record(out, &(struct gt_row){0}, true, err);
+
+    if (out->ops->form == GT_FIELDS_MD) /* texts to the left, numbers to the right */
+        gt_strbuf_add(out->text, "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n");
+    return code;
+}
+
+/* ---- rows ---- */
+
 static int add_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct gt_export_out *out = context;
@@ -46,7 +67,7 @@ static int add_row(void *context, const struct gt_row *row, struct gt_err *err)
 
     if (out->ops->deployed && !gt_row_serves(row))
         return GT_OK;
-    code = out->ops->row(out, row, err);
+    code = out->ops->put ? put_record(out, row, false, err) : out->ops->row(out, row, err);
     out->rows++;
     return code;
 }
@@ -81,7 +102,9 @@ static int write_rows(struct gt_export_out *out, struct gt_row_filter *filter,
                           gt_export_name(request->format), request->problems);
     if (out->ops->begin)
         out->ops->begin(out);
-    if (!request->problems)
+    else if (out->ops->put && out->ops->form != GT_FIELDS_JSON)
+        code = put_heading(out, err);
+    if (!request->problems && !code)
         code = add_rows(out, store, err);
     for (size_t i = 0; i < request->problems && !code; i++) {
         gt_problem_format(&request->problem[i], text);
@@ -96,7 +119,7 @@ static int write_rows(struct gt_export_out *out, struct gt_row_filter *filter,
 int gt_export(FILE *file, const struct gt_export_request *request, struct gt_store *store,
               int64_t *rows, struct gt_err *err)
 {
-    const struct gt_export_ops *ops = formats[request->format];
+    const struct gt_export_ops *ops = formats[request->format].ops;
     struct gt_strbuf text = GT_STRBUF_INIT;
     struct gt_row_filter filter = request->filter;
     struct gt_export_out out = {.ops = ops, .text = &text, .request = request, .filter = &filter};

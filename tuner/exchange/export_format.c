@@ -206,13 +206,14 @@ void gt_fields_end(struct gt_fields *fields)
 bool gt_export_older(const struct gt_kernels *today, const char *kernel, const char *signature,
                      enum gt_provenance provenance)
 {
-    for (size_t i = 0; today && i < today->count && provenance != GT_REPLAYED; i++)
+    for (size_t i = 0; today && kernel && i < today->count && provenance != GT_REPLAYED; i++)
         if (strcmp(today->kernel[i]->name, kernel) == 0)
             return strcmp(today->kernel[i]->signature, signature) != 0;
     return false;
 }
 
-int gt_export_seal(struct gt_strbuf *text, const char *magic, struct gt_err *err)
+int gt_export_seal(struct gt_strbuf *text, const char *magic, const char *follows, const char *end,
+                   struct gt_err *err)
 {
     struct gt_strbuf all = GT_STRBUF_INIT;
     char digest[GT_DIGEST_HEX];
@@ -221,8 +222,9 @@ int gt_export_seal(struct gt_strbuf *text, const char *magic, struct gt_err *err
     if (rc)
         return rc;
     gt_digest_bytes(text->text, text->length, digest);
-    gt_strbuf_addf(&all, "%s%s\n", magic, digest);
+    gt_strbuf_addf(&all, "%s%s%s", magic, digest, follows);
     gt_strbuf_add_bytes(&all, text->text, text->length);
+    gt_strbuf_add(&all, end);
     gt_strbuf_release(text);
     *text = all;
     return gt_strbuf_check(&all, err);

@@ -3,13 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/digest.h"
 #include "base/err.h"
 #include "exchange/export_format.h"
 #include "problem/problem.h"
 #include "problem/trial.h"
-
-static const struct gt_row no_row; /* for headings */
 
 #define STATUS 64
 
@@ -35,12 +32,8 @@ static bool only_measured_winners(const struct gt_row_filter *filter)
     return filter->provenance == 1u << GT_MEASURED && filter->winners_only;
 }
 
-static void put_row(struct gt_fields *fields, const struct gt_row *row)
+static void put_shape(struct gt_fields *fields, const struct gt_row *row)
 {
-    const bool timed = row->us > 0, compared = timed && row->baseline_us > 0;
-    const bool bounded = timed && gt_interval_known(row->provenance, row->lo_us, row->hi_us);
-
-    gt_fields_text(fields, "device", row->device);
     gt_fields_text(fields, "dtype", row->dtype);
     gt_fields_text(fields, "accuracy", row->accuracy);
     gt_fields_text(fields, "layout", row->layout);
@@ -48,6 +41,15 @@ static void put_row(struct gt_fields *fields, const struct gt_row *row)
     gt_fields_put(fields, "n", true, "%" PRId64, row->n);
     gt_fields_put(fields, "k", true, "%" PRId64, row->k);
     gt_fields_put(fields, "batch", true, "%" PRId64, row->batch);
+}
+
+static void put_row(struct gt_fields *fields, const struct gt_row *row)
+{
+    const bool timed = row->us > 0, compared = timed && row->baseline_us > 0;
+    const bool bounded = timed && gt_interval_known(row->provenance, row->lo_us, row->hi_us);
+
+    gt_fields_text(fields, "device", row->device);
+    put_shape(fields, row);
     gt_fields_text(fields, "kernel", row->kernel);
     gt_fields_text(fields, "point", row->point);
     gt_fields_put(fields, "us", timed, "%.3f", row->us);
@@ -64,40 +66,32 @@ static void put_row(struct gt_fields *fields, const struct gt_row *row)
     gt_fields_word(fields, "problem", row->problem);
 }
 
-static void csv_begin(struct gt_export_out *out)
+static int put_csv(struct gt_fields *fields, const struct gt_export_out *out,
+                   const struct gt_row *row, struct gt_err *err)
 {
-    struct gt_fields fields = {.text = out->text, .heading = true};
-
-    put_row(&fields, &no_row);
-    if (!only_measured_winners(out->filter))
-        gt_fields_word(&fields, "status", "");
-    gt_fields_end(&fields);
-}
-
-static int csv_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
-{
-    struct gt_fields fields = {.text = out->text};
     char status[STATUS];
 
     (void)err;
-    put_row(&fields, row);
+    put_row(fields, row);
     if (!only_measured_winners(out->filter))
-        gt_fields_word(&fields, "status", status_of(out, row, status));
-    gt_fields_end(&fields);
+        gt_fields_word(fields, "status", status_of(out, row, status));
     return GT_OK;
 }
 
-const struct gt_export_ops gt_export_csv = {.begin = csv_begin, .row = csv_row};
+const struct gt_export_ops gt_export_csv = {.put = put_csv};
 
 /* ---- Markdown ---- */
 
-static void put_cells(struct gt_fields *fields, const struct gt_row *row, const char *status)
+static int put_md(struct gt_fields *fields, const struct gt_export_out *out,
+                  const struct gt_row *row, struct gt_err *err)
 {
     const double flops =
         2.0 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
     const bool timed = row->us > 0, compared = timed && row->baseline_us > 0;
     const bool measured = row->provenance == GT_MEASURED;
+    char status[STATUS];
 
+    (void)err;
     gt_fields_text(fields, "device", row->device);
     gt_fields_text(fields, "problem", row->problem);
     gt_fields_text(fields, "kernel", row->kernel);
@@ -108,30 +102,13 @@ static void put_cells(struct gt_fields *fields, const struct gt_row *row, const 
     gt_fields_put(fields, "ratio", compared, "%.3f", row->baseline_us / row->us);
     gt_fields_put(fields, "error, u", measured, "%.3g", row->err_u);
     gt_fields_word(fields, "L2", measured ? gt_timing_name(row->timing) : NULL);
-    gt_fields_word(fields, "status", status);
+    gt_fields_word(fields, "status", status_of(out, row, status));
     if (!fields->heading && row->status == GT_STATUS_OK && !measured)
         gt_strbuf_add(fields->text, ", not measured");
-    gt_fields_end(fields);
-}
-
-static void md_begin(struct gt_export_out *out)
-{
-    put_cells(&(struct gt_fields){.text = out->text, .form = GT_FIELDS_MD, .heading = true},
-              &no_row, "");
-    gt_strbuf_add(out->text, "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n");
-}
-
-static int md_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
-{
-    char status[STATUS];
-
-    (void)err;
-    put_cells(&(struct gt_fields){.text = out->text, .form = GT_FIELDS_MD}, row,
-              status_of(out, row, status));
     return GT_OK;
 }
 
-const struct gt_export_ops gt_export_md = {.begin = md_begin, .row = md_row};
+const struct gt_export_ops gt_export_md = {.put = put_md, .form = GT_FIELDS_MD};
 
 /* ---- JSON ----
  * Rows as one document: {"format", "version", "digest", "rows": [...]}, one row a line.  The digest
@@ -178,52 +155,35 @@ static void put_measurements(struct gt_fields *fields, const struct gt_row *row)
     gt_fields_word(fields, "date", row->date);
 }
 
-static int json_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+static int put_json(struct gt_fields *fields, const struct gt_export_out *out,
+                    const struct gt_row *row, struct gt_err *err)
 {
-    struct gt_fields fields = {.text = out->text, .form = GT_FIELDS_JSON};
-
-    gt_strbuf_add(out->text, out->rows ? ",\n" : "");
-    gt_fields_text(&fields, "device", row->device);
-    gt_fields_text(&fields, "uuid", row->uuid);
-    gt_fields_put(&fields, "cc", true, "%d", row->cc);
-    gt_fields_put(&fields, "driver", true, "%d", row->driver);
-    gt_fields_put(&fields, "nvrtc", true, "%d", row->nvrtc);
-    gt_fields_text(&fields, "problem", row->problem);
-    gt_fields_text(&fields, "dtype", row->dtype);
-    gt_fields_text(&fields, "accuracy", row->accuracy);
-    gt_fields_text(&fields, "layout", row->layout);
-    gt_fields_put(&fields, "m", true, "%" PRId64, row->m);
-    gt_fields_put(&fields, "n", true, "%" PRId64, row->n);
-    gt_fields_put(&fields, "k", true, "%" PRId64, row->k);
-    gt_fields_put(&fields, "batch", true, "%" PRId64, row->batch);
-    gt_fields_text(&fields, "kernel", row->kernel);
-    gt_fields_text(&fields, "signature", row->signature);
-    gt_fields_text(&fields, "point", row->point);
+    gt_fields_text(fields, "device", row->device);
+    gt_fields_text(fields, "uuid", row->uuid);
+    gt_fields_put(fields, "cc", true, "%d", row->cc);
+    gt_fields_put(fields, "driver", true, "%d", row->driver);
+    gt_fields_put(fields, "nvrtc", true, "%d", row->nvrtc);
+    gt_fields_text(fields, "problem", row->problem);
+    put_shape(fields, row);
+    gt_fields_text(fields, "kernel", row->kernel);
+    gt_fields_text(fields, "signature", row->signature);
+    gt_fields_text(fields, "point", row->point);
     gt_fields_put(
-        &fields, "older_text",
+        fields, "older_text",
         gt_export_older(out->request->today, row->kernel, row->signature, row->provenance), "true");
-    put_measurements(&fields, row);
-    gt_fields_end(&fields);
+    put_measurements(fields, row);
     return gt_strbuf_check(out->text, err);
 }
 
 /* Puts the head in front, whose digest is known only now. */
 static int json_end(struct gt_export_out *out, struct gt_err *err)
 {
-    struct gt_strbuf all = GT_STRBUF_INIT;
-    char digest[GT_DIGEST_HEX];
-
-    gt_digest_bytes(out->text->text, out->text->length, digest);
-    gt_strbuf_addf(
-        &all, "{\"format\":\"gemmtune-rows\",\"version\":1,\"digest\":\"%s\",\"rows\":[\n", digest);
-    gt_strbuf_add_bytes(&all, out->text->text, out->text->length);
-    gt_strbuf_add(&all, "\n]}\n");
-    gt_strbuf_release(out->text);
-    *out->text = all;
-    return gt_strbuf_check(&all, err);
+    return gt_export_seal(out->text, "{\"format\":\"gemmtune-rows\",\"version\":1,\"digest\":\"",
+                          "\",\"rows\":[\n", "\n]}\n", err);
 }
 
-const struct gt_export_ops gt_export_json = {.row = json_row, .end = json_end};
+const struct gt_export_ops gt_export_json = {
+    .put = put_json, .form = GT_FIELDS_JSON, .end = json_end};
 
 /* ---- the table of tune bench ----
  * For each problem the winner beside the vendor library, as measured last by tune bench or by the
@@ -272,8 +232,8 @@ static void put_compared(struct gt_fields *fields, const struct gt_row *row, dou
 
 void gt_export_bench_heading(struct gt_strbuf *text)
 {
-    put_compared(&(struct gt_fields){.text = text, .heading = true}, &no_row, 0,
-                 &(struct gt_comparison){.untuned = ""});
+    put_compared(&(struct gt_fields){.text = text, .heading = true}, &(struct gt_row){0}, 0,
+                 &(struct gt_comparison){0});
 }
 
 void gt_export_bench_fields(struct gt_strbuf *text, const struct gt_row *row,
@@ -289,21 +249,21 @@ static void bench_begin(struct gt_export_out *out)
     gt_strbuf_add_char(out->text, '\n');
 }
 
-static int bench_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
+static int put_bench(struct gt_fields *fields, const struct gt_export_out *out,
+                     const struct gt_row *row, struct gt_err *err)
 {
     struct gt_problem problem;
     int rc = gt_problem_parse(&problem, row->problem, err);
 
     if (rc)
         return rc;
-    gt_export_bench_fields(out->text, row, &problem, out->with);
-    gt_strbuf_add_char(out->text, '\n');
+    put_compared(fields, row, gt_export_bound_us(&problem, out->with, row->timing), out->with);
     return GT_OK;
 }
 
 const struct gt_export_ops gt_export_bench = {
     .begin = bench_begin,
-    .row = bench_row,
+    .put = put_bench,
     .winners_only = true,
     .measured = true,
     .compared = true,

@@ -411,7 +411,7 @@ static int cache_rows(struct gt_export_out *out, struct gt_store *store, struct 
     return write_space(out, &cache, store, err);
 }
 
-const struct gt_export_ops gt_export_kernel_tuner = {.rows = cache_rows, .one_problem = true};
+const struct gt_export_ops gt_export_kt_cache = {.rows = cache_rows, .one_problem = true};
 
 /* ---- T4 ----
  * The results format of the autotuning community, version 1.0.0

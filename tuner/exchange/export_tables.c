@@ -102,7 +102,7 @@ static int trial_rows(struct gt_export_out *out, struct gt_store *store, struct 
 
 static int trials_end(struct gt_export_out *out, struct gt_err *err)
 {
-    return gt_export_seal(out->text, GT_TRIALS_MAGIC, err);
+    return gt_export_seal(out->text, GT_TRIALS_MAGIC, "\n", "", err);
 }
 
 const struct gt_export_ops gt_export_trials = {

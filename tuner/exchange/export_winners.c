@@ -104,7 +104,7 @@ static int keep_rows(struct gt_export_out *out, struct gt_err *err)
     int rc;
 
     gt_strbuf_add_bytes(&text, out->text->text, out->text->length);
-    rc = gt_export_seal(&text, GT_TABLE_MAGIC, err);
+    rc = gt_export_seal(&text, GT_TABLE_MAGIC, "\n", "", err);
     GT_STEP(rc, gt_table_parse(&ours, "the winners", text.text, text.length, err));
     GT_STEP(rc, add_kept(out, &ours, err));
     gt_table_release(&ours);
@@ -149,7 +149,7 @@ int gt_export_shipped_seal(struct gt_strbuf *text, struct gt_err *err)
     int rc = gt_strbuf_check(text, err);
 
     GT_STEP(rc, sort_lines(text, err));
-    return rc ? rc : gt_export_seal(text, GT_TABLE_MAGIC, err);
+    return rc ? rc : gt_export_seal(text, GT_TABLE_MAGIC, "\n", "", err);
 }
 
 static int shipped_end(struct gt_export_out *out, struct gt_err *err)

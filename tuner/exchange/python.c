@@ -508,8 +508,7 @@ struct value {
     bool is_list;
     struct value *element;
     size_t count;
-    double
-        repeats; /* how often the elements of a repeated list were repeated, even if it has none */
+    double repeats; /* of a repeated list: how often, even if it has no element */
 };
 
 /* The elements of a list, freed at the end of the evaluation. */
