@@ -84,9 +84,12 @@ int gt_export_seal(struct gt_strbuf *text, const char *magic, const char *follow
  * are sorted and put under a digest. */
 int gt_export_shipped_seal(struct gt_strbuf *text, struct gt_err *err);
 
-/* "CompilationFailedConfig" (Kernel Tuner), "compile" (T4's invalidity); of every status but none.
- */
-const char *gt_export_kernel_tuner_error(enum gt_status status); /* NULL: no failure */
-const char *gt_export_t4_invalidity(enum gt_status status);
+/* Our statuses as Kernel Tuner and T4 name them; "gemmtune_status" beside those says which of
+ * several it was. */
+struct gt_export_called {
+    const char *kernel_tuner; /* "CompilationFailedConfig"; NULL: no failure */
+    const char *t4;           /* "compile" */
+};
+extern const struct gt_export_called gt_export_called[GT_STATUS_COUNT];
 
 #endif

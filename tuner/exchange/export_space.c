@@ -41,11 +41,7 @@ struct format {
     const char *end;
 };
 
-/* Our statuses as Kernel Tuner and T4 name them; "gemmtune_status" beside those says which of
- * several it was. */
-static const struct {
-    const char *kernel_tuner, *t4;
-} called[GT_STATUS_COUNT] = {
+const struct gt_export_called gt_export_called[GT_STATUS_COUNT] = {
     [GT_STATUS_OK] = {NULL, "correct"},
     [GT_STATUS_COMPILE_ERROR] = {"CompilationFailedConfig", "compile"},
     [GT_STATUS_COMPILE_TIMEOUT] = {"CompilationFailedConfig", "compile"},
@@ -62,16 +58,6 @@ static const struct {
     [GT_STATUS_DEVICE_LOST] = {"RuntimeFailedConfig", "runtime"},
     [GT_STATUS_KILLED] = {"RuntimeFailedConfig", "runtime"},
 };
-
-const char *gt_export_kernel_tuner_error(enum gt_status status)
-{
-    return called[status].kernel_tuner;
-}
-
-const char *gt_export_t4_invalidity(enum gt_status status)
-{
-    return called[status].t4;
-}
 
 /* ---- pieces of JSON ---- */
 
@@ -377,7 +363,7 @@ static void add_cached(const struct space *space, const struct gt_named_trial *n
                        const char *const *values)
 {
     const struct gt_trial *trial = &named->trial;
-    const char *failure = called[trial->status].kernel_tuner;
+    const char *failure = gt_export_called[trial->status].kernel_tuner;
     struct gt_strbuf *text = space->text;
 
     for (size_t i = 0; i < space->params; i++) { /* the key: the values without their quotes */
@@ -447,7 +433,7 @@ static void add_result(const struct space *space, const struct gt_named_trial *n
                    trial->compile_ms, trial->compile_ms, trial->time_ms, trial->prove_ms);
     add_samples(text, trial);
     gt_strbuf_addf(text, "},\"invalidity\":\"%s\",\"correctness\":%d,\"measurements\":[",
-                   timed ? "correct" : called[trial->status].t4, timed);
+                   timed ? "correct" : gt_export_called[trial->status].t4, timed);
     if (timed)
         gt_strbuf_addf(text,
                        "{\"name\":\"time\",\"value\":%.9g,\"unit\":\"ms\"},"

@@ -673,21 +673,34 @@ static int eval_elements(struct evaluation *e, const struct node *node, struct v
     return rc;
 }
 
+/* Evaluates to a list; `numbers`: why its elements have to be numbers, NULL: they do not. */
+static int eval_list(struct evaluation *e, int at, const char *numbers, struct value *list)
+{
+    int rc = eval(e, at, list);
+
+    if (!rc && !list->is_list)
+        rc = fail(e, "a list is expected");
+    for (size_t i = 0; i < list->count && !rc && numbers; i++)
+        if (list->element[i].is_list || list->element[i].one.text)
+            rc = fail(e, list->element[i].is_list ? "a value is expected, not a list" : numbers);
+    return rc;
+}
+
 static int eval_range(struct evaluation *e, const struct node *node, struct value *value)
 {
-    double number[3] = {0}, from, to, step, room;
-    int count = 0, rc = GT_OK;
+    double from = 0, to, step = 1, room;
+    struct value of;
+    int rc = eval_list(e, node->a, "a number is expected, not a text", &of);
 
-    for (int i = node->a; i >= 0 && !rc; i = e->python->node[i].next, count++)
-        if (count < 3)
-            rc = eval_number(e, i, &number[count]);
     if (rc)
         return rc;
-    if (count > 3 || (count == 3 && number[2] == 0))
+    if (of.count > 3 || (of.count == 3 && of.element[2].one.number == 0))
         return fail(e, "range takes one to three numbers, the last not 0");
-    from = count > 1 ? number[0] : 0;
-    to = number[count > 1];
-    step = count > 2 ? number[2] : 1;
+    to = of.element[of.count > 1].one.number;
+    if (of.count > 1)
+        from = of.element[0].one.number;
+    if (of.count > 2)
+        step = of.element[2].one.number;
     if ((to - from) / step > MAX_ELEMENTS)
         return fail(e, "a list that long is not meant");
     room = fmax(0, floor((to - from) / step)) + 2; /* sums of fractions may come short of `to` */
@@ -702,10 +715,8 @@ static int eval_range(struct evaluation *e, const struct node *node, struct valu
 static int eval_each(struct evaluation *e, const struct node *node, struct value *value)
 {
     struct value source;
-    int rc = eval(e, node->b, &source);
+    int rc = eval_list(e, node->b, NULL, &source);
 
-    if (!rc && !source.is_list)
-        rc = fail(e, "a list is expected");
     GT_STEP(rc, make_list(e, value, (double)source.count));
     for (size_t i = 0; !rc && i < source.count; i++) {
         struct gt_python_value condition = {.number = 1};
@@ -791,18 +802,15 @@ static int eval_in(struct evaluation *e, const struct node *node, struct value *
 
 static int eval_extreme(struct evaluation *e, const struct node *node, struct value *value)
 {
-    const int first = e->python->node[node->a].a;
-    struct gt_python_value best = {0}, one;
-    int rc = GT_OK;
+    struct value of;
+    int rc = eval_list(e, node->a, "min and max are of numbers", &of);
 
-    for (int i = first; i >= 0 && !rc; i = e->python->node[i].next) {
-        rc = eval_one(e, i, &one);
-        if (!rc && one.text)
-            rc = fail(e, "min and max are of numbers");
-        if (i == first || (node->op == MIN ? one.number < best.number : one.number > best.number))
-            best = one;
+    for (size_t i = 0; i < of.count && !rc; i++) {
+        const double number = of.element[i].one.number;
+
+        if (!i || (node->op == MIN ? number < value->one.number : number > value->one.number))
+            value->one.number = number;
     }
-    *value = (struct value){.one = best};
     return rc;
 }
 
@@ -875,7 +883,7 @@ static int eval(struct evaluation *e, int at, struct value *value)
     case EACH:
         return eval_each(e, node, value);
     case RANGE:
-        return eval_range(e, &e->python->node[node->a], value);
+        return eval_range(e, node, value);
     default:
         return eval_two(e, node, value);
     }
@@ -896,10 +904,8 @@ int gt_python_list(const struct gt_python *python, gt_python_visit *visit, void 
 {
     struct evaluation e = {.python = python, .err = err};
     struct value list;
-    int rc = eval(&e, python->root, &list);
+    int rc = eval_list(&e, python->root, NULL, &list);
 
-    if (!rc && !list.is_list)
-        rc = fail(&e, "a list is expected");
     for (size_t i = 0; !rc && i < list.count; i++)
         rc = list.element[i].is_list ? fail(&e, "a value is expected, not a list")
                                      : visit(context, &list.element[i].one, err);

@@ -232,16 +232,16 @@ static int sign_words(struct gt_recording *recording, struct gt_err *err)
 static int parse_into(struct gt_recording_reader *reader, char *text, size_t length)
 {
     struct gt_recording *recording = reader->recording;
-    int rc;
+    int rc = GT_OK;
 
     reader->at = text;
     reader->end = text + length;
     gt_digest_bytes(text, length, recording->kernel->signature);
     replace_nan(text, length);
     if (memchr(text, '\0', length) || gt_json_escapes_nul(text))
-        return gt_err_set(reader->err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text",
-                          reader->path);
-    rc = gt_recording_read(reader);
+        rc = gt_err_set(reader->err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text",
+                        reader->path);
+    GT_STEP(rc, gt_recording_read(reader));
     GT_STEP(rc, gt_recording_finish_params(reader));
     gt_recording_release_params(reader);
     GT_STEP(rc, sign_words(recording, reader->err));
@@ -327,8 +327,7 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     GT_STEP(rc, preset(&reader, t1));
     if (rc)
         gt_recording_release_params(&reader);
-    else
-        rc = parse_into(&reader, text.text, text.length);
+    GT_STEP(rc, parse_into(&reader, text.text, text.length));
     GT_STEP(rc, gt_t1_points(t1, GT_SPACE_LIMIT, &index, &count, err));
     GT_STEP(rc, select_points(recording, t1, index, &count, err));
     gt_strbuf_release(&text);

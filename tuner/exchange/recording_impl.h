@@ -25,9 +25,6 @@ struct gt_recording_reader {
     struct gt_err *err;
 };
 
-/* Whether a file, gzipped or not, can be read and begins with `start`, fewer than 64 bytes. */
-bool gt_recording_begins(const char *path, const char *start);
-
 /* A new parameter without values. */
 int gt_recording_add_param(struct gt_recording_reader *reader, const char *name);
 

@@ -89,28 +89,6 @@ static int read_param(struct reader *reader, const cJSON *item, const char *wher
     return rc ? gt_err_prefix(reader->err, rc, "%s", where) : GT_OK;
 }
 
-static int read_params(struct reader *reader, const cJSON *space)
-{
-    const cJSON *list, *item;
-    char where[512];
-    int i = 0, rc;
-
-    rc = gt_json_get(&list, space, reader->path, "TuningParameters", cJSON_Array, GT_REQUIRED,
-                     reader->err);
-    if (rc)
-        return rc;
-    cJSON_ArrayForEach(item, list)
-    {
-        snprintf(where, sizeof(where), "%.400s: TuningParameters[%d]", reader->path, i++);
-        rc = read_param(reader, item, where);
-        if (rc)
-            return rc;
-    }
-    if (!reader->t1->params)
-        return gt_err_set(reader->err, GT_ECONFIG, "%s: TuningParameters is empty", reader->path);
-    return GT_OK;
-}
-
 /* ---- conditions ---- */
 
 static int read_condition(struct reader *reader, const cJSON *item, const char *where)
@@ -130,31 +108,43 @@ static int read_condition(struct reader *reader, const cJSON *item, const char *
     return GT_OK;
 }
 
-static int read_conditions(struct reader *reader, const cJSON *space)
-{
-    const cJSON *list, *item;
-    char where[512];
-    int i = 0, rc;
+/* ---- the file ---- */
 
-    rc = gt_json_get(&list, space, reader->path, "Conditions", cJSON_Array, GT_OPTIONAL,
-                     reader->err);
-    if (rc || !list)
-        return rc;
-    reader->t1->condition =
-        calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*reader->t1->condition));
-    if (!reader->t1->condition)
-        return gt_err_nomem(reader->err);
+typedef int read_item(struct reader *reader, const cJSON *item, const char *where);
+
+/* Reads each item of a list of the space. */
+static int read_list(struct reader *reader, const cJSON *list, const char *key, read_item *read)
+{
+    const cJSON *item;
+    char where[512];
+    int i = 0, rc = GT_OK;
+
     cJSON_ArrayForEach(item, list)
     {
-        snprintf(where, sizeof(where), "%.400s: Conditions[%d]", reader->path, i++);
-        rc = read_condition(reader, item, where);
-        if (rc)
-            return rc;
+        snprintf(where, sizeof(where), "%.400s: %s[%d]", reader->path, key, i++);
+        GT_STEP(rc, read(reader, item, where));
     }
-    return GT_OK;
+    return rc;
 }
 
-/* ---- the file ---- */
+static int read_space(struct reader *reader, const cJSON *space)
+{
+    const cJSON *params, *conditions = NULL;
+    struct gt_t1 *t1 = reader->t1;
+    int rc = gt_json_get(&params, space, reader->path, "TuningParameters", cJSON_Array, GT_REQUIRED,
+                         reader->err);
+
+    GT_STEP(rc, read_list(reader, params, "TuningParameters", read_param));
+    if (!rc && !t1->params)
+        rc = gt_err_set(reader->err, GT_ECONFIG, "%s: TuningParameters is empty", reader->path);
+    GT_STEP(rc, gt_json_get(&conditions, space, reader->path, "Conditions", cJSON_Array,
+                            GT_OPTIONAL, reader->err));
+    if (rc || !conditions)
+        return rc;
+    t1->condition = calloc((size_t)cJSON_GetArraySize(conditions) + 1, sizeof(*t1->condition));
+    return t1->condition ? read_list(reader, conditions, "Conditions", read_condition)
+                         : gt_err_nomem(reader->err);
+}
 
 static int read_specification(struct reader *reader, const cJSON *root)
 {
@@ -187,8 +177,7 @@ int gt_t1_parse(struct gt_t1 *t1, const char *path, const char *text, size_t len
     GT_STEP(rc,
             gt_json_get(&space, root, path, "ConfigurationSpace", cJSON_Object, GT_REQUIRED, err));
     GT_STEP(rc, read_specification(&reader, root));
-    GT_STEP(rc, read_params(&reader, space));
-    GT_STEP(rc, read_conditions(&reader, space));
+    GT_STEP(rc, read_space(&reader, space));
     cJSON_Delete(root);
     return rc;
 }
