@@ -19,25 +19,24 @@ struct param {
 
 struct space {
     struct gt_export_out *out;
-    struct gt_strbuf *text; /* of out */
     struct gt_store *store;
     const struct format *format;
     struct param param[GT_MAX_PARAMS];
     size_t params;
     struct gt_problem problem;
-    int64_t trials;
     /* What every trial has in common, as JSON: "device_name", "kernel_name", and "gemmtune", which
      * recording_read.c reads back. */
     struct gt_strbuf head;
     struct gt_strbuf identity; /* of the first trial, for comparison */
+    struct gt_strbuf text;     /* the trials */
 };
 
 /* What comes before the trials, a trial with the values of its point as JSON, and what comes after.
  */
 struct format {
-    void (*begin)(const struct space *space);
-    void (*entry)(const struct space *space, const struct gt_named_trial *named,
-                  const char *const *values);
+    void (*begin)(struct gt_strbuf *text, const struct space *space);
+    void (*entry)(struct gt_strbuf *text, const struct space *space,
+                  const struct gt_named_trial *named, const char *const *values);
     const char *end;
 };
 
@@ -83,11 +82,11 @@ static void add_string(struct gt_strbuf *text, const char *before, const char *v
 }
 
 /* The names of the parameters with their values, none of them after the last. */
-static void add_values(const struct space *space, const char *const *values)
+static void add_values(struct gt_strbuf *text, const struct space *space, const char *const *values)
 {
     for (size_t i = 0; i < space->params; i++) {
-        add_string(space->text, i ? "," : "", space->param[i].name);
-        gt_strbuf_addf(space->text, ":%s", values[i]);
+        add_string(text, i ? "," : "", space->param[i].name);
+        gt_strbuf_addf(text, ":%s", values[i]);
     }
 }
 
@@ -195,26 +194,23 @@ static int intern(struct param *param, const char *value, const char **interned,
 static int take_value(struct param *param, const char *text, size_t length, const char **interned,
                       struct gt_err *err)
 {
-    struct gt_strbuf plain = GT_STRBUF_INIT, json = GT_STRBUF_INIT;
-    char *end;
+    char *word = strndup(text, length), *end = word;
+    struct gt_strbuf json = GT_STRBUF_INIT;
     int code;
 
-    gt_strbuf_add_bytes(&plain, text, length);
-    code = gt_strbuf_check(&plain, err);
-    if (!code) {
-        const char *word = plain.text;
-        const bool number =
-            (*word == '-' || (*word >= '0' && *word <= '9')) && (strtod(word, &end), !*end);
-
-        if (number || *word == '"' || strcmp(word, "true") == 0 || strcmp(word, "false") == 0)
-            gt_strbuf_add(&json, word);
-        else
-            add_string(&json, "", word);
-        code = gt_strbuf_check(&json, err);
-    }
+    if (!word)
+        return gt_err_nomem(err);
+    if (*word == '-' || (*word >= '0' && *word <= '9'))
+        strtod(word, &end);
+    if ((end > word && !*end) || *word == '"' || strcmp(word, "true") == 0 ||
+        strcmp(word, "false") == 0)
+        gt_strbuf_add(&json, word);
+    else
+        add_string(&json, "", word);
+    code = gt_strbuf_check(&json, err);
     GT_STEP(code, intern(param, json.text, interned, err));
-    gt_strbuf_release(&plain);
     gt_strbuf_release(&json);
+    free(word);
     return code;
 }
 
@@ -256,12 +252,11 @@ static int take_point(struct space *space, const char *point, const char **value
                       point);
 }
 
-/* The first pass over the trials: takes what they have in common, and their values. */
-static int gather(void *context, const struct gt_named_trial *named, struct gt_err *err)
+static int add_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct space *space = context;
     struct gt_strbuf identity = GT_STRBUF_INIT;
-    bool first = space->trials == 0;
+    const bool first = space->out->rows == 0;
     const char *values[GT_MAX_PARAMS];
     int code = GT_OK;
 
@@ -279,22 +274,11 @@ static int gather(void *context, const struct gt_named_trial *named, struct gt_e
     GT_STEP(code, take_point(space, named->point, values, first, err));
     GT_STEP(code, gt_strbuf_check(&identity, err));
     gt_strbuf_release(&identity);
-    space->trials++;
+    gt_strbuf_add(&space->text, first ? "" : ",\n");
+    if (!code)
+        space->format->entry(&space->text, space, named, values);
+    space->out->rows++;
     return code;
-}
-
-/* The second pass: writes the trial. */
-static int write_entry(void *context, const struct gt_named_trial *named, struct gt_err *err)
-{
-    struct space *space = context;
-    const char *values[GT_MAX_PARAMS];
-    int code = take_point(space, named->point, values, false, err);
-
-    if (code)
-        return code;
-    gt_strbuf_add(space->text, space->out->rows++ ? ",\n" : "");
-    space->format->entry(space, named, values);
-    return GT_OK;
 }
 
 /* GT_ENOTFOUND if there are no trials, GT_ERANGE if they are of several spaces. */
@@ -302,22 +286,21 @@ static int write_space(struct gt_export_out *out, const struct format *format,
                        struct gt_store *store, struct gt_err *err)
 {
     struct space space = {.out = out,
-                          .text = out->text,
                           .store = store,
                           .format = format,
                           .head = GT_STRBUF_INIT,
-                          .identity = GT_STRBUF_INIT};
-    int code = gt_store_trials(store, out->filter, gather, &space, err);
+                          .identity = GT_STRBUF_INIT,
+                          .text = GT_STRBUF_INIT};
+    int code = gt_store_trials(store, out->filter, add_trial, &space, err);
 
-    if (!code && !space.trials)
+    if (!code && !out->rows)
         code = gt_err_set(err, GT_ENOTFOUND, "there is no trial to export");
     GT_STEP(code, gt_strbuf_check(&space.head, err));
     GT_STEP(code, gt_strbuf_check(&space.identity, err));
-    if (!code) {
-        format->begin(&space);
-        code = gt_store_trials(store, out->filter, write_entry, &space, err);
-        gt_strbuf_add(out->text, format->end);
-    }
+    GT_STEP(code, gt_strbuf_check(&space.text, err));
+    format->begin(out->text, &space); /* the values of the points are known only now */
+    gt_strbuf_add(out->text, space.text.text);
+    gt_strbuf_add(out->text, format->end);
     for (size_t i = 0; i < space.params; i++) {
         for (size_t v = 0; v < space.param[i].count; v++)
             free(space.param[i].value[v]);
@@ -326,6 +309,7 @@ static int write_space(struct gt_export_out *out, const struct format *format,
     }
     gt_strbuf_release(&space.head);
     gt_strbuf_release(&space.identity);
+    gt_strbuf_release(&space.text);
     return code;
 }
 
@@ -337,10 +321,8 @@ static int write_space(struct gt_export_out *out, const struct format *format,
  * has the name of Kernel Tuner's error class there and in "__error__", with our status beside it.
  */
 
-static void begin_cache(const struct space *space)
+static void begin_cache(struct gt_strbuf *text, const struct space *space)
 {
-    struct gt_strbuf *text = space->text;
-
     gt_strbuf_addf(text,
                    "{\n\"schema_version\":\"1.1.0\",\n%s,\n\"problem_size\":[%" PRId64 ",%" PRId64
                    ",%" PRId64 "],\n\"tune_params_keys\":[",
@@ -359,12 +341,11 @@ static void begin_cache(const struct space *space)
     gt_strbuf_add(text, "},\n\"objective\":\"time\",\n\"cache\":{\n");
 }
 
-static void add_cached(const struct space *space, const struct gt_named_trial *named,
-                       const char *const *values)
+static void add_cached(struct gt_strbuf *text, const struct space *space,
+                       const struct gt_named_trial *named, const char *const *values)
 {
     const struct gt_trial *trial = &named->trial;
     const char *failure = gt_export_called[trial->status].kernel_tuner;
-    struct gt_strbuf *text = space->text;
 
     for (size_t i = 0; i < space->params; i++) { /* the key: the values without their quotes */
         const int quotes = values[i][0] == '"';
@@ -373,7 +354,7 @@ static void add_cached(const struct space *space, const struct gt_named_trial *n
                        values[i] + quotes);
     }
     gt_strbuf_add(text, "\":{");
-    add_values(space, values);
+    add_values(text, space, values);
     if (has_time(trial)) {
         gt_strbuf_addf(text, ",\"time\":%.9g,\"times\":", trial->us * 1e-3);
         add_samples(text, trial);
@@ -409,23 +390,22 @@ const struct gt_export_ops gt_export_kt_cache = {.rows = cache_rows, .one_proble
 
 #define T4_VERSION "\"schema_version\":\"1.0.0\""
 
-static void begin_t4(const struct space *space)
+static void begin_t4(struct gt_strbuf *text, const struct space *space)
 {
-    gt_strbuf_addf(space->text,
+    gt_strbuf_addf(text,
                    "{" T4_VERSION ",\n\"metadata\":{\"timeunit\":\"milliseconds\"},\n%s,\n"
                    "\"results\":[\n",
                    space->head.text);
 }
 
-static void add_result(const struct space *space, const struct gt_named_trial *named,
-                       const char *const *values)
+static void add_result(struct gt_strbuf *text, const struct space *space,
+                       const struct gt_named_trial *named, const char *const *values)
 {
     const struct gt_trial *trial = &named->trial;
-    struct gt_strbuf *text = space->text;
     const bool timed = has_time(trial);
 
     gt_strbuf_addf(text, "{\"timestamp\":\"%s\",\"configuration\":{", named->date);
-    add_values(space, values);
+    add_values(text, space, values);
     gt_strbuf_addf(text,
                    "},\"objectives\":[\"time\"],"
                    "\"times\":{\"compilation\":%.6g,\"compilation_time\":%.6g,\"benchmark\":%.6g,"

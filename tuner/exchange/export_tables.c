@@ -27,19 +27,17 @@ static bool fits(const char *text, bool blanks)
 }
 
 /* Writes the line if it is another one than the latest of its kind, and begins the next one. */
-static int put_head(struct writing *writing, struct gt_strbuf *latest, struct gt_err *err)
+static void put_head(struct writing *writing, struct gt_strbuf *latest)
 {
-    struct gt_strbuf *line = &writing->line;
-    int rc = gt_strbuf_check(line, err);
+    const struct gt_strbuf line = writing->line;
 
-    if (!rc && strcmp(latest->text, line->text) != 0) {
-        gt_strbuf_reset(latest);
-        gt_strbuf_add(latest, line->text);
-        gt_strbuf_add(writing->out->text, line->text);
-        rc = gt_strbuf_check(latest, err);
+    writing->out->text->failed |= line.failed;
+    if (strcmp(latest->text, line.text) != 0) {
+        gt_strbuf_add(writing->out->text, line.text);
+        writing->line = *latest;
+        *latest = line;
     }
-    gt_strbuf_reset(line);
-    return rc;
+    gt_strbuf_reset(&writing->line);
 }
 
 /* Takes a point apart: "A=1,B=2" into "A,B" and "1,2".  false: it has no names, as the vendor
@@ -64,25 +62,22 @@ static bool split_point(struct writing *writing, const char *point)
 static int add_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct writing *writing = context;
-    struct gt_strbuf *line = &writing->line;
-    int rc = GT_OK;
+    struct gt_strbuf *line = &writing->line, *text = writing->out->text;
 
     if (!gt_trials_hold(named) || !split_point(writing, named->point) ||
         !fits(named->device, true) || !fits(named->kernel, false) || !fits(named->problem, false))
         return GT_OK;
     gt_strbuf_addf(line, "device %d %s\n", named->cc, named->device);
-    GT_STEP(rc, put_head(writing, &writing->device, err));
+    put_head(writing, &writing->device);
     gt_strbuf_addf(line, "problem %s\n", named->problem);
-    GT_STEP(rc, put_head(writing, &writing->problem, err));
+    put_head(writing, &writing->problem);
     gt_strbuf_addf(line, "kernel %s %s %s\n", named->kernel, named->signature, writing->names.text);
-    GT_STEP(rc, put_head(writing, &writing->kernel, err));
-    GT_STEP(rc, gt_strbuf_check(&writing->names, err));
-    GT_STEP(rc, gt_strbuf_check(&writing->values, err));
-    gt_strbuf_addf(writing->out->text, "%s %.7g %.0f %s\n", writing->values.text, named->trial.us,
+    put_head(writing, &writing->kernel);
+    gt_strbuf_addf(text, "%s %.7g %.0f %s\n", writing->values.text, named->trial.us,
                    named->trial.clock_mhz, gt_status_name(named->trial.status));
+    text->failed |= writing->names.failed | writing->values.failed;
     writing->out->rows++;
-    GT_STEP(rc, gt_strbuf_check(writing->out->text, err));
-    return rc;
+    return gt_strbuf_check(text, err);
 }
 
 static int trial_rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)

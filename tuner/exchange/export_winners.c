@@ -10,9 +10,10 @@
 #include "problem/problem.h"
 #include "problem/trial.h"
 
-/* Writes winners as the text table that libgemmtune reads (src/lookup/table.c):
- * a digest, the names of the columns, then one winner a line in byte order, so that a change shows
- * as a diff.  Rows of an earlier table may be kept. */
+/* ---- the shipped table ----
+ * The text table that libgemmtune reads (src/lookup/table.c): a digest, the names of the columns,
+ * then one winner a line in byte order, so that a change shows as a diff.  Rows of an earlier table
+ * may be kept. */
 
 static void shipped_begin(struct gt_export_out *out)
 {
@@ -149,7 +150,8 @@ int gt_export_shipped_seal(struct gt_strbuf *text, struct gt_err *err)
     int rc = gt_strbuf_check(text, err);
 
     GT_STEP(rc, sort_lines(text, err));
-    return rc ? rc : gt_export_seal(text, GT_TABLE_MAGIC, "\n", "", err);
+    GT_STEP(rc, gt_export_seal(text, GT_TABLE_MAGIC, "\n", "", err));
+    return rc;
 }
 
 static int shipped_end(struct gt_export_out *out, struct gt_err *err)
@@ -167,9 +169,9 @@ const struct gt_export_ops gt_export_shipped = {
     .deployed = true,
 };
 
-/* Writes winners as a C header: a static table and a function that finds a shape in
- * it.  Only integers, and names whose every character was checked, go into the header, so that
- * nothing in a database can become code. */
+/* ---- the C header ----
+ * A static table and a function that finds a shape in it.  Only integers, and names whose every
+ * character was checked, go into the header, so that nothing in a database can become code. */
 
 static const char head[] =
     "/* Winners of a gemmtune database: the fastest known kernel and point of each problem.\n"
