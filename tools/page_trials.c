@@ -9,7 +9,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "exchange/recording_impl.h"
+#include "exchange/recording.h"
 #include "exchange/trials.h"
 
 #include <stdio.h>

@@ -9,23 +9,23 @@
 
 #include "db/store.h"
 
-/* All formats: X(name in the enum, name on the command line, what it is). */
-#define GT_EXPORT_MAP(X)                                                                        \
-    X(CSV, "csv", "comma-separated values, for spreadsheets and plots")                         \
-    X(JSON, "json", "one JSON document, one row a line, with a digest")                         \
-    X(MD, "md", "a Markdown table")                                                             \
-    X(C, "c", "a C header: the winners as a static table and a function to find one")           \
-    X(SHIPPED, "shipped", "a table that libgemmtune reads, winners only, with a digest")        \
-    X(BENCH, "bench", "winners beside cuBLAS, what was measured last: the table of tune bench") \
-    X(SEARCH, "search", "how each turn of each problem went: the table of a search")            \
-    X(ENERGY, "energy", "what products cost in joules, as tune energy measured it")             \
-    X(TRIALS, "trials", "measured trials in short, to learn rankings from")                     \
-    X(KT_CACHE, "kt-cache", "one kernel's trials of a problem as a Kernel Tuner cache file")    \
-    X(T4, "t4", "the same in T4, the results format of the autotuning community")               \
-    X(T4_METADATA, "t4-metadata", "T4's second file: the devices that the trials are of")
+/* All formats: X(name in the enum, name on the command line, name of its gt_export_ops). */
+#define GT_EXPORT_MAP(X)                                                                         \
+    X(CSV, "csv", csv)                /* comma-separated values, for spreadsheets and plots */   \
+    X(JSON, "json", json)             /* one JSON document, one row a line, with a digest */     \
+    X(MD, "md", md)                   /* a Markdown table */                                     \
+    X(C, "c", c)                      /* a C header: a static table and a function that looks */ \
+    X(SHIPPED, "shipped", shipped)    /* a table that libgemmtune reads, winners only */         \
+    X(BENCH, "bench", bench)          /* winners beside cuBLAS: the table of tune bench */       \
+    X(SEARCH, "search", search)       /* how each turn of each problem went */                   \
+    X(ENERGY, "energy", energy)       /* joules, as tune energy measured them */                 \
+    X(TRIALS, "trials", trials)       /* measured trials in short, to learn rankings from */     \
+    X(KT_CACHE, "kt-cache", kt_cache) /* one space as a Kernel Tuner cache file */               \
+    X(T4, "t4", t4)                   /* the same in T4, the autotuning community's format */    \
+    X(T4_METADATA, "t4-metadata", t4_metadata) /* T4's second file: the trials' devices */
 
 enum gt_export_format {
-#define GT_EXPORT_ENUM(name, text, doc) GT_EXPORT_##name,
+#define GT_EXPORT_ENUM(name, text, ops) GT_EXPORT_##name,
     GT_EXPORT_MAP(GT_EXPORT_ENUM)
 #undef GT_EXPORT_ENUM
         GT_EXPORT_COUNT
@@ -54,11 +54,6 @@ struct gt_export_request {
     const struct gt_kernels *today;
 };
 
-/* Whether the row is of another text of a kernel than the one among these (NULL: not known); those
- * of recordings and of kernels that are not among them are not. */
-bool gt_export_older(const struct gt_kernels *today, const char *kernel, const char *signature,
-                     enum gt_provenance provenance);
-
 /* Writes the rows that are asked for; *rows (which may be NULL): how many there were.  Whatever the
  * filter says, c, shipped and bench write winners only, bench and search measured rows only, trials
  * every trial that can be learned from, and kt-cache and t4 every trial of one space (GT_ERANGE:
@@ -68,8 +63,8 @@ int gt_export(FILE *file, const struct gt_export_request *request, struct gt_sto
 
 /* The heading of tune bench's table and the fields of a row of it, both without an end of line.
  * What both `row` and `with` have is taken from the row. */
-extern const char gt_export_bench_columns[];
 struct gt_strbuf;
+void gt_export_bench_heading(struct gt_strbuf *text);
 void gt_export_bench_fields(struct gt_strbuf *text, const struct gt_row *row,
                             const struct gt_problem *problem, const struct gt_comparison *with);
 

@@ -1,19 +1,46 @@
-/* export_space.c - gathers one space from the database for the exports that hold one. */
+/* export_space.c - writes whole spaces for other tuners, one kernel's trials of one problem on one
+ * device, as Kernel Tuner's cache or in T4, and T4's metadata file. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/json.h"
-#include "base/strbuf.h"
-#include "exchange/export_space.h"
+#include "exchange/export_format.h"
 #include "problem/problem.h"
 
-/* Our statuses as Kernel Tuner and T4 name them; "gemmtune_status" beside those says which of
- * several it was. */
-static const struct {
-    const char *kernel_tuner, *t4;
-} called[GT_STATUS_COUNT] = {
+/* A parameter of the points: the values that occur as JSON, numbers ascending before words. */
+struct param {
+    char *name;
+    char **value;
+    size_t count, capacity;
+};
+
+struct space {
+    struct gt_export_out *out;
+    struct gt_store *store;
+    const struct format *format;
+    struct param param[GT_MAX_PARAMS];
+    size_t params;
+    struct gt_problem problem;
+    /* What every trial has in common, as JSON: "device_name", "kernel_name", and "gemmtune", which
+     * recording_read.c reads back. */
+    struct gt_strbuf head;
+    struct gt_strbuf identity; /* of the first trial, for comparison */
+    struct gt_strbuf text;     /* the trials */
+};
+
+/* What comes before the trials, a trial with the values of its point as JSON, and what comes after.
+ */
+struct format {
+    void (*begin)(struct gt_strbuf *text, const struct space *space);
+    void (*entry)(struct gt_strbuf *text, const struct space *space,
+                  const struct gt_named_trial *named, const char *const *values);
+    const char *end;
+};
+
+const struct gt_export_called gt_export_called[GT_STATUS_COUNT] = {
     [GT_STATUS_OK] = {NULL, "correct"},
     [GT_STATUS_COMPILE_ERROR] = {"CompilationFailedConfig", "compile"},
     [GT_STATUS_COMPILE_TIMEOUT] = {"CompilationFailedConfig", "compile"},
@@ -31,23 +58,18 @@ static const struct {
     [GT_STATUS_KILLED] = {"RuntimeFailedConfig", "runtime"},
 };
 
-bool gt_export_timed(const struct gt_trial *trial)
+/* ---- pieces of JSON ---- */
+
+/* Whether others should see the trial as one with a time: it is ok, or was found slow. */
+static bool has_time(const struct gt_trial *trial)
 {
     return trial->us > 0 && (trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW);
 }
 
-const char *gt_export_kernel_tuner_error(enum gt_status status)
+/* Adds what stands before a text, and the text as JSON. */
+static void add_string(struct gt_strbuf *text, const char *before, const char *value)
 {
-    return called[status].kernel_tuner;
-}
-
-const char *gt_export_t4_invalidity(enum gt_status status)
-{
-    return called[status].t4;
-}
-
-void gt_export_string(struct gt_strbuf *text, const char *value)
-{
+    gt_strbuf_add(text, before);
     gt_strbuf_add_char(text, '"');
     for (; *value; value++)
         if (*value == '"' || *value == '\\')
@@ -59,12 +81,22 @@ void gt_export_string(struct gt_strbuf *text, const char *value)
     gt_strbuf_add_char(text, '"');
 }
 
-void gt_export_samples(struct gt_strbuf *text, const struct gt_trial *trial)
+/* The names of the parameters with their values, none of them after the last. */
+static void add_values(struct gt_strbuf *text, const struct space *space, const char *const *values)
+{
+    for (size_t i = 0; i < space->params; i++) {
+        add_string(text, i ? "," : "", space->param[i].name);
+        gt_strbuf_addf(text, ":%s", values[i]);
+    }
+}
+
+/* "[1.5,2.25]": the samples, or else the time, in milliseconds; "[]" if there is neither. */
+static void add_samples(struct gt_strbuf *text, const struct gt_trial *trial)
 {
     gt_strbuf_add_char(text, '[');
     for (int i = 0; i < trial->samples; i++)
         gt_strbuf_addf(text, "%s%.9g", i ? "," : "", trial->sample[i] * 1e-3);
-    if (!trial->samples && gt_export_timed(trial))
+    if (!trial->samples && has_time(trial))
         gt_strbuf_addf(text, "%.9g", trial->us * 1e-3);
     gt_strbuf_add_char(text, ']');
 }
@@ -81,7 +113,7 @@ static void add_identity(struct gt_strbuf *text, const struct gt_named_trial *na
 
 /* Writes the names of the launch parameters: points that differ only in them share a cubin.  A
  * kernel without a description (a recording's) has none. */
-static int write_launch_params(struct gt_export_space *space, const struct gt_named_trial *named,
+static int write_launch_params(struct space *space, const struct gt_named_trial *named,
                                struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -99,8 +131,7 @@ static int write_launch_params(struct gt_export_space *space, const struct gt_na
 
         if (!name || !kind || strcmp(kind, "launch") != 0)
             continue;
-        gt_strbuf_add(&space->head, names++ ? "," : ",\"launch\":[");
-        gt_export_string(&space->head, name);
+        add_string(&space->head, names++ ? "," : ",\"launch\":[", name);
     }
     gt_strbuf_add(&space->head, names ? "]" : "");
     cJSON_Delete(root);
@@ -108,24 +139,19 @@ static int write_launch_params(struct gt_export_space *space, const struct gt_na
     return code;
 }
 
-static int write_head(struct gt_export_space *space, const struct gt_named_trial *named,
-                      struct gt_err *err)
+static int write_head(struct space *space, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct gt_strbuf *text = &space->head;
     int code;
 
-    gt_strbuf_add(text, "\"device_name\":");
-    gt_export_string(text, named->device);
-    gt_strbuf_add(text, ",\n\"kernel_name\":");
-    gt_export_string(text, named->kernel);
-    gt_strbuf_add(text, ",\n\"gemmtune\":{\"version\":1,\"problem\":");
-    gt_export_string(text, named->problem);
+    add_string(text, "\"device_name\":", named->device);
+    add_string(text, ",\n\"kernel_name\":", named->kernel);
+    add_string(text, ",\n\"gemmtune\":{\"version\":1,\"problem\":", named->problem);
     gt_strbuf_addf(text,
-                   ",\"cc\":%d,\"provenance\":\"%s\",\"l2\":\"%s\",\"driver\":%d,\"nvrtc\":%d,",
+                   ",\"cc\":%d,\"provenance\":\"%s\",\"l2\":\"%s\",\"driver\":%d,\"nvrtc\":%d",
                    named->cc, gt_provenance_name(named->trial.provenance),
                    gt_timing_name(named->timing), named->driver, named->nvrtc);
-    gt_strbuf_add(text, "\"signature\":");
-    gt_export_string(text, named->signature);
+    add_string(text, ",\"signature\":", named->signature);
     code = write_launch_params(space, named, err);
     gt_strbuf_add(text, "}");
     return code;
@@ -143,8 +169,7 @@ static int value_order(const char *x, const char *y)
 }
 
 /* The parameter's own text of the value, as JSON; it is added where it is new, in order. */
-static int intern(struct gt_export_param *param, const char *value, const char **interned,
-                  struct gt_err *err)
+static int intern(struct param *param, const char *value, const char **interned, struct gt_err *err)
 {
     size_t at = param->count;
 
@@ -166,42 +191,39 @@ static int intern(struct gt_export_param *param, const char *value, const char *
 
 /* A value of a point, text[0..length), as JSON: a number, true, false and what is quoted as they
  * are, words with quotes. */
-static int take_value(struct gt_export_param *param, const char *text, size_t length,
-                      const char **interned, struct gt_err *err)
+static int take_value(struct param *param, const char *text, size_t length, const char **interned,
+                      struct gt_err *err)
 {
-    struct gt_strbuf plain = GT_STRBUF_INIT, json = GT_STRBUF_INIT;
-    char *end;
+    char *word = strndup(text, length), *end = word;
+    struct gt_strbuf json = GT_STRBUF_INIT;
     int code;
 
-    gt_strbuf_add_bytes(&plain, text, length);
-    code = gt_strbuf_check(&plain, err);
-    if (!code) {
-        const char *word = plain.text;
-        const bool number =
-            (*word == '-' || (*word >= '0' && *word <= '9')) && (strtod(word, &end), !*end);
-
-        if (number || *word == '"' || strcmp(word, "true") == 0 || strcmp(word, "false") == 0)
-            gt_strbuf_add(&json, word);
-        else
-            gt_export_string(&json, word);
-        code = gt_strbuf_check(&json, err);
-    }
+    if (!word)
+        return gt_err_nomem(err);
+    if (*word == '-' || (*word >= '0' && *word <= '9'))
+        strtod(word, &end);
+    if ((end > word && !*end) || *word == '"' || strcmp(word, "true") == 0 ||
+        strcmp(word, "false") == 0)
+        gt_strbuf_add(&json, word);
+    else
+        add_string(&json, "", word);
+    code = gt_strbuf_check(&json, err);
     GT_STEP(code, intern(param, json.text, interned, err));
-    gt_strbuf_release(&plain);
     gt_strbuf_release(&json);
+    free(word);
     return code;
 }
 
 /* Splits "BM=128,LAYOUT=row".  The first trial's names are kept, and later trials must have the
  * same. */
-static int take_point(struct gt_export_space *space, const char *point, const char **values,
-                      bool first, struct gt_err *err)
+static int take_point(struct space *space, const char *point, const char **values, bool first,
+                      struct gt_err *err)
 {
     size_t count = 0;
 
     for (const char *at = point; *at; count++) {
         const size_t name = strcspn(at, "=");
-        struct gt_export_param *param = &space->param[count];
+        struct param *param = &space->param[count];
         const char *value = at + name + 1;
         size_t length;
         int code;
@@ -230,15 +252,15 @@ static int take_point(struct gt_export_space *space, const char *point, const ch
                       point);
 }
 
-static int gather(void *context, const struct gt_named_trial *named, struct gt_err *err)
+static int add_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
-    struct gt_export_space *space = context;
+    struct space *space = context;
     struct gt_strbuf identity = GT_STRBUF_INIT;
-    bool first = space->trials == 0;
+    const bool first = space->out->rows == 0;
     const char *values[GT_MAX_PARAMS];
     int code = GT_OK;
 
-    if (!gt_row_asked(space->filter, named->device))
+    if (!gt_row_asked(space->out->filter, named->device))
         return GT_OK;
     add_identity(&identity, named);
     if (first) {
@@ -254,51 +276,33 @@ static int gather(void *context, const struct gt_named_trial *named, struct gt_e
     GT_STEP(code, take_point(space, named->point, values, first, err));
     GT_STEP(code, gt_strbuf_check(&identity, err));
     gt_strbuf_release(&identity);
-    space->trials++;
+    gt_strbuf_add(&space->text, first ? "" : ",\n");
+    if (!code)
+        space->format->entry(&space->text, space, named, values);
+    space->out->rows++;
     return code;
 }
 
-/* ---- the entries ---- */
-
-struct writing {
-    struct gt_export_out *out;
-    struct gt_export_space *space;
-    gt_export_entry *entry;
-};
-
-static int write_entry(void *context, const struct gt_named_trial *named, struct gt_err *err)
+/* GT_ENOTFOUND if there are no trials, GT_ERANGE if they are of several spaces. */
+static int write_space(struct gt_export_out *out, const struct format *format,
+                       struct gt_store *store, struct gt_err *err)
 {
-    struct writing *writing = context;
-    const char *values[GT_MAX_PARAMS];
-    int code;
+    struct space space = {.out = out,
+                          .store = store,
+                          .format = format,
+                          .head = GT_STRBUF_INIT,
+                          .identity = GT_STRBUF_INIT,
+                          .text = GT_STRBUF_INIT};
+    int code = gt_store_trials(store, out->filter, add_trial, &space, err);
 
-    if (!gt_row_asked(writing->space->filter, named->device))
-        return GT_OK;
-    code = take_point(writing->space, named->point, values, false, err);
-    if (code)
-        return code;
-    gt_strbuf_add(writing->out->text, writing->out->rows++ ? ",\n" : "");
-    return writing->entry(writing->out->text, writing->space, named, values, err);
-}
-
-int gt_export_space(struct gt_export_out *out, struct gt_store *store,
-                    void (*begin)(struct gt_strbuf *text, const struct gt_export_space *space),
-                    gt_export_entry *entry, const char *end, struct gt_err *err)
-{
-    struct gt_export_space space = {
-        .filter = out->filter, .store = store, .head = GT_STRBUF_INIT, .identity = GT_STRBUF_INIT};
-    struct writing writing = {out, &space, entry};
-    int code = gt_store_trials(store, out->filter, gather, &space, err);
-
-    if (!code && !space.trials)
+    if (!code && !out->rows)
         code = gt_err_set(err, GT_ENOTFOUND, "there is no trial to export");
     GT_STEP(code, gt_strbuf_check(&space.head, err));
     GT_STEP(code, gt_strbuf_check(&space.identity, err));
-    if (!code) {
-        begin(out->text, &space);
-        code = gt_store_trials(store, out->filter, write_entry, &writing, err);
-        gt_strbuf_add(out->text, end);
-    }
+    GT_STEP(code, gt_strbuf_check(&space.text, err));
+    format->begin(out->text, &space); /* the values of the points are known only now */
+    gt_strbuf_add(out->text, space.text.text);
+    gt_strbuf_add(out->text, format->end);
     for (size_t i = 0; i < space.params; i++) {
         for (size_t v = 0; v < space.param[i].count; v++)
             free(space.param[i].value[v]);
@@ -307,5 +311,175 @@ int gt_export_space(struct gt_export_out *out, struct gt_store *store,
     }
     gt_strbuf_release(&space.head);
     gt_strbuf_release(&space.identity);
+    gt_strbuf_release(&space.text);
     return code;
 }
+
+/* ---- Kernel Tuner ----
+ * Its cache file (schema 1.1.0), for its dashboard, for autotuning_methodology, and for replays
+ * (recording.h).
+ *
+ * "time" is the median of the samples in milliseconds (Kernel Tuner writes their mean).  A failure
+ * has the name of Kernel Tuner's error class there and in "__error__", with our status beside it.
+ */
+
+static void begin_cache(struct gt_strbuf *text, const struct space *space)
+{
+    gt_strbuf_addf(text,
+                   "{\n\"schema_version\":\"1.1.0\",\n%s,\n\"problem_size\":[%" PRId64 ",%" PRId64
+                   ",%" PRId64 "],\n\"tune_params_keys\":[",
+                   space->head.text, space->problem.m, space->problem.n, space->problem.k);
+    for (size_t i = 0; i < space->params; i++)
+        add_string(text, i ? "," : "", space->param[i].name);
+    gt_strbuf_add(text, "],\n\"tune_params\":{");
+    for (size_t i = 0; i < space->params; i++) {
+        const struct param *param = &space->param[i];
+
+        add_string(text, i ? "," : "", param->name);
+        for (size_t v = 0; v < param->count; v++)
+            gt_strbuf_addf(text, "%s%s", v ? "," : ":[", param->value[v]);
+        gt_strbuf_add(text, "]");
+    }
+    gt_strbuf_add(text, "},\n\"objective\":\"time\",\n\"cache\":{\n");
+}
+
+static void add_cached(struct gt_strbuf *text, const struct space *space,
+                       const struct gt_named_trial *named, const char *const *values)
+{
+    const struct gt_trial *trial = &named->trial;
+    const char *failure = gt_export_called[trial->status].kernel_tuner;
+
+    for (size_t i = 0; i < space->params; i++) { /* the key: the values without their quotes */
+        const int quotes = values[i][0] == '"';
+
+        gt_strbuf_addf(text, "%s%.*s", i ? "," : "\"", (int)strlen(values[i]) - 2 * quotes,
+                       values[i] + quotes);
+    }
+    gt_strbuf_add(text, "\":{");
+    add_values(text, space, values);
+    if (has_time(trial)) {
+        gt_strbuf_addf(text, ",\"time\":%.9g,\"times\":", trial->us * 1e-3);
+        add_samples(text, trial);
+        gt_strbuf_addf(text, ",\"GFLOP/s\":%.9g,",
+                       gt_problem_flops(&space->problem) / trial->us * 1e-3);
+    } else {
+        gt_strbuf_addf(text, ",\"time\":\"%s\",\"__error__\":\"%s\",", failure, failure);
+    }
+    if (trial->status != GT_STATUS_OK)
+        gt_strbuf_addf(text, "\"gemmtune_status\":\"%s\",", gt_status_name(trial->status));
+    gt_strbuf_addf(text,
+                   "\"compile_time\":%.6g,\"verification_time\":%.6g,\"benchmark_time\":%.6g,"
+                   "\"strategy_time\":0,\"framework_time\":0,\"timestamp\":\"%s\"}",
+                   trial->compile_ms, trial->prove_ms, trial->time_ms, named->date);
+}
+
+static int cache_rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
+{
+    static const struct format cache = {begin_cache, add_cached, "\n}\n}\n"};
+
+    return write_space(out, &cache, store, err);
+}
+
+const struct gt_export_ops gt_export_kt_cache = {.rows = cache_rows, .one_problem = true};
+
+/* ---- T4 ----
+ * The results format of the autotuning community, version 1.0.0
+ * (https://github.com/odgaard/TuningSchema, branch T4).
+ *
+ * The schema and the tools that read it disagree on a name ("compilation_time", "compilation"), so
+ * both are written.  Times are milliseconds.  "invalidity" has six values; "gemmtune_status" among
+ * the measurements says which of our statuses it was. */
+
+#define T4_VERSION "\"schema_version\":\"1.0.0\""
+
+static void begin_t4(struct gt_strbuf *text, const struct space *space)
+{
+    gt_strbuf_addf(text,
+                   "{" T4_VERSION ",\n\"metadata\":{\"timeunit\":\"milliseconds\"},\n%s,\n"
+                   "\"results\":[\n",
+                   space->head.text);
+}
+
+static void add_result(struct gt_strbuf *text, const struct space *space,
+                       const struct gt_named_trial *named, const char *const *values)
+{
+    const struct gt_trial *trial = &named->trial;
+    const bool timed = has_time(trial);
+
+    gt_strbuf_addf(text, "{\"timestamp\":\"%s\",\"configuration\":{", named->date);
+    add_values(text, space, values);
+    gt_strbuf_addf(text,
+                   "},\"objectives\":[\"time\"],"
+                   "\"times\":{\"compilation\":%.6g,\"compilation_time\":%.6g,\"benchmark\":%.6g,"
+                   "\"validation\":%.6g,\"framework\":0,\"search_algorithm\":0,\"runtimes\":",
+                   trial->compile_ms, trial->compile_ms, trial->time_ms, trial->prove_ms);
+    add_samples(text, trial);
+    gt_strbuf_addf(text, "},\"invalidity\":\"%s\",\"correctness\":%d,\"measurements\":[",
+                   timed ? "correct" : gt_export_called[trial->status].t4, timed);
+    if (timed)
+        gt_strbuf_addf(text,
+                       "{\"name\":\"time\",\"value\":%.9g,\"unit\":\"ms\"},"
+                       "{\"name\":\"GFLOP/s\",\"value\":%.9g,\"unit\":\"GFLOP/s\"},",
+                       trial->us * 1e-3, gt_problem_flops(&space->problem) / trial->us * 1e-3);
+    gt_strbuf_addf(text, "{\"name\":\"gemmtune_status\",\"value\":\"%s\",\"unit\":\"\"}]}",
+                   gt_status_name(trial->status));
+}
+
+static int t4_rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
+{
+    static const struct format t4 = {begin_t4, add_result, "\n]}\n"};
+
+    return write_space(out, &t4, store, err);
+}
+
+const struct gt_export_ops gt_export_t4 = {.rows = t4_rows, .one_problem = true};
+
+/* ---- T4's metadata file ---- */
+
+struct devices {
+    struct gt_export_out *out;
+    char last[192]; /* name and uuid of the device written last */
+};
+
+/* Adds a device.  Trials are sorted by device, so that each device is written once. */
+static int add_device(void *context, const struct gt_named_trial *named, struct gt_err *err)
+{
+    struct devices *devices = context;
+    struct gt_strbuf *text = devices->out->text;
+    char name[sizeof(devices->last)];
+
+    (void)err;
+    snprintf(name, sizeof(name), "%s %s", named->device, named->uuid);
+    if (strcmp(name, devices->last) == 0 || !gt_row_asked(devices->out->filter, named->device))
+        return GT_OK;
+    memcpy(devices->last, name, sizeof(name));
+    add_string(text,
+               devices->out->rows++ ? ",\n{\"device_name\":" : "{\"device_name\":", named->device);
+    add_string(text, ",\"uuid\":", named->uuid);
+    gt_strbuf_addf(text, ",\"compute_capability\":\"%d.%d\",\"cuda_driver\":\"", named->cc / 10,
+                   named->cc % 10);
+    gt_export_version(text, named->driver);
+    gt_strbuf_add(text, "\",\"nvrtc\":\"");
+    gt_export_version(text, named->nvrtc);
+    gt_strbuf_add(text, "\"}");
+    return GT_OK;
+}
+
+/* Writes what the database knows about the origin of its trials; the rest of T4's metadata is
+ * optional. */
+static int metadata_rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
+{
+    struct devices devices = {.out = out};
+    int code;
+
+    gt_strbuf_add(out->text,
+                  "{" T4_VERSION ",\n\"metadata\":{\"hardware\":{\"hardware_description\":[\n");
+    code = gt_store_trials(store, out->filter, add_device, &devices, err);
+    gt_strbuf_addf(out->text,
+                   "\n]},\n\"environment\":{\"device_query\":{},\"requirements\":[\"gemmtune "
+                   "%d.%d.%d\"]}}}\n",
+                   GT_VERSION_MAJOR, GT_VERSION_MINOR, GT_VERSION_PATCH);
+    return code;
+}
+
+const struct gt_export_ops gt_export_t4_metadata = {.rows = metadata_rows, .one_problem = true};

@@ -14,47 +14,63 @@
 #include "exchange/foreign.h"
 #include "problem/problem.h"
 
-/* What the files foreign*.c share; nobody else includes it. */
-
 /* A piece of the text. */
-struct gt_piece {
+struct piece {
     const char *at; /* NULL: not there */
     int length;
 };
 
+static const struct piece none;
+
 /* A product as BLAS has it: matrices by columns, D = op(A) op(B) of m x n. */
-struct gt_product {
+struct product {
     int64_t m, n, k, batch;   /* batch 0: 1 */
     int64_t ld[3], stride[3]; /* of A, B, D; 0 of ld and -1 of stride: packed */
     bool trans[2];            /* op(A), op(B) */
-    struct gt_piece type[3];  /* of A, B, D by whatever name; D's may be missing: A's */
-    struct gt_piece compute;  /* the type of the sums; may be missing */
+    struct piece type[3];     /* of A, B, D by whatever name; D's may be missing: A's */
+    struct piece compute;     /* the type of the sums; may be missing */
     bool tf32;                /* allowed for products of float */
     bool beta;                /* is not 0 */
     bool bias, scaled;
-    struct gt_piece activation; /* may be missing */
-    double times;               /* 0: 1 */
+    struct piece activation; /* may be missing */
+    double times;            /* 0: 1 */
     bool counted;
 };
 
-struct gt_foreign_reader {
+struct reader {
     struct gt_foreign *foreign;
     gt_foreign_visit *visit;
     void *context;
     struct gt_err *err;
 };
 
-/* Makes a problem of a product that another program wrote down. */
+/* ---- pieces ---- */
+
+static struct piece piece_of(const char *at, const char *end)
+{
+    return (struct piece){at, (int)(end - at)};
+}
+
+static struct piece text_piece(const char *text)
+{
+    return piece_of(text, text + strlen(text));
+}
 
 /* Whether the piece is the word, whatever its capitals. */
-static bool gt_piece_is(struct gt_piece piece, const char *word)
+static bool is_word(struct piece piece, const char *word)
 {
     return piece.at && strncasecmp(piece.at, word, (size_t)piece.length) == 0 &&
            !word[piece.length];
 }
 
-/* Whether the word stands somewhere in the piece. */
-static bool contains(struct gt_piece piece, const char *word)
+/* Where the piece has the word, just so; NULL: nowhere. */
+static const char *find(struct piece piece, const char *word)
+{
+    return piece.at ? memmem(piece.at, (size_t)piece.length, word, strlen(word)) : NULL;
+}
+
+/* Whether the word stands somewhere in the piece, whatever its capitals. */
+static bool contains(struct piece piece, const char *word)
 {
     const int length = (int)strlen(word);
 
@@ -65,8 +81,7 @@ static bool contains(struct gt_piece piece, const char *word)
 }
 
 /* Counts a product that is left out: "of double". */
-static void gt_foreign_leave(struct gt_foreign_reader *reader, const char *what,
-                             struct gt_piece name)
+static int leave(struct reader *reader, const char *what, struct piece name)
 {
     struct gt_foreign *foreign = reader->foreign;
     char text[sizeof(foreign->reason->what)];
@@ -87,6 +102,7 @@ static void gt_foreign_leave(struct gt_foreign_reader *reader, const char *what,
     if (i == foreign->reasons)
         memcpy(foreign->reason[foreign->reasons++].what, text, sizeof(text));
     foreign->reason[i].count++;
+    return GT_OK;
 }
 
 void gt_foreign_say(struct gt_strbuf *text, const struct gt_foreign *foreign)
@@ -104,7 +120,7 @@ void gt_foreign_say(struct gt_strbuf *text, const struct gt_foreign *foreign)
 /* ---- types ---- */
 
 /* The name without what surrounds it: "CUDA_R_16F(2)", "f16_r", "c10::Half". */
-static struct gt_piece bare_type(struct gt_piece type)
+static struct piece bare_type(struct piece type)
 {
     static const char *const before[] = {"c10::", "at::", "CUDA_", "HIP_", "R_"};
     const char *end = type.at ? memchr(type.at, '(', (size_t)type.length) : NULL;
@@ -124,7 +140,7 @@ static struct gt_piece bare_type(struct gt_piece type)
     return type;
 }
 
-static bool type_of(enum gt_dtype *type, struct gt_piece piece)
+static bool type_of(enum gt_dtype *type, struct piece piece)
 {
     static const struct {
         const char *name;
@@ -136,7 +152,7 @@ static bool type_of(enum gt_dtype *type, struct gt_piece piece)
                  {"Char", GT_S8},      {"32I", GT_S32}, {"int", GT_S32}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (gt_piece_is(piece, known[i].name)) {
+        if (is_word(piece, known[i].name)) {
             *type = known[i].type;
             return true;
         }
@@ -144,17 +160,17 @@ static bool type_of(enum gt_dtype *type, struct gt_piece piece)
 }
 
 /* Whether the sums are of a kind that a kernel has for these operands. */
-static bool sums_as_kernels(struct gt_product *product, enum gt_dtype type)
+static bool sums_as_kernels(struct product *product, enum gt_dtype type)
 {
-    const struct gt_piece compute = bare_type(product->compute);
+    const struct piece compute = bare_type(product->compute);
 
     if (!compute.at || contains(compute, "32F") || contains(compute, "f32")) {
         product->tf32 |= contains(compute, "TF32") || contains(compute, "xf32");
         return type == GT_F32 ? !contains(compute, "16") : !contains(compute, "PEDANTIC");
     }
     if (type == GT_S8)
-        return contains(compute, "32I") || gt_piece_is(compute, "i32");
-    return gt_piece_is(compute, "s") || gt_piece_is(compute, "float");
+        return contains(compute, "32I") || is_word(compute, "i32");
+    return is_word(compute, "s") || is_word(compute, "float");
 }
 
 /* Whether a kernel has such a D; the same as what tune serve takes. */
@@ -174,87 +190,66 @@ static bool has_out(enum gt_dtype type, enum gt_dtype out)
     }
 }
 
-/* Sets types and accuracy; false: the product was counted as left out. */
-static bool take_types(struct gt_foreign_reader *reader, struct gt_problem *problem,
-                       struct gt_product *product)
+/* Sets types and accuracy; else returns why the product is left out, and *which type it is. */
+static const char *take_types(struct gt_problem *problem, struct product *product,
+                              struct piece *which)
 {
-    const struct gt_piece none = {NULL, 0};
-    struct gt_piece name[3];
     enum gt_dtype type[3];
 
     for (int i = 0; i < 3; i++) {
-        name[i] = bare_type(i == 2 && !product->type[i].at ? product->type[0] : product->type[i]);
-        if (!name[i].at) {
-            gt_foreign_leave(reader, "without a type", none);
-            return false;
-        }
-        if (!type_of(&type[i], name[i])) {
-            gt_foreign_leave(reader, "of ", name[i]);
-            return false;
-        }
+        *which = bare_type(i == 2 && !product->type[i].at ? product->type[0] : product->type[i]);
+        if (!which->at)
+            return "without a type";
+        if (!type_of(&type[i], *which))
+            return "of ";
     }
     if (!product->type[2].at)
         type[2] = gt_dtype_default_out(type[0]);
     if (type[2] == GT_TF32)
         type[2] = GT_F32;
-    if (!sums_as_kernels(product, type[0])) {
-        gt_foreign_leave(reader, "with sums of ", bare_type(product->compute));
-        return false;
-    }
-    if (type[0] != type[1] || !has_out(type[0], type[2])) {
-        gt_foreign_leave(reader, "of mixed types", none);
-        return false;
-    }
+    *which = bare_type(product->compute);
+    if (!sums_as_kernels(product, type[0]))
+        return "with sums of ";
+    *which = none;
+    if (type[0] != type[1] || !has_out(type[0], type[2]))
+        return "of mixed types";
     gt_problem_retype(problem, type[0] == GT_F32 && product->tf32 ? GT_TF32 : type[0]);
     problem->out = type[2];
-    return true;
+    return NULL;
 }
 
 /* ---- the problem ---- */
 
 /* "EPILOGUE_RELU_BIAS", "relu", "None"; false: no kernel has it. */
-static bool take_epilogue(struct gt_problem *problem, const struct gt_product *product)
+static bool take_epilogue(struct gt_problem *problem, const struct product *product)
 {
-    const struct gt_piece word = product->activation;
+    const struct piece word = product->activation;
     const bool bias = product->bias || contains(word, "BIAS");
-    const bool relu = gt_piece_is(word, "relu") || gt_piece_is(word, "EPILOGUE_RELU") ||
-                      gt_piece_is(word, "EPILOGUE_RELU_BIAS");
-    const bool plain = !word.at || !word.length || gt_piece_is(word, "none") ||
-                       gt_piece_is(word, "EPILOGUE_DEFAULT") || gt_piece_is(word, "EPILOGUE_BIAS");
+    const bool relu = is_word(word, "relu") || is_word(word, "EPILOGUE_RELU") ||
+                      is_word(word, "EPILOGUE_RELU_BIAS");
+    const bool plain = !word.at || !word.length || is_word(word, "none") ||
+                       is_word(word, "EPILOGUE_DEFAULT") || is_word(word, "EPILOGUE_BIAS");
 
     problem->epilogue =
         (unsigned char)((bias ? GT_EPILOGUE_BIAS : 0) | (relu ? GT_EPILOGUE_RELU : 0));
     return relu || plain;
 }
 
-/* Columns of the operand as BLAS stores it. */
-static int64_t columns(const struct gt_product *product, int operand)
-{
-    if (operand == 2)
-        return product->n;
-    if (operand == 0)
-        return product->trans[0] ? product->m : product->k;
-    return product->trans[1] ? product->k : product->n;
-}
-
-static int64_t rows(const struct gt_product *product, int operand)
-{
-    if (operand == 2)
-        return product->m;
-    if (operand == 0)
-        return product->trans[0] ? product->k : product->m;
-    return product->trans[1] ? product->n : product->k;
-}
-
 /* Sets leading dimensions and strides.  An overflow is found by the check of the problem. */
-static void take_layout(struct gt_problem *problem, const struct gt_product *product)
+static void take_layout(struct gt_problem *problem, const struct product *product)
 {
+    /* of A, B, D as BLAS stores them, by columns */
+    const bool ta = product->trans[0], tb = product->trans[1];
+    const int64_t rows[3] = {ta ? product->k : product->m, tb ? product->n : product->k,
+                             product->m};
+    const int64_t columns[3] = {ta ? product->m : product->k, tb ? product->k : product->n,
+                                product->n};
     int64_t ld[3], stride[3];
 
     for (int i = 0; i < 3; i++) {
-        ld[i] = product->ld[i] ? product->ld[i] : rows(product, i);
+        ld[i] = product->ld[i] ? product->ld[i] : rows[i];
         stride[i] = product->stride[i];
-        if (stride[i] < 0 && __builtin_mul_overflow(ld[i], columns(product, i), &stride[i]))
+        if (stride[i] < 0 && __builtin_mul_overflow(ld[i], columns[i], &stride[i]))
             stride[i] = -1;
     }
     problem->trans_a = product->trans[1];
@@ -276,40 +271,35 @@ static bool is_size(int64_t size, int64_t least)
 }
 
 /* Passes a product on, or counts it as left out. */
-static int gt_foreign_take(struct gt_foreign_reader *reader, const struct gt_product *from)
+static int take_product(struct reader *reader, const struct product *from)
 {
-    const struct gt_piece none = {NULL, 0};
-    struct gt_product product = *from;
+    struct product product = *from;
     struct gt_problem problem;
+    struct piece which;
+    const char *why;
 
-    if (!is_size(product.m, 1) || !is_size(product.n, 1) || !is_size(product.k, 0)) {
-        gt_foreign_leave(reader, "of sizes that cannot be", none);
-        return GT_OK;
-    }
+    if (!is_size(product.m, 1) || !is_size(product.n, 1) || !is_size(product.k, 0))
+        return leave(reader, "of sizes that cannot be", none);
     gt_problem_init(&problem, product.n, product.m, product.k);
-    if (product.scaled) {
-        gt_foreign_leave(reader, "with scales", none);
-        return GT_OK;
-    }
-    if (!take_types(reader, &problem, &product))
-        return GT_OK;
-    if (!take_epilogue(&problem, &product)) {
-        gt_foreign_leave(reader, "with ", product.activation);
-        return GT_OK;
-    }
+    if (product.scaled)
+        return leave(reader, "with scales", none);
+    why = take_types(&problem, &product, &which);
+    if (why)
+        return leave(reader, why, which);
+    if (!take_epilogue(&problem, &product))
+        return leave(reader, "with ", product.activation);
     take_layout(&problem, &product);
     problem.beta = product.beta;
-    if (gt_problem_check(&problem, NULL)) {
-        gt_foreign_leave(reader, "of sizes that cannot be", none);
-        return GT_OK;
-    }
+    if (gt_problem_check(&problem, NULL))
+        return leave(reader, "of sizes that cannot be", none);
     reader->foreign->products++;
     return reader->visit(reader->context, &problem, product.times > 0 ? product.times : 1,
                          product.counted, reader->err);
 }
 
-/* The products in a trace of PyTorch's profiler: events such as aten::mm, whose
- * "Input Dims" and "Input Strides" describe their operands, which are stored by rows. */
+/* ---- traces of PyTorch's profiler ----
+ * Their products are events such as aten::mm, whose "Input Dims" and "Input Strides" describe their
+ * operands, which are stored by rows. */
 
 /* The operations that compute a product themselves: matmul, linear and einsum call these. */
 static const struct operation {
@@ -330,8 +320,7 @@ static const struct operation {
     {"aten::_addmm_activation", 1, false, true, "an activation"},
 };
 
-/* foreign.c: a trace of PyTorch's profiler. */
-static bool gt_foreign_is_torch(const char *text, size_t length)
+static bool is_trace(const char *text, size_t length)
 {
     const char first = text[strspn(text, " \t\r\n")];
 
@@ -349,7 +338,7 @@ static int64_t number(const cJSON *list, int index)
 
 /* How an operand of `rows` x `cols` lies in memory: by rows, or transposed.  PyTorch copies any
  * other one to packed rows. */
-static void take_operand(struct gt_product *product, int operand, const cJSON *strides, bool batch,
+static void take_operand(struct product *product, int operand, const cJSON *strides, bool batch,
                          int64_t rows, int64_t cols)
 {
     const int64_t row = number(strides, batch), col = number(strides, batch + 1);
@@ -367,8 +356,7 @@ static void take_operand(struct gt_product *product, int operand, const cJSON *s
     }
 }
 
-static int take_event(struct gt_foreign_reader *reader, const struct operation *op,
-                      const cJSON *args)
+static int take_event(struct reader *reader, const struct operation *op, const cJSON *args)
 {
     const cJSON *dims = cJSON_GetObjectItemCaseSensitive(args, "Input Dims");
     const cJSON *types = cJSON_GetObjectItemCaseSensitive(args, "Input type");
@@ -377,7 +365,7 @@ static int take_event(struct gt_foreign_reader *reader, const struct operation *
     const cJSON *added = op->adds ? cJSON_GetArrayItem(dims, 0) : NULL;
     const char *type = cJSON_GetStringValue(cJSON_GetArrayItem(types, op->a));
     const int first = op->batch;
-    struct gt_product product = {
+    struct product product = {
         .m = number(b, first + 1), /* BLAS's m and n, A and B are the other ones */
         .n = number(a, first),
         .k = number(a, first + 1),
@@ -390,18 +378,16 @@ static int take_event(struct gt_foreign_reader *reader, const struct operation *
 
     if (!dims || number(b, first) != product.k)
         return GT_OK;
-    if (op->with) {
-        gt_foreign_leave(reader, "with ", (struct gt_piece){op->with, (int)strlen(op->with)});
-        return GT_OK;
-    }
+    if (op->with)
+        return leave(reader, "with ", text_piece(op->with));
     for (int i = 0; i < 3 && type; i++)
-        product.type[i] = (struct gt_piece){type, (int)strlen(type)};
+        product.type[i] = text_piece(type);
     if (strcmp(op->name, "aten::_int_mm") == 0)
-        product.type[2] = (struct gt_piece){"int", 3};
+        product.type[2] = text_piece("int");
     take_operand(&product, 0, cJSON_GetArrayItem(strides, op->a + 1), op->batch, product.k,
                  product.m);
     take_operand(&product, 1, cJSON_GetArrayItem(strides, op->a), op->batch, product.n, product.k);
-    return gt_foreign_take(reader, &product);
+    return take_product(reader, &product);
 }
 
 static const struct operation *find_operation(const cJSON *event)
@@ -415,7 +401,7 @@ static const struct operation *find_operation(const cJSON *event)
 }
 
 /* One event after the other is held as JSON: a trace has millions. */
-static int gt_foreign_read_torch(struct gt_foreign_reader *reader, const char *text)
+static int read_trace(struct reader *reader, const char *text)
 {
     const char *at = text + strspn(text, " \t\r\n"), *list = strstr(text, "\"traceEvents\"");
     size_t without = 0;
@@ -453,115 +439,80 @@ static int gt_foreign_read_torch(struct gt_foreign_reader *reader, const char *t
     return rc;
 }
 
-/* What a line may say of a product, by the names that the programs have for it, without capitals
+/* ---- lines ----
+ * What a line may say of a product, by the names that the programs have for it, without capitals
  * and underscores. */
+#define FIELD_MAP(X)                                                    \
+    X(M, "m sizem")                                                     \
+    X(N, "n sizen")                                                     \
+    X(K, "k sizek")                                                     \
+    X(LDA, "lda")                                                       \
+    X(LDB, "ldb")                                                       \
+    X(LDC, "ldc")                                                       \
+    X(LDD, "ldd")                                                       \
+    X(STRIDE_A, "stridea")                                              \
+    X(STRIDE_B, "strideb")                                              \
+    X(STRIDE_C, "stridec")                                              \
+    X(STRIDE_D, "strided")                                              \
+    X(BATCH, "batch batchcount")                                        \
+    X(TIMES, "callcount")                                               \
+    X(TRANS_A, "transa transposea")                                     \
+    X(TRANS_B, "transb transposeb")                                     \
+    X(TYPE, "r precision")                                              \
+    X(TYPE_A, "atype")                                                  \
+    X(TYPE_B, "btype")                                                  \
+    X(TYPE_C, "ctype")                                                  \
+    X(TYPE_D, "dtype")                                                  \
+    X(COMPUTE, "computetype")                                           \
+    X(FUNCTION, "f function rocblasfunction")                           \
+    X(BETA, "beta")                                                     \
+    X(BIAS, "biasvector")                                               \
+    X(ACTIVATION, "activation activationtype epilogue")                 \
+    X(SCALE, "scalea scaleb ascalepointer bscalepointer cscalepointer " \
+             "dscalepointer ascalemode bscalemode")
+
 enum field {
-    M,
-    N,
-    K,
-    LDA,
-    LDB,
-    LDC,
-    LDD,
-    STRIDE_A,
-    STRIDE_B,
-    STRIDE_C,
-    STRIDE_D,
-    BATCH,
-    TIMES,
-    TRANS_A,
-    TRANS_B,
-    TYPE,
-    TYPE_A,
-    TYPE_B,
-    TYPE_C,
-    TYPE_D,
-    COMPUTE,
-    FUNCTION,
-    BETA,
-    BIAS,
-    ACTIVATION,
-    SCALE,
-    FIELDS
+#define FIELD_ENUM(field, names) field,
+    FIELD_MAP(FIELD_ENUM)
+#undef FIELD_ENUM
+        FIELDS
 };
 
-static const struct {
-    const char *name;
-    enum field field;
-} names[] = {{"m", M},
-             {"sizem", M},
-             {"n", N},
-             {"sizen", N},
-             {"k", K},
-             {"sizek", K},
-             {"lda", LDA},
-             {"ldb", LDB},
-             {"ldc", LDC},
-             {"ldd", LDD},
-             {"stridea", STRIDE_A},
-             {"strideb", STRIDE_B},
-             {"stridec", STRIDE_C},
-             {"strided", STRIDE_D},
-             {"batch", BATCH},
-             {"batchcount", BATCH},
-             {"callcount", TIMES},
-             {"transa", TRANS_A},
-             {"transposea", TRANS_A},
-             {"transb", TRANS_B},
-             {"transposeb", TRANS_B},
-             {"r", TYPE},
-             {"precision", TYPE},
-             {"atype", TYPE_A},
-             {"btype", TYPE_B},
-             {"ctype", TYPE_C},
-             {"dtype", TYPE_D},
-             {"computetype", COMPUTE},
-             {"f", FUNCTION},
-             {"function", FUNCTION},
-             {"rocblasfunction", FUNCTION},
-             {"beta", BETA},
-             {"biasvector", BIAS},
-             {"activation", ACTIVATION},
-             {"activationtype", ACTIVATION},
-             {"epilogue", ACTIVATION},
-             {"scalea", SCALE},
-             {"scaleb", SCALE},
-             {"ascalepointer", SCALE},
-             {"bscalepointer", SCALE},
-             {"cscalepointer", SCALE},
-             {"dscalepointer", SCALE},
-             {"ascalemode", SCALE},
-             {"bscalemode", SCALE}};
+static const char *const names[FIELDS] = {
+#define FIELD_NAMES(field, names) names,
+    FIELD_MAP(FIELD_NAMES)
+#undef FIELD_NAMES
+};
 
 struct fields {
-    struct gt_piece piece[FIELDS];
+    struct piece piece[FIELDS];
 };
 
-static bool is_name(struct gt_piece key, const char *name)
+/* Whether the key is one of the words, which have blanks between them. */
+static bool is_name(struct piece key, const char *words)
 {
-    for (int i = 0; i < key.length; i++) {
-        if (key.at[i] == '_')
-            continue;
-        if (tolower((unsigned char)key.at[i]) != *name++)
-            return false;
+    for (; *words; words += strspn(words, " ")) {
+        int i = 0;
+
+        for (; i < key.length && (key.at[i] == '_' || tolower((unsigned char)key.at[i]) == *words);
+             i++)
+            words += key.at[i] != '_';
+        if (i == key.length && (!*words || *words == ' '))
+            return true;
+        words += strcspn(words, " ");
     }
-    return !*name;
+    return false;
 }
 
-static void set(struct fields *fields, struct gt_piece key, struct gt_piece value)
+static void set(struct fields *fields, struct piece key, struct piece value)
 {
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (is_name(key, names[i].name))
-            fields->piece[names[i].field] = value;
-}
-
-static struct gt_piece piece_of(const char *at, const char *end)
-{
-    return (struct gt_piece){at, (int)(end - at)};
+    for (size_t i = 0; i < FIELDS; i++)
+        if (is_name(key, names[i]))
+            fields->piece[i] = value;
 }
 
 /* The whole number that the piece begins with; `absent` if there is none. */
-static int64_t whole(struct gt_piece piece, int64_t absent)
+static int64_t whole(struct piece piece, int64_t absent)
 {
     int64_t value = 0;
     int i = 0;
@@ -574,16 +525,16 @@ static int64_t whole(struct gt_piece piece, int64_t absent)
 }
 
 /* "T", "OP_T", "CUBLAS_OP_T(1)", "C" */
-static bool transposed(struct gt_piece piece)
+static bool transposed(struct piece piece)
 {
-    const char *at = piece.at ? memmem(piece.at, (size_t)piece.length, "OP_", 3) : NULL;
+    const char *at = find(piece, "OP_");
     const char op = at && at + 3 < piece.at + piece.length ? at[3] : piece.length ? *piece.at : 'N';
 
     return strchr("TtCc", op) != NULL;
 }
 
 /* A number that is not 0; a pointer is none. */
-static bool not_zero(struct gt_piece piece)
+static bool not_zero(struct piece piece)
 {
     char text[32], *end;
     double number;
@@ -597,14 +548,14 @@ static bool not_zero(struct gt_piece piece)
     return end != text && number != 0;
 }
 
-static bool is_set(struct gt_piece piece)
+static bool is_set(struct piece piece)
 {
-    return piece.at && !gt_piece_is(piece, "0") && !gt_piece_is(piece, "0X0") &&
-           !gt_piece_is(piece, "false") && !gt_piece_is(piece, "none");
+    return piece.at && !is_word(piece, "0") && !is_word(piece, "0X0") && !is_word(piece, "false") &&
+           !is_word(piece, "none");
 }
 
 /* The operands' type in the name of a function: "cublasSgemm_v2", "rocblas_hgemm_strided". */
-static struct gt_piece type_in(struct gt_piece function)
+static struct piece type_in(struct piece function)
 {
     static const struct {
         char letter;
@@ -619,22 +570,17 @@ static struct gt_piece type_in(struct gt_piece function)
     for (size_t i = 0; gemm && i < sizeof(types) / sizeof(*types); i++)
         if (tolower((unsigned char)gemm[-1]) == types[i].letter &&
             (gemm - 1 == function.at || gemm[-2] == '_' || gemm[-2] == 's'))
-            return (struct gt_piece){types[i].type, (int)strlen(types[i].type)};
-    return (struct gt_piece){NULL, 0};
-}
-
-static bool in_piece(struct gt_piece piece, const char *word)
-{
-    return piece.at && memmem(piece.at, (size_t)piece.length, word, strlen(word));
+            return text_piece(types[i].type);
+    return none;
 }
 
 /* Makes a product of what a line says; most lines say only what is not usual. */
-static int take_fields(struct gt_foreign_reader *reader, const struct fields *fields, bool counted)
+static int take_fields(struct reader *reader, const struct fields *fields, bool counted)
 {
-    const struct gt_piece *f = fields->piece;
-    const struct gt_piece type = f[TYPE].at ? f[TYPE] : type_in(f[FUNCTION]);
-    const struct gt_piece out = f[TYPE_D].at ? f[TYPE_D] : f[TYPE_C];
-    struct gt_product product = {
+    const struct piece *f = fields->piece;
+    const struct piece type = f[TYPE].at ? f[TYPE] : type_in(f[FUNCTION]);
+    const struct piece out = f[TYPE_D].at ? f[TYPE_D] : f[TYPE_C];
+    struct product product = {
         .m = whole(f[M], 0),
         .n = whole(f[N], 0),
         .k = whole(f[K], 0),
@@ -654,35 +600,34 @@ static int take_fields(struct gt_foreign_reader *reader, const struct fields *fi
         .counted = counted || f[TIMES].at,
     };
 
-    if (in_piece(f[FUNCTION], "atched") && !in_piece(f[FUNCTION], "trided")) {
-        gt_foreign_leave(reader, "in batches of pointers", (struct gt_piece){NULL, 0});
-        return GT_OK;
-    }
-    return gt_foreign_take(reader, &product);
+    if (find(f[FUNCTION], "atched") && !find(f[FUNCTION], "trided"))
+        return leave(reader, "in batches of pointers", none);
+    return take_product(reader, &product);
 }
 
 /* ---- TunableOp ---- */
 
 /* "GemmTunableOp_float_NT,nt_256_512_1024_ld_256_512_256" and "...,tn_64_128_64_B_12_ld_64_64_64",
  * of results with more behind; early versions wrote no leading dimensions. */
-static int take_tunable(struct gt_foreign_reader *reader, const char *line, const char *end)
+static int take_tunable(struct reader *reader, struct piece line)
 {
     static const struct {
         const char *word;
         int values; /* how many follow */
         enum field field[3];
     } parts[] = {{"", 3, {M, N, K}}, {"B", 1, {BATCH}}, {"ld", 3, {LDA, LDB, LDC}}};
-    const char *mark = memmem(line, (size_t)(end - line), "TunableOp_", 10), *at = mark + 10;
-    const char *comma = memchr(line, ',', (size_t)(end - line)), *under = comma;
+    const char *mark = find(line, "TunableOp_"), *at = mark + 10, *end;
+    const char *comma = find(line, ","), *under = comma;
+    const struct piece kind = piece_of(line.at, mark);
     struct fields fields = {0};
-    bool bias = memmem(line, (size_t)(mark - line), "AndBias", 7) != NULL;
 
     while (under > at && *--under != '_')
         ;
     fields.piece[TYPE] = piece_of(at, under > at ? under : comma);
-    fields.piece[BIAS] = bias ? (struct gt_piece){"1", 1} : (struct gt_piece){NULL, 0};
-    if (memmem(line, (size_t)(mark - line), "Scaled", 6))
-        fields.piece[SCALE] = (struct gt_piece){"1", 1};
+    if (find(kind, "AndBias"))
+        fields.piece[BIAS] = text_piece("1");
+    if (find(kind, "Scaled"))
+        fields.piece[SCALE] = text_piece("1");
     at = comma + 1;
     end = at + strcspn(at, ",\r\n");
     if (end - at > 2) {
@@ -711,12 +656,13 @@ static int take_tunable(struct gt_foreign_reader *reader, const char *line, cons
 
 /* "rocblas-bench -f gemm_ex --transposeA T -m 128 --bias_vector": a value does not begin as an
  * option does. */
-static int take_bench(struct gt_foreign_reader *reader, const char *line, const char *end)
+static int take_bench(struct reader *reader, struct piece line)
 {
+    const char *end = line.at + line.length;
     struct fields fields = {0};
-    struct gt_piece key = {NULL, 0};
+    struct piece key = none;
 
-    for (const char *at = line; at < end;) {
+    for (const char *at = line.at; at < end;) {
         const char *word = at + strspn(at, " \t\r\"'"), *after;
 
         after = word + strcspn(word, " \t\r\n\"'");
@@ -725,25 +671,26 @@ static int take_bench(struct gt_foreign_reader *reader, const char *line, const 
         if (word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]))) {
             word += strspn(word, "-");
             key = piece_of(word, after);
-            set(&fields, key, (struct gt_piece){"1", 1});
+            set(&fields, key, text_piece("1"));
         } else if (key.at) {
             set(&fields, key, piece_of(word, after));
             key.at = NULL;
         }
         at = after;
     }
-    if (!fields.piece[TYPE].at && memmem(line, (size_t)(end - line), "rocblas-bench", 13))
-        fields.piece[TYPE] = (struct gt_piece){"f32_r", 5}; /* its default */
+    if (!fields.piece[TYPE].at && find(line, "rocblas-bench"))
+        fields.piece[TYPE] = text_piece("f32_r"); /* its default */
     return take_fields(reader, &fields, false);
 }
 
 /* "- { rocblas_function: "rocblas_gemm_ex", transA: 'N', M: 128, ..., call_count: 3 }" */
-static int take_yaml(struct gt_foreign_reader *reader, const char *line, const char *end)
+static int take_yaml(struct reader *reader, struct piece line)
 {
     static const char blanks[] = " \t\"'{-";
+    const char *end = line.at + line.length;
     struct fields fields = {0};
 
-    for (const char *at = line; at < end;) {
+    for (const char *at = line.at; at < end;) {
         const char *key = at + strspn(at, blanks), *colon = key + strcspn(key, ":,}\n"), *value;
 
         at = colon;
@@ -761,40 +708,38 @@ static int take_yaml(struct gt_foreign_reader *reader, const char *line, const c
 }
 
 /* A call in cuBLAS's log: a line that names the function, lines "i!  m: type=int; val=128". */
-static int take_call(struct gt_foreign_reader *reader, const char *line, const char *end)
+static int take_call(struct reader *reader, struct piece line)
 {
-    const char *name = memmem(line, (size_t)(end - line), "cublasStatus_t ", 15);
-    const char *tf32 = memmem(line, (size_t)(end - line), "MathMode=CUBLAS_TF32", 20);
+    const char *name = find(line, "cublasStatus_t "), *end = line.at + line.length;
     struct fields fields = {0};
 
     if (!name)
         return GT_OK;
     name += 15;
     fields.piece[FUNCTION] = piece_of(name, name + strcspn(name, "( \r\n"));
-    if (!in_piece(fields.piece[FUNCTION], "gemm") && !in_piece(fields.piece[FUNCTION], "Gemm"))
+    if (!find(fields.piece[FUNCTION], "gemm") && !find(fields.piece[FUNCTION], "Gemm"))
         return GT_OK;
-    for (const char *at = line; at && at < end;) {
+    for (const char *at = line.at; at && at < end;) {
         const char *key, *value;
 
         at = memchr(at, '\n', (size_t)(end - at));
         if (!at || ++at >= end || strncmp(at, "i!", 2) != 0)
             continue;
         key = at + 2 + strspn(at + 2, " \t");
-        value = key + strcspn(key, "\n");
-        value = memmem(key, (size_t)(value - key), "val=", 4);
+        value = find(piece_of(key, key + strcspn(key, "\n")), "val=");
         if (value)
             set(&fields, piece_of(key, key + strcspn(key, ": \n")),
                 piece_of(value + 4, value + 4 + strcspn(value + 4, "; \r\n")));
     }
-    if (tf32 && !fields.piece[COMPUTE].at)
-        fields.piece[COMPUTE] = (struct gt_piece){"32F_FAST_TF32", 13};
+    if (!fields.piece[COMPUTE].at && find(line, "MathMode=CUBLAS_TF32"))
+        fields.piece[COMPUTE] = text_piece("32F_FAST_TF32");
     return take_fields(reader, &fields, true);
 }
 
 /* ---- cublasLt's trace ---- */
 
 /* The value behind "key=" in the piece. */
-static struct gt_piece value_of(struct gt_piece in, const char *key)
+static struct piece value_of(struct piece in, const char *key)
 {
     const int length = (int)strlen(key);
 
@@ -807,18 +752,18 @@ static struct gt_piece value_of(struct gt_piece in, const char *key)
             end += strcspn(end, " ]\r\n");
             return piece_of(value, end < in.at + in.length ? end : in.at + in.length);
         }
-    return (struct gt_piece){NULL, 0};
+    return none;
 }
 
-static bool other_order(struct gt_piece matrix)
+static bool other_order(struct piece matrix)
 {
-    const struct gt_piece order = value_of(matrix, "order");
+    const struct piece order = value_of(matrix, "order");
 
-    return order.at && !gt_piece_is(order, "COL") && !gt_piece_is(order, "ORDER_COL");
+    return order.at && !is_word(order, "COL") && !is_word(order, "ORDER_COL");
 }
 
 /* What the descriptor of a matrix says beside its rows and columns. */
-static void take_matrix(struct fields *fields, struct gt_piece matrix, enum field ld,
+static void take_matrix(struct fields *fields, struct piece matrix, enum field ld,
                         enum field stride, enum field type)
 {
     fields->piece[ld] = value_of(matrix, "ld");
@@ -830,13 +775,13 @@ static void take_matrix(struct fields *fields, struct gt_piece matrix, enum fiel
 
 /* "[...][cublasLtMatmul] A=0X7F00 Adesc=[type=R_16F rows=32 cols=16 ld=32] ... computeDesc=[...]",
  * which may be broken into lines. */
-static int take_matmul(struct gt_foreign_reader *reader, const char *line, const char *end)
+static int take_matmul(struct reader *reader, struct piece line)
 {
     static const char *const desc[] = {"transa", "transb", "computeType", "epilogue"};
     static const enum field desc_field[] = {TRANS_A, TRANS_B, COMPUTE, ACTIVATION};
-    const struct gt_piece all = piece_of(line, end), compute = value_of(all, "computeDesc");
-    const struct gt_piece a = value_of(all, "Adesc"), b = value_of(all, "Bdesc");
-    struct gt_piece d = value_of(all, "Ddesc");
+    const struct piece compute = value_of(line, "computeDesc");
+    const struct piece a = value_of(line, "Adesc"), b = value_of(line, "Bdesc");
+    struct piece d = value_of(line, "Ddesc");
     struct fields fields = {0};
     static const char *const scales[] = {"aScalePointer", "bScalePointer", "cScalePointer",
                                          "dScalePointer", "aScaleMode",    "bScaleMode"};
@@ -844,7 +789,7 @@ static int take_matmul(struct gt_foreign_reader *reader, const char *line, const
     if (!a.at || !b.at || *a.at != '[') /* the lines of calls have pointers only */
         return GT_OK;
     if (!d.at)
-        d = value_of(all, "Cdesc");
+        d = value_of(line, "Cdesc");
     for (size_t i = 0; i < sizeof(desc) / sizeof(*desc); i++)
         fields.piece[desc_field[i]] = value_of(compute, desc[i]);
     for (size_t i = 0; i < sizeof(scales) / sizeof(*scales); i++)
@@ -856,55 +801,49 @@ static int take_matmul(struct gt_foreign_reader *reader, const char *line, const
     fields.piece[M] = value_of(d, "rows");
     fields.piece[N] = value_of(d, "cols");
     fields.piece[K] = value_of(a, transposed(fields.piece[TRANS_A]) ? "rows" : "cols");
-    fields.piece[BETA] = value_of(all, "beta");
-    if (other_order(a) || other_order(b) || other_order(d)) {
-        gt_foreign_leave(reader, "of other orders than columns", (struct gt_piece){NULL, 0});
-        return GT_OK;
-    }
+    fields.piece[BETA] = value_of(line, "beta");
+    if (other_order(a) || other_order(b) || other_order(d))
+        return leave(reader, "of other orders than columns", none);
     return take_fields(reader, &fields, true);
 }
 
-/* ---- lines ---- */
+/* ---- kinds of lines ---- */
 
-static bool has(const char *line, const char *end, const char *word)
+static bool is_tunable(struct piece line)
 {
-    return memmem(line, (size_t)(end - line), word, strlen(word)) != NULL;
+    const char *comma = find(line, ",");
+
+    return comma && find(piece_of(line.at, comma), "Gemm") &&
+           find(piece_of(line.at, comma), "TunableOp_");
 }
 
-static bool is_tunable(const char *line, const char *end)
+static bool is_matmul(struct piece line)
 {
-    const char *comma = memchr(line, ',', (size_t)(end - line));
-
-    return comma && has(line, comma, "Gemm") && has(line, comma, "TunableOp_");
+    return *line.at == '[' && (find(line, "atmul] ") || find(line, "_matmul]"));
 }
 
-static bool is_matmul(const char *line, const char *end)
+static bool is_call(struct piece line)
 {
-    return *line == '[' && (has(line, end, "atmul] ") || has(line, end, "_matmul]"));
+    return strncmp(line.at, "I! cuBLAS", 9) == 0 && find(line, " called");
 }
 
-static bool is_call(const char *line, const char *end)
+static bool is_bench(struct piece line)
 {
-    return strncmp(line, "I! cuBLAS", 9) == 0 && has(line, end, " called");
+    return (*line.at == '-' || find(line, "blas-bench ") || find(line, "blaslt-bench ")) &&
+           find(line, "-m ") && find(line, "-n ") && find(line, "-k ");
 }
 
-static bool is_bench(const char *line, const char *end)
+static bool is_yaml(struct piece line)
 {
-    return (*line == '-' || has(line, end, "blas-bench ") || has(line, end, "blaslt-bench ")) &&
-           has(line, end, "-m ") && has(line, end, "-n ") && has(line, end, "-k ");
-}
-
-static bool is_yaml(const char *line, const char *end)
-{
-    return strncmp(line, "- {", 3) == 0 && has(line, end, "M:") && has(line, end, "K:") &&
-           (has(line, end, "gemm") || has(line, end, "matmul"));
+    return strncmp(line.at, "- {", 3) == 0 && find(line, "M:") && find(line, "K:") &&
+           (find(line, "gemm") || find(line, "matmul"));
 }
 
 /* How each kind of line is known and read; `more`: what the lines behind it, which belong to it, do
  * not begin with. */
 static const struct kind {
-    bool (*is)(const char *line, const char *end);
-    int (*take)(struct gt_foreign_reader *reader, const char *line, const char *end);
+    bool (*is)(struct piece line);
+    int (*take)(struct reader *reader, struct piece line);
     const char *more;
 } kinds[] = {{is_tunable, take_tunable, NULL},
              {is_matmul, take_matmul, "["},
@@ -912,17 +851,19 @@ static const struct kind {
              {is_yaml, take_yaml, NULL},
              {is_bench, take_bench, NULL}};
 
-static const char *line_end(const char *line)
-{
-    return line + strcspn(line, "\n");
-}
-
-static const struct kind *kind_of(const char *line, const char *end)
+static const struct kind *kind_of(struct piece line)
 {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-        if (kinds[i].is(line, end))
+        if (kinds[i].is(line))
             return &kinds[i];
     return NULL;
+}
+
+static struct piece next_line(const char *text)
+{
+    const char *start = text + strspn(text, " \t");
+
+    return piece_of(start, start + strcspn(start, "\n"));
 }
 
 /* The first line that is not empty and no remark, in a list of ours, is a problem. */
@@ -937,16 +878,17 @@ static bool is_ours(const char *text)
 
 bool gt_foreign_is(const char *text, size_t length)
 {
-    if (gt_foreign_is_torch(text, length))
+    if (is_trace(text, length))
         return true;
     if (is_ours(text))
         return false;
-    for (const char *line = text; *line;) {
-        const char *start = line + strspn(line, " \t"), *end = line_end(start);
+    while (*text) {
+        const struct piece line = next_line(text);
 
-        if (kind_of(start, end) || strncmp(start, "Validator,", 10) == 0)
+        if (kind_of(line) || strncmp(line.at, "Validator,", 10) == 0)
             return true;
-        line = end + (*end == '\n');
+        text = line.at + line.length;
+        text += *text == '\n';
     }
     return false;
 }
@@ -954,22 +896,24 @@ bool gt_foreign_is(const char *text, size_t length)
 int gt_foreign_read(struct gt_foreign *foreign, const char *text, size_t length,
                     gt_foreign_visit *visit, void *context, struct gt_err *err)
 {
-    struct gt_foreign_reader reader = {foreign, visit, context, err};
+    struct reader reader = {foreign, visit, context, err};
     int rc = GT_OK;
 
     *foreign = (struct gt_foreign){0};
-    if (gt_foreign_is_torch(text, length))
-        return gt_foreign_read_torch(&reader, text);
-    for (const char *line = text; *line && !rc;) {
-        const char *start = line + strspn(line, " \t"), *end = line_end(start);
-        const struct kind *kind = kind_of(start, end);
+    if (is_trace(text, length))
+        return read_trace(&reader, text);
+    while (*text && !rc) {
+        struct piece line = next_line(text);
+        const struct kind *kind = kind_of(line);
+        const char *end = line.at + line.length;
 
         while (kind && kind->more && *end && end[1] && end[1] != '\n' &&
                strncmp(end + 1, kind->more, strlen(kind->more)) != 0)
-            end = line_end(end + 1);
+            end += 1 + strcspn(end + 1, "\n");
+        line = piece_of(line.at, end);
         if (kind)
-            rc = kind->take(&reader, start, end);
-        line = end + (*end == '\n');
+            rc = kind->take(&reader, line);
+        text = end + (*end == '\n');
     }
     return rc;
 }

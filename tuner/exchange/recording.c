@@ -114,6 +114,8 @@ bool gt_recording_begins(const char *path, const char *start)
     return so;
 }
 
+/* ---- what was read ---- */
+
 /* A recorded time in microseconds. */
 static int scale_time(float *time, double us, const struct gt_recording_reader *reader)
 {
@@ -148,8 +150,7 @@ static int scale(const struct gt_recording_reader *reader)
 }
 
 /* Makes the signature depend on text[0..length), too. */
-static int gt_recording_sign(struct gt_recording *recording, const char *text, size_t length,
-                             struct gt_err *err)
+static int sign(struct gt_recording *recording, const char *text, size_t length, struct gt_err *err)
 {
     struct gt_digest digest;
 
@@ -162,7 +163,7 @@ static int gt_recording_sign(struct gt_recording *recording, const char *text, s
 }
 
 /* An empty recording, to be released also after a failure. */
-static int gt_recording_begin(struct gt_recording *recording, struct gt_err *err)
+static int begin(struct gt_recording *recording, struct gt_err *err)
 {
     *recording = (struct gt_recording){
         .kernel = calloc(1, sizeof(*recording->kernel)),
@@ -223,24 +224,24 @@ static int sign_words(struct gt_recording *recording, struct gt_err *err)
 
     for (size_t p = 0; p < kernel->params; p++)
         words |= kernel->param[p].word != NULL;
-    return words ? gt_recording_sign(recording, "words", 5, err) : GT_OK;
+    return words ? sign(recording, "words", 5, err) : GT_OK;
 }
 
-/* gt_recording_parse with the reader as it is: its recording begun, its parameters perhaps preset;
- * releases those. */
-static int gt_recording_parse_into(struct gt_recording_reader *reader, char *text, size_t length)
+/* As gt_recording_parse with the reader as it is: its recording begun, its parameters perhaps
+ * preset; releases those. */
+static int parse_into(struct gt_recording_reader *reader, char *text, size_t length)
 {
     struct gt_recording *recording = reader->recording;
-    int rc;
+    int rc = GT_OK;
 
     reader->at = text;
     reader->end = text + length;
     gt_digest_bytes(text, length, recording->kernel->signature);
     replace_nan(text, length);
     if (memchr(text, '\0', length) || gt_json_escapes_nul(text))
-        return gt_err_set(reader->err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text",
-                          reader->path);
-    rc = gt_recording_read(reader);
+        rc = gt_err_set(reader->err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text",
+                        reader->path);
+    GT_STEP(rc, gt_recording_read(reader));
     GT_STEP(rc, gt_recording_finish_params(reader));
     gt_recording_release_params(reader);
     GT_STEP(rc, sign_words(recording, reader->err));
@@ -252,10 +253,13 @@ int gt_recording_parse(struct gt_recording *recording, const char *path, char *t
                        struct gt_err *err)
 {
     struct gt_recording_reader reader = {.recording = recording, .path = path, .ms = 1, .err = err};
-    int rc = gt_recording_begin(recording, err);
+    int rc = begin(recording, err);
 
-    return rc ? rc : gt_recording_parse_into(&reader, text, length);
+    return rc ? rc : parse_into(&reader, text, length);
 }
+
+/* ---- a space that is described in T1 ----
+ * T1 says which points there are, the recording that it names what became of them. */
 
 /* Keeps of T1's points (*count of them, by index) those that were recorded, each with its result:
  * of the others nobody knows what would become of them. */
@@ -305,13 +309,8 @@ static int preset(struct gt_recording_reader *reader, const struct gt_t1 *t1)
     reader->preset = reader->listed = true;
     for (size_t p = 0; p < t1->params && !rc; p++) {
         rc = gt_recording_add_param(reader, t1->param[p].name);
-        for (size_t i = 0; i < t1->param[p].count && !rc; i++) {
-            const struct gt_python_value *value = &t1->param[p].value[i];
-
-            rc = gt_recording_add_value(
-                reader, &reader->param[p],
-                (struct gt_recorded_value){(char *)value->text, value->number});
-        }
+        for (size_t i = 0; i < t1->param[p].count && !rc; i++)
+            rc = gt_t1_value(&reader->param[p], &t1->param[p].value[i], &(uint8_t){0}, reader->err);
     }
     return rc;
 }
@@ -328,8 +327,7 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     GT_STEP(rc, preset(&reader, t1));
     if (rc)
         gt_recording_release_params(&reader);
-    else
-        rc = gt_recording_parse_into(&reader, text.text, text.length);
+    GT_STEP(rc, parse_into(&reader, text.text, text.length));
     GT_STEP(rc, gt_t1_points(t1, GT_SPACE_LIMIT, &index, &count, err));
     GT_STEP(rc, select_points(recording, t1, index, &count, err));
     gt_strbuf_release(&text);
@@ -373,13 +371,12 @@ static int recording_path(struct gt_strbuf *path, const struct gt_t1 *t1, const 
     return gt_strbuf_check(path, err);
 }
 
-/* from: path of the recording; NULL: the one that the T1 file names. */
-static int load(struct gt_recording *recording, const char *path, const char *text, size_t length,
-                const char *from, struct gt_err *err)
+static int load_t1(struct gt_recording *recording, const char *path, const char *text,
+                   size_t length, const char *from, struct gt_err *err)
 {
     struct gt_strbuf named = GT_STRBUF_INIT;
     struct gt_t1 t1;
-    int rc = gt_recording_begin(recording, err);
+    int rc = begin(recording, err);
 
     if (rc)
         return rc;
@@ -387,32 +384,38 @@ static int load(struct gt_recording *recording, const char *path, const char *te
     if (!rc && !from)
         rc = recording_path(&named, &t1, path, err);
     GT_STEP(rc, answer_from(recording, &t1, from ? from : named.text, err));
-    GT_STEP(rc, gt_recording_sign(recording, text, length, err));
+    GT_STEP(rc, sign(recording, text, length, err));
     gt_strbuf_release(&named);
     gt_t1_release(&t1);
     return rc == GT_ESYNTAX || rc == GT_ERANGE || rc == GT_ENOTFOUND ? malformed(path, err) : rc;
 }
 
-/* The space that text[0..length), a T1 file's, describes, with what its recording says. */
-static int gt_recording_load_t1(struct gt_recording *recording, const char *path, const char *text,
-                                size_t length, struct gt_err *err)
-{
-    return load(recording, path, text, length, NULL, err);
-}
-
-int gt_recording_load(struct gt_recording *recording, const char *path, struct gt_err *err)
+/* from: of a T1 file, the recording that it shall be answered from; NULL: the one that it names. */
+static int load_file(struct gt_recording *recording, const char *path, const char *from,
+                     struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     int rc;
 
     *recording = (struct gt_recording){0};
     rc = gt_recording_read_text(&text, path, err);
-    if (!rc && gt_t1_is(text.text, text.length))
-        rc = gt_recording_load_t1(recording, path, text.text, text.length, err);
+    if (!rc && (from || gt_t1_is(text.text, text.length)))
+        rc = load_t1(recording, path, text.text, text.length, from, err);
     else if (!rc)
         rc = gt_recording_parse(recording, path, text.text, text.length, err);
     gt_strbuf_release(&text);
     return rc;
+}
+
+int gt_recording_load(struct gt_recording *recording, const char *path, struct gt_err *err)
+{
+    return load_file(recording, path, NULL, err);
+}
+
+int gt_recording_load_space(struct gt_recording *recording, const char *path, const char *space,
+                            struct gt_err *err)
+{
+    return load_file(recording, space, path, err);
 }
 
 void gt_recording_release(struct gt_recording *recording)
@@ -433,20 +436,4 @@ int gt_recording_space(struct gt_space *space, const struct gt_recording *record
 {
     return gt_space_list(space, recording->kernel, problem, device, recording->index,
                          recording->points, err);
-}
-
-/* A space that is described in T1 and answered from the recording that it names:
- * T1 says which points there are, the recording what became of them. */
-
-int gt_recording_load_space(struct gt_recording *recording, const char *path, const char *space,
-                            struct gt_err *err)
-{
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc;
-
-    *recording = (struct gt_recording){0};
-    rc = gt_recording_read_text(&text, space, err);
-    GT_STEP(rc, load(recording, space, text.text, text.length, path, err));
-    gt_strbuf_release(&text);
-    return rc;
 }

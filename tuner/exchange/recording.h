@@ -56,6 +56,9 @@ int gt_recording_load(struct gt_recording *recording, const char *path, struct g
 struct gt_strbuf;
 int gt_recording_read_text(struct gt_strbuf *text, const char *path, struct gt_err *err);
 
+/* Whether a file, gzipped or not, can be read and begins with `start`, fewer than 64 bytes. */
+bool gt_recording_begins(const char *path, const char *start);
+
 /* As for the T1 file `space` if it named the recording `path`. */
 int gt_recording_load_space(struct gt_recording *recording, const char *path, const char *space,
                             struct gt_err *err);

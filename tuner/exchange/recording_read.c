@@ -16,13 +16,15 @@
 #include "exchange/recording_impl.h"
 #include "problem/problem.h"
 
-/* Collects the parameters of a recorded space from its file and makes a kernel
- * of them. */
+/* ---- parameters ---- */
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
 
 int gt_recording_add_param(struct gt_recording_reader *reader, const char *name)
 {
-    struct gt_recorded_param *param;
-
     if (reader->params == GT_MAX_PARAMS)
         return gt_err_set(reader->err, GT_ERANGE, "%s: more than %d parameters", reader->path,
                           GT_MAX_PARAMS);
@@ -30,74 +32,35 @@ int gt_recording_add_param(struct gt_recording_reader *reader, const char *name)
         if (strcmp(reader->param[i].name, name) == 0)
             return gt_err_set(reader->err, GT_ECONFIG, "%s: parameter \"%.64s\" is listed twice",
                               reader->path, name);
-    param = &reader->param[reader->params];
-    *param = (struct gt_recorded_param){.name = strdup(name)};
-    if (!param->name)
-        return gt_err_nomem(reader->err);
-    reader->params++;
-    return GT_OK;
-}
-
-/* Converts a value; false if a parameter cannot have a value of this kind. */
-static bool value_of(const cJSON *item, struct gt_recorded_value *value)
-{
-    *value = (struct gt_recorded_value){0};
-    if (cJSON_IsBool(item))
-        value->number = cJSON_IsTrue(item) ? 1 : 0;
-    else if (cJSON_IsNumber(item) && isfinite(item->valuedouble))
-        value->number = item->valuedouble;
-    else if (cJSON_IsString(item))
-        value->text = item->valuestring;
-    else
-        return false;
-    return true;
-}
-
-static bool same_value(const struct gt_recorded_value *x, const struct gt_recorded_value *y)
-{
-    if (!x->text || !y->text)
-        return !x->text && !y->text && x->number == y->number;
-    return strcmp(x->text, y->text) == 0;
-}
-
-int gt_recording_add_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
-                           struct gt_recorded_value value)
-{
-    if (param->count == UINT8_MAX + 1)
-        return gt_err_set(reader->err, GT_ERANGE, "%s: parameter %s has more than 256 values",
-                          reader->path, param->name);
-    if (GT_ARRAY_RESERVE(&param->value, param->count + 1, &param->capacity, reader->err))
-        return GT_ENOMEM;
-    if (value.text) {
-        value.text = strdup(value.text);
-        if (!value.text)
-            return gt_err_nomem(reader->err);
-    }
-    param->value[param->count++] = value;
-    return GT_OK;
+    reader->param[reader->params].name = strdup(name);
+    return reader->param[reader->params++].name ? GT_OK : gt_err_nomem(reader->err);
 }
 
 /* Which value of the parameter the item is; a new one is added. */
-static int gt_recording_value(struct gt_recording_reader *reader, struct gt_recorded_param *param,
-                              const cJSON *item, uint8_t *index)
+static int value_index(struct gt_recording_reader *reader, struct gt_t1_param *param,
+                       const cJSON *item, uint8_t *index)
 {
-    struct gt_recorded_value value;
-    size_t i = 0;
+    struct gt_python_value value = {0};
+    int rc;
 
-    if (!value_of(item, &value))
+    if (cJSON_IsBool(item))
+        value.number = cJSON_IsTrue(item) ? 1 : 0;
+    else if (cJSON_IsNumber(item) && isfinite(item->valuedouble))
+        value.number = item->valuedouble;
+    else if (cJSON_IsString(item))
+        value.text = item->valuestring;
+    else
         return gt_err_set(reader->err, GT_ECONFIG,
                           "%s: a value of parameter %s is neither a number nor a text",
                           reader->path, param->name);
     param->truths |= cJSON_IsBool(item);
-    while (i < param->count && !same_value(&param->value[i], &value))
-        i++;
-    *index = (uint8_t)i;
-    return i < param->count ? GT_OK : gt_recording_add_value(reader, param, value);
+    rc = gt_t1_value(param, &value, index, reader->err);
+    return rc == GT_ERANGE ? gt_err_prefix(reader->err, rc, "%s", reader->path) : rc;
 }
 
 /* ---- order ---- */
 
-static bool comes_before(const struct gt_recorded_value *x, const struct gt_recorded_value *y)
+static bool comes_before(const struct gt_python_value *x, const struct gt_python_value *y)
 {
     if (!x->text || !y->text)
         return !x->text && (y->text || x->number < y->number);
@@ -108,10 +71,10 @@ static bool comes_before(const struct gt_recorded_value *x, const struct gt_reco
  * should be neighbours in the list. */
 static void sort_values(struct gt_recording_reader *reader, size_t p)
 {
-    struct gt_recorded_param *param = &reader->param[p];
+    struct gt_t1_param *param = &reader->param[p];
     struct gt_recording *recording = reader->recording;
     uint8_t place[UINT8_MAX + 1];
-    struct gt_recorded_value sorted[UINT8_MAX + 1];
+    struct gt_python_value sorted[UINT8_MAX + 1];
 
     for (size_t i = 0; i < param->count; i++) {
         size_t before = 0;
@@ -132,10 +95,10 @@ static void sort_values(struct gt_recording_reader *reader, size_t p)
 
 /* ---- the kernel ---- */
 
-static bool all_whole(const struct gt_recorded_param *param)
+static bool all_whole(const struct gt_t1_param *param)
 {
     for (size_t i = 0; i < param->count; i++) {
-        const struct gt_recorded_value *value = &param->value[i];
+        const struct gt_python_value *value = &param->value[i];
 
         if (value->text || value->number != floor(value->number) || fabs(value->number) > 1e15)
             return false;
@@ -144,7 +107,7 @@ static bool all_whole(const struct gt_recorded_param *param)
 }
 
 /* Whether the values are true and false, which equal 1 and 0. */
-static bool all_truths(const struct gt_recorded_param *param)
+static bool all_truths(const struct gt_t1_param *param)
 {
     bool all = param->truths;
 
@@ -184,7 +147,7 @@ static void add_quoted(struct gt_strbuf *to, const char *text)
 /* A time or cost in milliseconds; 0 if it is missing. */
 static float number(const cJSON *object, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    const cJSON *item = get(object, key);
 
     if (!cJSON_IsNumber(item) || !(item->valuedouble > 0 && item->valuedouble < FAILED_MS))
         return 0;
@@ -204,14 +167,14 @@ static void add_number(struct gt_strbuf *to, double number)
 }
 
 /* Names the values as the recording has them, in one block of pointers and texts. */
-static char **name_values(const struct gt_recorded_param *param, bool truths, struct gt_err *err)
+static char **name_values(const struct gt_t1_param *param, bool truths, struct gt_err *err)
 {
     const size_t count = truths ? 2 : param->count, bytes = (count + 1) * sizeof(char *);
     struct gt_strbuf text = GT_STRBUF_INIT;
     char **word = NULL, *at;
 
     for (size_t i = 0; i < count; i++) {
-        const struct gt_recorded_value *value = &param->value[i];
+        const struct gt_python_value *value = &param->value[i];
 
         if (truths)
             gt_strbuf_add(&text, i ? "true" : "false");
@@ -240,7 +203,7 @@ static char **name_values(const struct gt_recorded_param *param, bool truths, st
 
 static int make_param(struct gt_recording_reader *reader, size_t p)
 {
-    struct gt_recorded_param *from = &reader->param[p];
+    struct gt_t1_param *from = &reader->param[p];
     struct gt_kernel *kernel = reader->recording->kernel;
     struct gt_param *param = &kernel->param[p];
     const bool whole = all_whole(from), truths = all_truths(from);
@@ -311,16 +274,11 @@ int gt_recording_finish_params(struct gt_recording_reader *reader)
 void gt_recording_release_params(struct gt_recording_reader *reader)
 {
     cJSON_Delete(reader->launch);
-    for (size_t p = 0; p < reader->params; p++) {
-        for (size_t i = 0; i < reader->param[p].count; i++)
-            free(reader->param[p].value[i].text);
-        free(reader->param[p].value);
-        free(reader->param[p].name);
-    }
+    for (size_t p = 0; p < reader->params; p++)
+        gt_t1_release_param(&reader->param[p]);
 }
 
-/* Reads one recorded point: an entry of a Kernel Tuner cache or of T4's
- * results. */
+/* ---- points ---- */
 
 /* Other tools' names for kinds of failure; NULL ends a list.  A kind that is not listed ran and
  * failed. */
@@ -398,29 +356,27 @@ static int add_values(struct gt_recording_reader *reader, const char *key, const
     int rc = GT_OK;
 
     for (size_t p = 0; p < reader->params && !rc; p++) {
-        struct gt_recorded_param *param = &reader->param[p];
-        const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, param->name);
+        struct gt_t1_param *param = &reader->param[p];
+        const cJSON *item = get(object, param->name);
 
         if (!item)
             return gt_err_set(reader->err, GT_ECONFIG,
                               "%s: entry \"%.128s\" has no value for parameter %s", reader->path,
                               key, param->name);
-        rc = gt_recording_value(reader, param, item, &index[p]);
+        rc = value_index(reader, param, item, &index[p]);
     }
     return rc;
 }
 
-/* Our own status, which is more specific than theirs; GT_STATUS_NONE if the entry has none. */
-static enum gt_status own_status(const cJSON *item)
+/* Our own status, which is more specific, or else theirs.  A point that was given up as slow has
+ * the time of its first run.  Here that counts like any other time: whoever searches the recording
+ * decides what to give up. */
+static enum gt_status best_status(const cJSON *item, float us, enum gt_status theirs)
 {
-    return cJSON_IsString(item) ? gt_status_parse(item->valuestring) : GT_STATUS_NONE;
-}
+    const enum gt_status own =
+        cJSON_IsString(item) ? gt_status_parse(item->valuestring) : GT_STATUS_NONE;
 
-/* A point that was given up as slow has the time of its first run.  Here that counts like any other
- * time: whoever searches the recording decides what to give up. */
-static enum gt_status timed(enum gt_status status, float us)
-{
-    return status == GT_STATUS_SLOW && us > 0 ? GT_STATUS_OK : status;
+    return own == GT_STATUS_SLOW && us > 0 ? GT_STATUS_OK : own ? own : theirs;
 }
 
 /* Completes a point: derives what was recorded only in part, and refuses what contradicts itself.
@@ -449,15 +405,12 @@ static int add_point(struct gt_recording_reader *reader, const char *key, struct
     return GT_OK;
 }
 
-/* One point: an entry of a Kernel Tuner cache (key: its name there), or of T4's results. */
-static int gt_recording_add_cached(struct gt_recording_reader *reader, const char *key,
-                                   const cJSON *entry)
+/* One point: an entry of a Kernel Tuner cache; key: its name there. */
+static int add_cached(struct gt_recording_reader *reader, const char *key, const cJSON *entry)
 {
-    const cJSON *time = cJSON_GetObjectItemCaseSensitive(entry, "time");
-    const cJSON *why = cJSON_GetObjectItemCaseSensitive(entry, "__error__");
-    enum gt_status own = own_status(cJSON_GetObjectItemCaseSensitive(entry, "gemmtune_status"));
+    const cJSON *time = get(entry, "time"), *why = get(entry, "__error__");
+    enum gt_status theirs = GT_STATUS_OK;
     struct gt_recorded point = {
-        .status = GT_STATUS_OK,
         .us = number(entry, "time"),
         .compile_ms = number(entry, "compile_time"),
         .prove_ms = number(entry, "verification_time"),
@@ -467,71 +420,52 @@ static int gt_recording_add_cached(struct gt_recording_reader *reader, const cha
     double sum = 0;
     int rc = reserve_point(reader);
 
-    if (own)
-        point.status = timed(own, point.us);
-    else if (cJSON_IsString(why) || cJSON_IsString(time))
-        point.status =
-            status_of(kernel_tuner, cJSON_IsString(why) ? why->valuestring : time->valuestring);
+    if (cJSON_IsString(why) || cJSON_IsString(time))
+        theirs = status_of(kernel_tuner, cJSON_GetStringValue(cJSON_IsString(why) ? why : time));
     else if (cJSON_IsNumber(time) && time->valuedouble >= FAILED_MS)
-        point.status = GT_STATUS_LAUNCH_INVALID;
+        theirs = GT_STATUS_LAUNCH_INVALID;
+    point.status = best_status(get(entry, "gemmtune_status"), point.us, theirs);
     GT_STEP(rc, add_values(reader, key, entry));
-    GT_STEP(rc, add_samples(reader, key, cJSON_GetObjectItemCaseSensitive(entry, "times"), &point,
-                            &sum));
+    GT_STEP(rc, add_samples(reader, key, get(entry, "times"), &point, &sum));
     return rc ? rc : add_point(reader, key, &point, sum);
 }
 
 /* ---- T4 ---- */
 
-/* Takes the list of parameters from the first entry. */
-static int list_params(struct gt_recording_reader *reader, const cJSON *configuration)
-{
-    const cJSON *item;
-    int rc = GT_OK;
-
-    for (item = configuration->child; item && !rc; item = item->next)
-        rc = gt_recording_add_param(reader, item->string);
-    return rc;
-}
-
 /* The value of the measurement of that name, or NULL. */
 static const cJSON *measurement(const cJSON *entry, const char *name)
 {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(entry, "measurements"), *item;
+    const cJSON *list = get(entry, "measurements"), *item;
 
     cJSON_ArrayForEach(item, list)
     {
-        const cJSON *found = cJSON_GetObjectItemCaseSensitive(item, "name");
+        const cJSON *found = get(item, "name");
 
         if (cJSON_IsString(found) && strcmp(found->valuestring, name) == 0)
-            return cJSON_GetObjectItemCaseSensitive(item, "value");
+            return get(item, "value");
     }
     return NULL;
 }
 
-/* Remembers what the recording's tuner searched by, if that is not time. */
-static int gt_recording_objective(struct gt_recording_reader *reader, const char *name)
+/* Replaces the text by a copy of the item's; without one it stays. */
+static int copy_text(struct gt_recording_reader *reader, char **text, const cJSON *item)
 {
-    char **objective = &reader->recording->objective;
-
-    if (**objective || strncasecmp(name, "time", 4) == 0 || strcasecmp(name, "runtime") == 0)
+    if (!cJSON_IsString(item))
         return GT_OK;
-    free(*objective);
-    *objective = strdup(name);
-    return *objective ? GT_OK : gt_err_nomem(reader->err);
+    free(*text);
+    *text = strdup(item->valuestring);
+    return *text ? GT_OK : gt_err_nomem(reader->err);
 }
 
-/* Remembers the first objective that is not time. */
-static int take_objectives(struct gt_recording_reader *reader, const cJSON *list)
+/* Remembers what the recording's tuner searched by first, if that is not time. */
+static int take_objective(struct gt_recording_reader *reader, const cJSON *item)
 {
-    const cJSON *item;
-    int rc = GT_OK;
+    const char *name = cJSON_GetStringValue(item);
 
-    cJSON_ArrayForEach(item, list)
-    {
-        if (!rc && cJSON_IsString(item))
-            rc = gt_recording_objective(reader, item->valuestring);
-    }
-    return rc;
+    return !name || *reader->recording->objective || strncasecmp(name, "time", 4) == 0 ||
+                   strcasecmp(name, "runtime") == 0
+               ? GT_OK
+               : copy_text(reader, &reader->recording->objective, item);
 }
 
 /* The compile time; the schema and the tools disagree on its name. */
@@ -542,14 +476,11 @@ static float compile_time(const cJSON *times)
     return ms > 0 ? ms : number(times, "compilation_time");
 }
 
-/* One point: an entry of a Kernel Tuner cache (key: its name there), or of T4's results. */
-static int gt_recording_add_result(struct gt_recording_reader *reader, const cJSON *entry)
+/* One point: an entry of T4's results. */
+static int add_result(struct gt_recording_reader *reader, const cJSON *entry)
 {
-    const cJSON *configuration = cJSON_GetObjectItemCaseSensitive(entry, "configuration");
-    const cJSON *times = cJSON_GetObjectItemCaseSensitive(entry, "times");
-    const cJSON *invalidity = cJSON_GetObjectItemCaseSensitive(entry, "invalidity");
-    const cJSON *time = measurement(entry, "time");
-    enum gt_status own = own_status(measurement(entry, "gemmtune_status"));
+    const cJSON *configuration = get(entry, "configuration"), *times = get(entry, "times");
+    const cJSON *invalidity = get(entry, "invalidity"), *time = measurement(entry, "time");
     char key[32];
     struct gt_recorded point = {
         .compile_ms = compile_time(times),
@@ -557,6 +488,7 @@ static int gt_recording_add_result(struct gt_recording_reader *reader, const cJS
         .time_ms = number(times, "benchmark"),
         .other_ms = number(times, "framework") + number(times, "search_algorithm"),
     };
+    const cJSON *item;
     double sum = 0;
     int rc = GT_OK;
 
@@ -566,16 +498,18 @@ static int gt_recording_add_result(struct gt_recording_reader *reader, const cJS
                           "%s: %s lacks \"configuration\" or \"invalidity\"", reader->path, key);
     if (cJSON_IsNumber(time) && time->valuedouble > 0 && time->valuedouble < FAILED_MS)
         point.us = (float)time->valuedouble;
-    point.status = own ? timed(own, point.us) : status_of(t4, invalidity->valuestring);
-    if (!reader->params)
-        rc = list_params(reader, configuration);
-    GT_STEP(rc, take_objectives(reader, cJSON_GetObjectItemCaseSensitive(entry, "objectives")));
+    point.status = best_status(measurement(entry, "gemmtune_status"), point.us,
+                               status_of(t4, invalidity->valuestring));
+    for (item = reader->params ? NULL : configuration->child; item && !rc; item = item->next)
+        rc = gt_recording_add_param(reader, item->string); /* the first entry lists them */
+    cJSON_ArrayForEach(item, get(entry, "objectives")) GT_STEP(rc, take_objective(reader, item));
     GT_STEP(rc, reserve_point(reader));
     GT_STEP(rc, add_values(reader, key, configuration));
-    GT_STEP(rc, add_samples(reader, key, cJSON_GetObjectItemCaseSensitive(times, "runtimes"),
-                            &point, &sum));
+    GT_STEP(rc, add_samples(reader, key, get(times, "runtimes"), &point, &sum));
     return rc ? rc : add_point(reader, key, &point, sum);
 }
+
+/* ---- the frame ---- */
 
 /* Handles one member: of an object (key is its name, reader->at stands before the value) or of a
  * list (key is NULL). */
@@ -663,14 +597,14 @@ static int walk(struct gt_recording_reader *reader, const char *braces, on_membe
     return GT_OK;
 }
 
-/* ---- Kernel Tuner ---- */
+/* ---- the top ---- */
 
-static int on_cached(struct gt_recording_reader *reader, const char *key)
+static int on_entry(struct gt_recording_reader *reader, const char *key)
 {
     cJSON *entry;
     int rc = take_value(reader, &entry);
 
-    GT_STEP(rc, gt_recording_add_cached(reader, key, entry));
+    GT_STEP(rc, reader->cached ? add_cached(reader, key, entry) : add_result(reader, entry));
     cJSON_Delete(entry);
     return rc;
 }
@@ -700,13 +634,13 @@ static int read_values(struct gt_recording_reader *reader, const cJSON *object)
     int rc = GT_OK;
 
     for (size_t i = 0; i < reader->params && !rc; i++) {
-        struct gt_recorded_param *param = &reader->param[i];
-        const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, param->name), *item;
+        struct gt_t1_param *param = &reader->param[i];
+        const cJSON *list = get(object, param->name), *item;
         uint8_t index;
 
         cJSON_ArrayForEach(item, list)
         {
-            rc = gt_recording_value(reader, param, item, &index);
+            rc = value_index(reader, param, item, &index);
             if (rc)
                 break;
         }
@@ -735,17 +669,6 @@ static int check_values(struct gt_recording_reader *reader, const cJSON *object)
     return GT_OK;
 }
 
-/* ---- what else the top may hold ---- */
-
-static int copy_text(struct gt_recording_reader *reader, char **text, const cJSON *item)
-{
-    if (!cJSON_IsString(item))
-        return GT_OK;
-    free(*text);
-    *text = strdup(item->valuestring);
-    return *text ? GT_OK : gt_err_nomem(reader->err);
-}
-
 /* Reads T4's "metadata", which names the unit of times. */
 static int read_metadata(struct gt_recording_reader *reader, const cJSON *metadata)
 {
@@ -757,7 +680,7 @@ static int read_metadata(struct gt_recording_reader *reader, const cJSON *metada
                 {"miliseconds", 1},
                 {"microseconds", 1e-3},
                 {"nanoseconds", 1e-6}};
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(metadata, "timeunit");
+    const cJSON *item = get(metadata, "timeunit");
 
     if (!cJSON_IsString(item))
         return GT_OK;
@@ -777,30 +700,15 @@ static int read_metadata(struct gt_recording_reader *reader, const cJSON *metada
 static int read_ours(struct gt_recording_reader *reader, const cJSON *object)
 {
     struct gt_recording *recording = reader->recording;
-    const cJSON *provenance = cJSON_GetObjectItemCaseSensitive(object, "provenance");
+    const char *provenance = cJSON_GetStringValue(get(object, "provenance"));
     int64_t cc = 0;
-    int rc =
-        copy_text(reader, &recording->problem, cJSON_GetObjectItemCaseSensitive(object, "problem"));
+    int rc = copy_text(reader, &recording->problem, get(object, "problem"));
 
     if (!rc && !reader->launch)
-        reader->launch = cJSON_Duplicate(cJSON_GetObjectItemCaseSensitive(object, "launch"), 1);
-    if (gt_json_whole(cJSON_GetObjectItemCaseSensitive(object, "cc"), 0, 9999, &cc))
+        reader->launch = cJSON_Duplicate(get(object, "launch"), 1);
+    if (gt_json_whole(get(object, "cc"), 0, 9999, &cc))
         recording->cc = (int)cc;
-    recording->predicted =
-        cJSON_IsString(provenance) && strcmp(provenance->valuestring, "predicted") == 0;
-    return rc;
-}
-
-/* ---- the top ---- */
-
-static int on_result(struct gt_recording_reader *reader, const char *key)
-{
-    cJSON *entry;
-    int rc = take_value(reader, &entry);
-
-    (void)key;
-    GT_STEP(rc, gt_recording_add_result(reader, entry));
-    cJSON_Delete(entry);
+    recording->predicted = provenance && strcmp(provenance, "predicted") == 0;
     return rc;
 }
 
@@ -812,8 +720,8 @@ static int read_top(struct gt_recording_reader *reader, const char *key, cJSON *
         return copy_text(reader, &recording->device, *value);
     if (strcmp(key, "kernel_name") == 0)
         return copy_text(reader, &recording->kernel->name, *value);
-    if (strcmp(key, "objective") == 0 && cJSON_IsString(*value))
-        return gt_recording_objective(reader, (*value)->valuestring);
+    if (strcmp(key, "objective") == 0)
+        return take_objective(reader, *value);
     if (strcmp(key, "metadata") == 0)
         return read_metadata(reader, *value);
     if (strcmp(key, "gemmtune") == 0)
@@ -901,7 +809,7 @@ int gt_recording_read(struct gt_recording_reader *reader)
     GT_STEP(rc, read_lists(reader));
     reader->at = reader->entries;
     if (!rc && reader->entries)
-        rc = reader->cached ? walk(reader, "{}", on_cached) : walk(reader, "[]", on_result);
+        rc = walk(reader, reader->cached ? "{}" : "[]", on_entry);
     cJSON_Delete(reader->keys);
     cJSON_Delete(reader->values);
     if (!rc && !reader->recording->points)

@@ -25,24 +25,39 @@ bool gt_t1_is(const char *text, size_t length)
 
 /* ---- parameters ---- */
 
+int gt_t1_value(struct gt_t1_param *param, const struct gt_python_value *value, uint8_t *index,
+                struct gt_err *err)
+{
+    size_t i = 0;
+    char *text;
+
+    while (i < param->count && !gt_python_equal(&param->value[i], value))
+        i++;
+    *index = (uint8_t)i;
+    if (i < param->count)
+        return GT_OK;
+    if (i == UINT8_MAX + 1)
+        return gt_err_set(err, GT_ERANGE, "parameter %s has more than 256 values", param->name);
+    if (GT_ARRAY_RESERVE(&param->value, i + 1, &param->capacity, err))
+        return GT_ENOMEM;
+    text = value->text ? strdup(value->text) : NULL;
+    if (value->text && !text)
+        return gt_err_nomem(err);
+    param->value[param->count++] = (struct gt_python_value){text, value->number};
+    return GT_OK;
+}
+
+void gt_t1_release_param(struct gt_t1_param *param)
+{
+    for (size_t i = 0; i < param->count; i++)
+        free((char *)param->value[i].text);
+    free(param->value);
+    free(param->name);
+}
+
 static int add_value(void *context, const struct gt_python_value *value, struct gt_err *err)
 {
-    struct gt_t1_param *param = context;
-    struct gt_python_value *last;
-
-    for (size_t i = 0; i < param->count; i++)
-        if (gt_python_equal(&param->value[i], value))
-            return GT_OK;
-    if (param->count == UINT8_MAX + 1)
-        return gt_err_set(err, GT_ERANGE, "parameter %s has more than 256 values", param->name);
-    if (GT_ARRAY_RESERVE(&param->value, param->count + 1, &param->capacity, err))
-        return GT_ENOMEM;
-    last = &param->value[param->count++];
-    *last = *value;
-    if (!value->text)
-        return GT_OK;
-    last->text = strdup(value->text);
-    return last->text ? GT_OK : gt_err_nomem(err);
+    return gt_t1_value(context, value, &(uint8_t){0}, err);
 }
 
 static int read_param(struct reader *reader, const cJSON *item, const char *where)
@@ -74,28 +89,6 @@ static int read_param(struct reader *reader, const cJSON *item, const char *wher
     return rc ? gt_err_prefix(reader->err, rc, "%s", where) : GT_OK;
 }
 
-static int read_params(struct reader *reader, const cJSON *space)
-{
-    const cJSON *list, *item;
-    char where[512];
-    int i = 0, rc;
-
-    rc = gt_json_get(&list, space, reader->path, "TuningParameters", cJSON_Array, GT_REQUIRED,
-                     reader->err);
-    if (rc)
-        return rc;
-    cJSON_ArrayForEach(item, list)
-    {
-        snprintf(where, sizeof(where), "%.400s: TuningParameters[%d]", reader->path, i++);
-        rc = read_param(reader, item, where);
-        if (rc)
-            return rc;
-    }
-    if (!reader->t1->params)
-        return gt_err_set(reader->err, GT_ECONFIG, "%s: TuningParameters is empty", reader->path);
-    return GT_OK;
-}
-
 /* ---- conditions ---- */
 
 static int read_condition(struct reader *reader, const cJSON *item, const char *where)
@@ -115,31 +108,43 @@ static int read_condition(struct reader *reader, const cJSON *item, const char *
     return GT_OK;
 }
 
-static int read_conditions(struct reader *reader, const cJSON *space)
-{
-    const cJSON *list, *item;
-    char where[512];
-    int i = 0, rc;
+/* ---- the file ---- */
 
-    rc = gt_json_get(&list, space, reader->path, "Conditions", cJSON_Array, GT_OPTIONAL,
-                     reader->err);
-    if (rc || !list)
-        return rc;
-    reader->t1->condition =
-        calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*reader->t1->condition));
-    if (!reader->t1->condition)
-        return gt_err_nomem(reader->err);
+typedef int read_item(struct reader *reader, const cJSON *item, const char *where);
+
+/* Reads each item of a list of the space. */
+static int read_list(struct reader *reader, const cJSON *list, const char *key, read_item *read)
+{
+    const cJSON *item;
+    char where[512];
+    int i = 0, rc = GT_OK;
+
     cJSON_ArrayForEach(item, list)
     {
-        snprintf(where, sizeof(where), "%.400s: Conditions[%d]", reader->path, i++);
-        rc = read_condition(reader, item, where);
-        if (rc)
-            return rc;
+        snprintf(where, sizeof(where), "%.400s: %s[%d]", reader->path, key, i++);
+        GT_STEP(rc, read(reader, item, where));
     }
-    return GT_OK;
+    return rc;
 }
 
-/* ---- the file ---- */
+static int read_space(struct reader *reader, const cJSON *space)
+{
+    const cJSON *params, *conditions = NULL;
+    struct gt_t1 *t1 = reader->t1;
+    int rc = gt_json_get(&params, space, reader->path, "TuningParameters", cJSON_Array, GT_REQUIRED,
+                         reader->err);
+
+    GT_STEP(rc, read_list(reader, params, "TuningParameters", read_param));
+    if (!rc && !t1->params)
+        rc = gt_err_set(reader->err, GT_ECONFIG, "%s: TuningParameters is empty", reader->path);
+    GT_STEP(rc, gt_json_get(&conditions, space, reader->path, "Conditions", cJSON_Array,
+                            GT_OPTIONAL, reader->err));
+    if (rc || !conditions)
+        return rc;
+    t1->condition = calloc((size_t)cJSON_GetArraySize(conditions) + 1, sizeof(*t1->condition));
+    return t1->condition ? read_list(reader, conditions, "Conditions", read_condition)
+                         : gt_err_nomem(reader->err);
+}
 
 static int read_specification(struct reader *reader, const cJSON *root)
 {
@@ -172,20 +177,15 @@ int gt_t1_parse(struct gt_t1 *t1, const char *path, const char *text, size_t len
     GT_STEP(rc,
             gt_json_get(&space, root, path, "ConfigurationSpace", cJSON_Object, GT_REQUIRED, err));
     GT_STEP(rc, read_specification(&reader, root));
-    GT_STEP(rc, read_params(&reader, space));
-    GT_STEP(rc, read_conditions(&reader, space));
+    GT_STEP(rc, read_space(&reader, space));
     cJSON_Delete(root);
     return rc;
 }
 
 void gt_t1_release(struct gt_t1 *t1)
 {
-    for (size_t p = 0; p < t1->params; p++) {
-        for (size_t i = 0; i < t1->param[p].count; i++)
-            free((char *)t1->param[p].value[i].text);
-        free(t1->param[p].value);
-        free(t1->param[p].name);
-    }
+    for (size_t p = 0; p < t1->params; p++)
+        gt_t1_release_param(&t1->param[p]);
     for (size_t i = 0; i < t1->conditions; i++)
         gt_python_free(t1->condition[i].python);
     free(t1->condition);

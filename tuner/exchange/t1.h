@@ -12,7 +12,14 @@ struct gt_t1_param {
     char *name;
     struct gt_python_value *value; /* texts are the parameter's own */
     size_t count, capacity;
+    bool truths; /* a recording's: true or false occurs among the values */
 };
+
+/* Which of the parameter's values it is; a new one is added.  GT_ERANGE: there would be more than
+ * 256. */
+int gt_t1_value(struct gt_t1_param *param, const struct gt_python_value *value, uint8_t *index,
+                struct gt_err *err);
+void gt_t1_release_param(struct gt_t1_param *param);
 
 struct gt_t1_condition {
     struct gt_python *python;

@@ -3,7 +3,7 @@
 
 #include "base/digest.h"
 #include "base/err.h"
-#include "exchange/recording_impl.h"
+#include "exchange/recording.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -414,11 +414,15 @@ static void print_heading(struct gt_bench_report *report)
 int gt_bench_report_open(struct gt_bench_report *report, const char *csv, struct gt_err *err)
 {
     const struct gt_session *session = report->session;
+    struct gt_strbuf heading = GT_STRBUF_INIT;
     int rc = GT_OK;
 
-    if (csv && session->measures)
-        rc = gt_csv_new(&report->csv, csv, gt_export_bench_columns, err);
-    else if (csv)
+    if (csv && session->measures) {
+        gt_export_bench_heading(&heading);
+        rc = gt_strbuf_check(&heading, err);
+        GT_STEP(rc, gt_csv_new(&report->csv, csv, heading.text, err));
+        gt_strbuf_release(&heading);
+    } else if (csv)
         rc = gt_err_set(err, GT_ENOGPU, "--csv holds measured times, but there is no GPU here");
     if (!rc && session->cli->json)
         return begin_json(report, err);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "exchange/export.h"
-#include "exchange/export_space.h"
+#include "exchange/export_format.h"
 #include "exchange/recording.h"
 
 #include <cjson/cJSON.h>
@@ -113,13 +113,13 @@ static void test_statuses(void **state)
     };
 
     (void)state;
-    assert_null(gt_export_kernel_tuner_error(GT_STATUS_OK));
-    assert_string_equal(gt_export_t4_invalidity(GT_STATUS_OK), "correct");
+    assert_null(gt_export_called[GT_STATUS_OK].kernel_tuner);
+    assert_string_equal(gt_export_called[GT_STATUS_OK].t4, "correct");
     assert_int_equal(sizeof(expected) / sizeof(expected[0]), GT_STATUS_COUNT - 2); /* none, ok */
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-        assert_string_equal(gt_export_kernel_tuner_error(expected[i].status),
+        assert_string_equal(gt_export_called[expected[i].status].kernel_tuner,
                             expected[i].kernel_tuner);
-        assert_string_equal(gt_export_t4_invalidity(expected[i].status), expected[i].t4);
+        assert_string_equal(gt_export_called[expected[i].status].t4, expected[i].t4);
     }
 }
 
