@@ -132,7 +132,7 @@ TUNE_SRC := \
 	tuner/learn/learn.c \
 	tuner/learn/learn_trials.c \
 	tuner/learn/learn_write.c \
-	tuner/workers/compile_job.c \
+	tuner/workers/compile_slot.c \
 	tuner/workers/compile_pool.c \
 	tuner/workers/compile_reason.c \
 	tuner/workers/gpu_client.c \

@@ -35,7 +35,6 @@ struct gt_gpu_client {
     struct gt_gpu_client_options options;
     struct gt_device device; /* known after open */
     struct gt_process process;
-    struct gt_wire wire;
     struct gt_strbuf frame; /* the request being built */
     int lock;               /* of the device; -1: not held */
     bool ready;             /* a worker has the problem open, and its canary kernel ran */

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "workers/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -86,6 +85,7 @@ int gt_process_start(struct gt_process *process, const char *role, struct gt_err
         return rc;
     }
     *process = (struct gt_process){.pid = pid, .fd = pair[0]};
+    gt_wire_init(&process->wire, pair[0]);
     return GT_OK;
 }
 
@@ -113,7 +113,8 @@ int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct
     *status = 0;
     if (process->fd >= 0)
         close(process->fd);
-    *process = (struct gt_process){.fd = -1};
+    gt_wire_release(&process->wire);
+    *process = (struct gt_process){.fd = -1, .how = "cannot be killed"};
     if (pid <= 0)
         return GT_OK;
     if (grace_ms > 0)
@@ -124,6 +125,7 @@ int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct
         return gt_err_set(err, GT_ELOST, "worker %d still exists %d s after SIGKILL", (int)pid,
                           KILL_WAIT_MS / 1000);
     waitpid(pid, status, 0);
+    gt_process_describe(*status, process->how, sizeof(process->how));
     return GT_OK;
 }
 

@@ -7,6 +7,7 @@
 #define GT_PROCESS_H
 
 #include "gemmtune.h"
+#include "workers/wire.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -30,15 +31,17 @@ enum gt_worker_exit {
 };
 
 struct gt_process {
-    pid_t pid; /* 0: none */
-    int fd;    /* the supervisor's end of the pair */
+    pid_t pid;           /* 0: none */
+    int fd;              /* the supervisor's end of the pair */
+    struct gt_wire wire; /* its receiving side */
+    char how[128];       /* how it ended, behind "the worker": gt_process_describe */
 };
 
 int gt_process_start(struct gt_process *process, const char *role, struct gt_err *err);
 
 /* Closes fd, gives the process grace_ms to end by itself, and sends SIGKILL to its group.  *status
- * is the wait status.  GT_ELOST: it still exists 10 s after SIGKILL.  A process that was never
- * started is accepted. */
+ * is the wait status, which process->how describes.  GT_ELOST: it still exists 10 s after SIGKILL.
+ * A process that was never started is accepted. */
 int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct gt_err *err);
 
 /* Whether a wait status is a kill from outside: SIGTERM, or SIGKILL from a person or from a system
