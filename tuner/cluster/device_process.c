@@ -3,13 +3,9 @@
  *
  * Its first message is READY with the device's facts, or the sentence that says why there is none.
  * Every line of its progress is a message, by which the supervisor knows that it is alive. */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -192,62 +188,39 @@ static void serve(struct self *self)
 }
 
 /* What the process does from the fork to its end. */
-static void device_process_main(const struct gt_devices *devices, int ordinal, int fd)
+static int run_process(void *context, int fd)
 {
-    struct self self = {.devices = devices, .cli = *devices->cli};
+    const struct gt_device_process *gpu = context;
+    struct self self = {.devices = gpu->devices, .cli = *gpu->devices->cli};
     struct gt_err err = {0};
     int rc;
 
+    /* The end of another process would go unseen while this one has its descriptor. */
+    for (size_t i = 0; i < self.devices->gpus; i++)
+        if (self.devices->gpu[i].state != GT_PROCESS_NONE)
+            close(self.devices->gpu[i].process.fd);
     gt_strbuf_init(&self.frame);
     gt_strbuf_init(&self.line);
     self.cli.quiet = true; /* what it has to say are lines of progress */
     self.cli.colored = false;
     self.cli.database = NULL;
     gt_wire_init(&self.wire, fd);
-    rc = open_self(&self, ordinal, &err);
+    rc = open_self(&self, gpu->ordinal, &err);
     if (!send_ready(&self, rc, &err) && !rc)
         serve(&self);
     gt_session_close(&self.session);
+    return GT_WORKER_DONE;
 }
 
-/* Between fork and the process's own work: a session of its own, so that a terminal's Ctrl-C goes
- * to the supervisor alone, and no descriptor of another process, whose end would go unseen. */
-static void become_process(struct gt_devices *devices, size_t i, int fd, pid_t parent)
+int gt_device_process_start(struct gt_device_process *gpu, struct gt_err *err)
 {
-    setsid();
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(GT_WORKER_DONE);
-    for (size_t other = 0; other < devices->gpus; other++)
-        if (devices->gpu[other].state != GT_PROCESS_NONE)
-            close(devices->gpu[other].process.fd);
-    device_process_main(devices, devices->gpu[i].ordinal, fd);
-    _exit(GT_WORKER_DONE);
-}
+    int rc;
 
-int gt_device_process_start(struct gt_devices *devices, size_t i, struct gt_err *err)
-{
-    struct gt_device_process *gpu = &devices->gpu[i];
-    const pid_t parent = getpid();
-    int pair[2];
-    pid_t pid;
-
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-        return gt_err_set(err, GT_EIO, "cannot make the pipe of a GPU's process: %s",
-                          strerror(errno));
     fflush(NULL); /* the child must not print again what is buffered here */
-    pid = fork();
-    if (pid == 0) {
-        close(pair[0]);
-        become_process(devices, i, pair[1], parent);
-    }
-    close(pair[1]);
-    if (pid < 0) {
-        close(pair[0]);
-        return gt_err_set(err, GT_EIO, "cannot start a GPU's process: %s", strerror(errno));
-    }
-    gpu->process = (struct gt_process){.pid = pid, .fd = pair[0]};
-    gt_wire_init(&gpu->process.wire, pair[0]);
+    rc = gt_process_fork(&gpu->process, run_process, gpu, "the pipe of a GPU's process",
+                         "a GPU's process", err);
+    if (rc)
+        return rc;
     gpu->state = GT_PROCESS_STARTING;
     gpu->heard = gt_clock_ms();
     return GT_OK;

@@ -84,11 +84,11 @@ static void print_end(struct gt_devices *devices, const struct gt_device_process
  * up. */
 
 /* Starts the GPU's process; a GPU whose process cannot be started is out. */
-static void begin(struct gt_devices *devices, struct gt_device_process *gpu)
+static void begin(struct gt_device_process *gpu)
 {
     struct gt_err err = {0};
 
-    if (gt_device_process_start(devices, (size_t)(gpu - devices->gpu), &err)) {
+    if (gt_device_process_start(gpu, &err)) {
         gpu->out = true;
         gpu->why = err;
     }
@@ -124,7 +124,7 @@ static void lose(struct gt_devices *devices, struct gt_device_process *gpu, cons
     note(devices, gpu->ordinal, gpu->why.msg);
     gpu->why = (struct gt_err){0};
     if (!interrupted(devices))
-        begin(devices, gpu);
+        begin(gpu);
 }
 
 /* GPUs that are alike in name, SMs, memory, driver and power limit. */
@@ -469,9 +469,10 @@ static int start_gpus(struct gt_devices *devices, struct gt_err *err)
     }
     devices->gpus = count;
     for (size_t i = 0; i < count; i++)
-        devices->gpu[i] = (struct gt_device_process){.ordinal = ordinal[i], .class_of = -1};
+        devices->gpu[i] =
+            (struct gt_device_process){.devices = devices, .ordinal = ordinal[i], .class_of = -1};
     for (size_t i = 0; i < count; i++)
-        begin(devices, &devices->gpu[i]);
+        begin(&devices->gpu[i]);
     return open_all(devices, err);
 }
 

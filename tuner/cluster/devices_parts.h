@@ -37,6 +37,7 @@ enum gt_process_state { GT_PROCESS_NONE, GT_PROCESS_STARTING, GT_PROCESS_IDLE, G
 
 /* A GPU and its process. */
 struct gt_device_process {
+    const struct gt_devices *devices; /* of which it is one */
     int ordinal;
     enum gt_process_state state;
     struct gt_process process;
@@ -102,8 +103,8 @@ struct gt_device_turn {
     struct gt_budget budget;
 };
 
-/* Forks the process of gpu[i]. */
-int gt_device_process_start(struct gt_devices *devices, size_t i, struct gt_err *err);
+/* Forks the process of the GPU. */
+int gt_device_process_start(struct gt_device_process *gpu, struct gt_err *err);
 
 /* ---- devices_plan.c ---- */
 

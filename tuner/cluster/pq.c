@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -300,13 +301,15 @@ int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value
               bool binary, struct gt_err *err)
 {
     const char *data[16];
+    char integer[16][24];
     int length[16], format[16], rc = GT_OK;
 
     drop_answer(pq);
     if (!pq->connection)
         return gt_err_set(err, GT_EIO, "PostgreSQL: the connection is gone");
     for (int i = 0; i < values; i++) {
-        data[i] = value[i].data;
+        snprintf(integer[i], sizeof(integer[i]), "%lld", (long long)value[i].integer);
+        data[i] = value[i].data ? value[i].data : integer[i];
         length[i] = (int)value[i].bytes;
         format[i] = value[i].bytes > 0;
     }
@@ -338,4 +341,9 @@ const char *gt_pq_get(const struct gt_pq *pq, int row, int column, size_t *bytes
     if (bytes)
         *bytes = (size_t)pq->api.length(pq->answer, row, column);
     return pq->api.value(pq->answer, row, column);
+}
+
+int64_t gt_pq_get_int(const struct gt_pq *pq, int row, int column)
+{
+    return strtoll(gt_pq_get(pq, row, column, NULL), NULL, 10);
 }

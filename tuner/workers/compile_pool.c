@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <search.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +72,6 @@ struct worker {
     int token;       /* that it works with */
 };
 
-struct answer {
-    struct gt_compiled compiled;
-    struct answer *next;
-};
-
 /* A cubin that cannot be made; other candidates that need it are not compiled. */
 struct failure {
     char key[GT_DIGEST_HEX]; /* first, for tsearch */
@@ -97,7 +91,8 @@ struct gt_compile_pool {
     struct worker worker[MAX_JOBS];
     int workers, nvrtc, bad_starts, no_starts;
     struct queue now, ahead;
-    struct answer *answer, **answer_end;
+    struct gt_compiled *answer; /* to be collected: those from `taken` on */
+    size_t answers, taken, answer_capacity;
     struct gt_strbuf notices; /* sentences, each ended by a line feed */
     void *failures;           /* tsearch tree */
     struct doubt doubt[DOUBTS];
@@ -213,6 +208,21 @@ static struct job *queue_take(struct queue *queue, struct job *job)
     return job;
 }
 
+/* Drops all jobs; returns how many candidates waited for them. */
+static size_t queue_drop(struct queue *queue)
+{
+    struct job *job;
+    size_t ids = 0;
+
+    while ((job = queue_take(queue, NULL))) {
+        ids += job->ids;
+        if (job->doubt)
+            job->doubt->job = NULL;
+        job_free(job);
+    }
+    return ids;
+}
+
 static struct job *queue_find(const struct queue *queue, const char *key)
 {
     struct job *job = queue->first;
@@ -227,36 +237,22 @@ static struct job *queue_find(const struct queue *queue, const char *key)
 static int push_answer(struct gt_compile_pool *pool, const struct gt_compiled *compiled,
                        struct gt_err *err)
 {
-    struct answer *answer = malloc(sizeof(*answer));
+    int rc = GT_ARRAY_RESERVE(&pool->answer, pool->answers + 1, &pool->answer_capacity, err);
 
-    if (!answer)
-        return gt_err_nomem(err);
-    answer->compiled = *compiled;
-    answer->next = NULL;
-    *pool->answer_end = answer;
-    pool->answer_end = &answer->next;
-    return GT_OK;
+    if (!rc)
+        pool->answer[pool->answers++] = *compiled;
+    return rc;
 }
 
 static bool pop_answer(struct gt_compile_pool *pool, struct gt_compiled *compiled)
 {
-    struct answer *answer = pool->answer;
-
-    if (!answer)
+    if (pool->taken == pool->answers)
         return false;
-    *compiled = answer->compiled;
-    pool->answer = answer->next;
-    if (!pool->answer)
-        pool->answer_end = &pool->answer;
-    free(answer);
+    *compiled = pool->answer[pool->taken++];
+    if (pool->taken == pool->answers)
+        pool->taken = pool->answers = 0;
     pool->pending--;
     return true;
-}
-
-/* Gives the caller a sentence with its next call. */
-static void note(struct gt_compile_pool *pool, const char *sentence)
-{
-    gt_strbuf_addf(&pool->notices, "%s\n", sentence);
 }
 
 static int compare_keys(const void *x, const void *y)
@@ -471,20 +467,6 @@ static struct job *find_held(const struct gt_compile_pool *pool, const char *key
     return job;
 }
 
-/* Drops the jobs that wait for it; returns how many candidates waited for them. */
-static size_t drop_held(struct gt_compile_pool *pool)
-{
-    struct job *job;
-    size_t ids = 0;
-
-    for (int i = 0; i < DOUBTS; i++)
-        while ((job = queue_take(&pool->doubt[i].held, NULL))) {
-            ids += job->ids;
-            job_free(job);
-        }
-    return ids;
-}
-
 /* ---- the workers ---- */
 
 /* Queues a lost job again if it is to have another try.  A first crash may have a cause outside the
@@ -515,20 +497,18 @@ static int take_report(struct gt_compile_pool *pool, struct worker *worker,
                        struct gt_slot_report *report, struct gt_err *err)
 {
     struct job *job = worker->job;
-    char sentence[512];
 
     if (report->event >= GT_SLOT_LOST) {
         pool->stats.respawns++;
-        snprintf(sentence, sizeof(sentence), "a compile worker %s", worker->slot.process.how);
-        note(pool, sentence);
+        gt_strbuf_addf(&pool->notices, "a compile worker %s\n", worker->slot.process.how);
     }
     if (*report->spilled && !pool->spills) {
         pool->spills = true;
-        snprintf(sentence, sizeof(sentence),
-                 "the cache does not take compiled kernels (%s); they are kept for this run only; "
-                 "GEMMTUNE_CACHE may name another folder",
-                 report->spilled);
-        note(pool, sentence);
+        gt_strbuf_addf(
+            &pool->notices,
+            "the cache does not take compiled kernels (%s); they are kept for this run only; "
+            "GEMMTUNE_CACHE may name another folder\n",
+            report->spilled);
     }
     switch (report->event) {
     case GT_SLOT_READY:
@@ -567,7 +547,6 @@ static bool any_alive(const struct gt_compile_pool *pool)
 static int start(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
 {
     struct gt_err why = {0};
-    char sentence[256];
     int rc;
 
     if (gt_clock_ms() < worker->slot.deadline)
@@ -580,10 +559,8 @@ static int start(struct gt_compile_pool *pool, struct worker *worker, struct gt_
     if (!any_alive(pool) && ++pool->no_starts >= MAX_NO_STARTS)
         return gt_err_set(err, rc, "%s (%d times in a row)", why.msg, MAX_NO_STARTS);
     worker->slot.deadline = gt_clock_ms() + RETRY_MS;
-    if (pool->no_starts <= 1) {
-        snprintf(sentence, sizeof(sentence), "%.200s; it is tried again", why.msg);
-        note(pool, sentence);
-    }
+    if (pool->no_starts <= 1)
+        gt_strbuf_addf(&pool->notices, "%.200s; it is tried again\n", why.msg);
     return GT_OK;
 }
 
@@ -698,7 +675,7 @@ static void lower_event(int fd)
 /* Tells the caller if there is something to collect. */
 static void announce(const struct gt_compile_pool *pool)
 {
-    if (pool->answer || pool->failed || pool->notices.length)
+    if (pool->answers || pool->failed || pool->notices.length)
         raise_event(pool->ready);
 }
 
@@ -725,16 +702,10 @@ static void *serve(void *context)
     return NULL;
 }
 
-/* Starts the thread.  Signals are for the caller, whose waits they end. */
 static int start_thread(struct gt_compile_pool *pool, struct gt_err *err)
 {
-    sigset_t all, before;
-    int code;
+    const int code = gt_thread_start(&pool->thread, serve, pool);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    code = pthread_create(&pool->thread, NULL, serve, pool);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pool->threaded = !code;
     return code ? gt_err_set(err, GT_EIO, "cannot start the thread of the compile workers: %s",
                              strerror(code))
@@ -965,16 +936,11 @@ void gt_compile_pool_load(struct gt_compile_pool *pool, struct gt_compile_load *
 void gt_compile_pool_drop(struct gt_compile_pool *pool)
 {
     struct gt_compiled ignored;
-    struct job *job;
 
     pthread_mutex_lock(&pool->lock);
-    while ((job = queue_take(&pool->now, NULL))) {
-        pool->pending -= job->ids;
-        if (job->doubt)
-            job->doubt->job = NULL;
-        job_free(job);
-    }
-    pool->pending -= drop_held(pool);
+    pool->pending -= queue_drop(&pool->now);
+    for (int i = 0; i < DOUBTS; i++)
+        pool->pending -= queue_drop(&pool->doubt[i].held);
     while (pop_answer(pool, &ignored))
         continue;
     pthread_mutex_unlock(&pool->lock);
@@ -982,11 +948,8 @@ void gt_compile_pool_drop(struct gt_compile_pool *pool)
 
 void gt_compile_pool_drop_ahead(struct gt_compile_pool *pool)
 {
-    struct job *job;
-
     pthread_mutex_lock(&pool->lock);
-    while ((job = queue_take(&pool->ahead, NULL)))
-        job_free(job);
+    queue_drop(&pool->ahead);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -1030,7 +993,6 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
     for (int i = 0; i < DOUBTS; i++)
         queue_init(&pool->doubt[i].held);
     gt_strbuf_init(&pool->notices);
-    pool->answer_end = &pool->answer;
     pool->wake = pool->ready = -1;
     for (int i = 0; i < pool->workers; i++)
         gt_slot_init(&pool->worker[i].slot);
@@ -1058,6 +1020,7 @@ void gt_compile_pool_close(struct gt_compile_pool *pool)
         job_free(pool->worker[i].job);
     }
     tdestroy(pool->failures, free);
+    free(pool->answer);
     gt_cache_spill_remove(getpid());
     gt_strbuf_release(&pool->notices);
     if (pool->wake >= 0)
