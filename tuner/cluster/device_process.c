@@ -130,7 +130,6 @@ static int send_end(struct self *self, int rc, const struct gt_err *why, const c
         .nothing = result->nothing.code != 0,
         .decided = best && best->trial.stage == 3,
         .fresh = result->fresh,
-        .timed = result->timed,
         .us = best ? best->trial.us : 0,
         .baseline_us = result->have_baseline ? result->baseline.us : 0,
         .busy_s = result->busy_s,

@@ -1,6 +1,5 @@
 /* devices.c - the supervisor of `tune --devices`: starts a process for each GPU, hands problems
  * out, takes results (device_process.c), and replaces processes that end or fall silent. */
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -106,22 +105,24 @@ static void end_process(struct gt_device_process *gpu, int grace_ms)
 static void lose(struct gt_devices *devices, struct gt_device_process *gpu, const char *why)
 {
     struct gt_task *task = gpu->task;
-    char sentence[512];
+    const bool out = ++gpu->failures >= FAILURES || gpu->class_of < 0;
+    char said[304] = "";
 
+    if (why) /* it may be a text of the last message, or gpu->why */
+        snprintf(said, sizeof(said), "%.300s", why);
     end_process(gpu, 0);
-    snprintf(sentence, sizeof(sentence), "%.300s", why ? why : gpu->process.how);
     gpu->task = NULL;
     if (task)
         gt_devices_end(devices, task, true);
-    if (++gpu->failures >= FAILURES || gpu->class_of < 0) {
-        gpu->out = true;
-        gt_err_set(&gpu->why, GT_ELOST, "%s%s", why ? "" : "its process ", sentence);
-        note(devices, gpu->ordinal, gpu->why.msg);
-        return;
-    }
-    gt_err_set(&gpu->why, GT_ELOST, "%s%s; %s", why ? "" : "its process ", sentence,
-               task ? "the problem is handed out again" : "it is started again");
+    gpu->out = out;
+    gt_err_set(&gpu->why, GT_ELOST, "%s%s%s", why ? "" : "its process ",
+               why ? said : gpu->process.how,
+               out    ? ""
+               : task ? "; the problem is handed out again"
+                      : "; it is started again");
     note(devices, gpu->ordinal, gpu->why.msg);
+    if (out)
+        return;
     gpu->why = (struct gt_err){0};
     if (!interrupted(devices))
         begin(gpu);
@@ -165,9 +166,7 @@ static void take_failed(struct gt_devices *devices, struct gt_device_process *gp
 
     gt_err_set(&gpu->why, code, "%s", gt_wire_get_text(in));
     if (gpu->class_of >= 0 && code != GT_EDB) {
-        struct gt_err why = gpu->why;
-
-        lose(devices, gpu, why.msg);
+        lose(devices, gpu, gpu->why.msg);
         return;
     }
     gpu->out = true;
@@ -189,7 +188,6 @@ static void take_end(struct gt_devices *devices, struct gt_device_process *gpu,
         return;
     }
     gpu->busy_s += end.busy_s;
-    devices->timed += end.timed;
     if (gt_devices_doubted(devices, gpu, &end)) {
         task->not_on = gpu;
         lose(devices, gpu,
@@ -205,10 +203,7 @@ static void take_end(struct gt_devices *devices, struct gt_device_process *gpu,
     } else if (end.code == GT_EDB || end.code == GT_ECONFIG || end.code == GT_ESTALE) {
         devices->code = gt_err_set(&devices->why, end.code, "%s", sentence);
     } else {
-        char why[512];
-
-        snprintf(why, sizeof(why), "%.500s", sentence);
-        lose(devices, gpu, why);
+        lose(devices, gpu, sentence);
     }
 }
 

@@ -21,9 +21,10 @@ struct gt_task {
     size_t problem;
     int class_of;                         /* of GPUs */
     size_t searches;                      /* of the problem, for SEARCH and FINAL */
-    double until_s;                       /* they are to end then, by the plan's clock */
-    double begun_s, takes_s, search_s;    /* RUNNING: since when; how long it should take, and
-                                             of that its budget of time; 0: not known */
+    double until_s;                       /* when the searches are to end, by the plan's clock */
+    double begun_s;                       /* RUNNING: since when */
+    double takes_s, search_s;             /* how long the task should take, and its budget of time
+                                             as a part of it; 0: not known */
     const struct gt_device_process *by;   /* who has it, or had it last; NULL: nobody yet */
     int attempts;                         /* that a lost GPU ended */
     const struct gt_device_process *home; /* an earlier run tuned it there; NULL: nowhere here */
@@ -42,7 +43,7 @@ struct gt_device_process {
     enum gt_process_state state;
     struct gt_process process;
     bool out;                /* it takes no further part */
-    struct gt_err why;       /* then */
+    struct gt_err why;       /* why it is out */
     struct gt_device device; /* once it was ready */
     int class_of;            /* -1: it was never ready */
     int failures;            /* in a row */
@@ -58,7 +59,7 @@ struct gt_task_end {
     int code;
     bool valid, nothing; /* a candidate is valid; no kernel serves the problem */
     bool decided;        /* a final was held */
-    int64_t fresh, timed;
+    int64_t fresh;       /* trials */
     double us, baseline_us, busy_s, wall_s;
 };
 
@@ -89,8 +90,7 @@ struct gt_devices {
     int code;            /* GT_OK, or what ends the run */
     struct gt_err why;
     size_t valid, ended; /* problems, counted for each class */
-    int64_t timed;
-    bool printed; /* JSON: something stands in the list */
+    bool printed;        /* JSON: something stands in the list */
 };
 
 /* ---- device_process.c ---- */

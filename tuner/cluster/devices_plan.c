@@ -10,11 +10,12 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ATTEMPTS      3   /* lost GPUs that a problem may cost */
 #define SEARCH_PART   0.7 /* of the time, where several GPUs search one problem */
-#define SHARED_S      2.0 /* of a search, for which a further GPU is worth its start; likewise */
-#define SHARED_TRIALS 8   /* trials */
+#define SHARED_S      2.0 /* of a search, for which a further GPU is worth its start */
+#define SHARED_TRIALS 8   /* likewise, of a budget of trials */
 #define SOON          0.5 /* of a turn: a GPU that is free by then can share it */
 #define OVER_MOST     5.0 /* times its budget: a turn may be short, and its problem large */
 #define SECONDS_LEAST 1.0 /* of a turn, when the time is up but the problem has none yet */
@@ -282,8 +283,8 @@ static void release_final(struct gt_devices *devices, struct gt_task *final)
 
 /* ---- the next task ---- */
 
-/* Whether a task may not begin any more: a search beyond its own end, a problem beyond that of the
- * run's budget. */
+/* Whether a task may not begin any more: a search beyond its own end, a problem beyond the end of
+ * the run's budget. */
 static bool is_too_late(const struct gt_devices *devices, const struct gt_task *task)
 {
     const struct gt_budget *budget = &devices->options.budget;

@@ -265,19 +265,17 @@ static int refuse(const struct gt_pq *pq, struct gt_err *err)
 {
     static const char *const passing[] = {"53", "57P", "40"};
     const char *state = pq->api.result_field(pq->answer, SQLSTATE);
-    const bool open = pq->api.status(pq->connection) == CONNECTION_OK;
-    int rc = fail(open ? GT_EDB : GT_EIO, pq->api.result_message(pq->answer), err);
+    bool again = pq->api.status(pq->connection) != CONNECTION_OK;
+    struct gt_err why = {0};
+    int rc;
 
     for (size_t i = 0; state && i < sizeof(passing) / sizeof(*passing); i++)
-        if (strncmp(state, passing[i], strlen(passing[i])) == 0)
-            rc = fail(GT_EIO, pq->api.result_message(pq->answer), err);
-    if (state && strcmp(state, "42501") == 0) {
-        struct gt_err why = {0};
-
-        fail(rc, pq->api.result_message(pq->answer), &why);
-        rc = gt_err_set(err, rc, "%s; the rights of roles are in tuner/CLUSTER.md", why.msg);
-    }
-    return rc;
+        again |= strncmp(state, passing[i], strlen(passing[i])) == 0;
+    rc = fail(again ? GT_EIO : GT_EDB, pq->api.result_message(pq->answer), &why);
+    return gt_err_set(err, rc, "%s%s", why.msg,
+                      state && strcmp(state, "42501") == 0
+                          ? "; the rights of roles are in tuner/CLUSTER.md"
+                          : "");
 }
 
 /* Takes the answer and what follows it, which ends the statement. */

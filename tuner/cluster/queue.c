@@ -1,7 +1,6 @@
 /* queue.c - the jobs in PostgreSQL, in the SQL of that server, and what the workers of a queue
  * share: the connection and the loop of their work. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>

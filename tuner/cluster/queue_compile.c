@@ -8,7 +8,6 @@
  * costs only time: a cubin is in the cache as a whole or not at all, under a name that depends on
  * nothing but what it was made of. */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

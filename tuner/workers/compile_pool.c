@@ -59,17 +59,18 @@ struct queue {
 /* A kind of failure, and whether the known source (compile_reason.h) fails so, too. */
 struct doubt {
     enum gt_status status; /* NONE: this place is free */
-    int result, arch;      /* of NVRTC; of the source */
-    bool features, ptx;    /* likewise */
-    int64_t sound_until;   /* the known source was compiled; by gt_clock_ms */
-    struct job *job;       /* it is being compiled; NULL: it is not */
-    struct queue held;     /* jobs that failed so and wait for that */
+    int result;            /* of NVRTC */
+    int arch;              /* of the source, as the next two */
+    bool features, ptx;
+    int64_t sound_until; /* the known source was compiled; by gt_clock_ms */
+    struct job *job;     /* compiles the known source; NULL: nobody does */
+    struct queue held;   /* jobs that failed so and wait for the known source */
 };
 
 struct worker {
     struct gt_slot slot;
     struct job *job; /* while the slot is BUSY */
-    int token;       /* that it works with */
+    int token;       /* that the worker has */
 };
 
 /* A cubin that cannot be made; other candidates that need it are not compiled. */
@@ -237,8 +238,14 @@ static struct job *queue_find(const struct queue *queue, const char *key)
 static int push_answer(struct gt_compile_pool *pool, const struct gt_compiled *compiled,
                        struct gt_err *err)
 {
-    int rc = GT_ARRAY_RESERVE(&pool->answer, pool->answers + 1, &pool->answer_capacity, err);
+    int rc;
 
+    if (pool->taken > pool->answers / 2) { /* an array that is never empty must not grow for ever */
+        pool->answers -= pool->taken;
+        memmove(pool->answer, pool->answer + pool->taken, pool->answers * sizeof(*pool->answer));
+        pool->taken = 0;
+    }
+    rc = GT_ARRAY_RESERVE(&pool->answer, pool->answers + 1, &pool->answer_capacity, err);
     if (!rc)
         pool->answer[pool->answers++] = *compiled;
     return rc;
@@ -564,7 +571,7 @@ static int start(struct gt_compile_pool *pool, struct worker *worker, struct gt_
     return GT_OK;
 }
 
-/* Gives a worker the oldest job; those that are wanted now come before those ahead.  A worker is
+/* Gives a worker the oldest job; jobs that are wanted now come before jobs ahead.  A worker is
  * started when it is first needed. */
 static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
 {
@@ -735,8 +742,8 @@ static struct job *job_at_work(const struct gt_compile_pool *pool, const char *k
     return NULL;
 }
 
-/* The job of this key that is queued or being compiled, or NULL.  wanted: if it was ahead, it is
- * wanted now. */
+/* The job of this key that is queued or being compiled, or NULL.  wanted: a job that was
+ * ahead is wanted now. */
 static struct job *find_job(struct gt_compile_pool *pool, const char *key, bool wanted)
 {
     struct job *job = job_at_work(pool, key);

@@ -80,7 +80,7 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
 #define RESULT_OPTION      5
 #define RESULT_COMPILATION 6
 
-/* Whether the memory limit stopped NVRTC.  The texts are those of its front end and of ptxas. */
+/* Whether the memory limit stopped NVRTC.  The texts are from its front end and from ptxas. */
 static bool out_of_memory(int code, int result, const char *log)
 {
     return code == GT_ENOMEM || result == 1 || strstr(log, "catastrophic error: out of memory") ||

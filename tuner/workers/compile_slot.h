@@ -16,7 +16,7 @@ struct gt_slot {
     int done;         /* compilations since it was started */
     bool unsent;      /* its job could not be sent */
     int64_t began;    /* BUSY: since when, by gt_clock_ms */
-    int64_t deadline; /* STARTING, BUSY: of that; EMPTY: the earliest time of the next start */
+    int64_t deadline; /* of the start or the job; EMPTY: the earliest time of the next start */
 };
 
 enum gt_slot_event {

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -195,7 +194,7 @@ static int prepare(struct gt_gpu_client *client, struct gt_err *err)
 }
 
 /* Whether to try again after a worker did not start.  It counts the workers that failed or were
- * late in *failed.  Those killed from outside are counted in *killed, because that is no sign of a
+ * late in *failed.  Workers killed from outside are counted in *killed: a kill is no sign of a
  * lost device. */
 static bool try_again(struct gt_gpu_client *client, int *failed, int *killed)
 {

@@ -2,7 +2,7 @@
  * sends the compiler's facts.
  *
  * NVRTC can loop, crash or use up all memory.  This process therefore has limits, with which the
- * operating system ends it; compile_pool.c makes a status of the candidate of that. */
+ * operating system ends it; compile_slot.c makes its end a status of the candidate. */
 #include "base/err.h"
 #include "cuda/cache.h"
 #include "cuda/compile.h"
@@ -64,7 +64,7 @@ static void limit_memory(int64_t bytes)
     limit(RLIMIT_AS, (rlim_t)(mapped_bytes() + bytes));
 }
 
-/* Limits the CPU time from now on to that of one compilation; SIGXCPU ends the process. */
+/* Limits the CPU time from now on to what one compilation may take; SIGXCPU ends the process. */
 static void limit_cpu(double seconds)
 {
     struct rusage used;
