@@ -1,6 +1,5 @@
 /* devices.c - the supervisor of `tune --devices`: starts a process for each GPU, hands problems
  * out, takes results (device_process.c), and replaces processes that end or fall silent. */
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,14 +11,261 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "cluster/devices.h"
 #include "cluster/devices_parts.h"
 #include "cuda/gpu.h"
 #include "problem/problem.h"
 #include "workers/processors.h"
 
-#define SEND_MS 10000
-#define POLL_MS 1000
+#define SEND_MS  10000
+#define POLL_MS  1000
+#define GRACE_MS 5000 /* for a process that was told to end */
+#define FAILURES 3    /* of a GPU's processes in a row */
+#define START_S  180  /* for a process to open driver, compiler and database */
+
+/* Whether the run was told to end. */
+static bool interrupted(const struct gt_devices *devices)
+{
+    return *devices->cli->signals > 0;
+}
+
+/* ---- what is printed ---- */
+
+static void note(const struct gt_devices *devices, int ordinal, const char *sentence)
+{
+    const int length = (int)strcspn(sentence, "\n");
+
+    if (!devices->cli->quiet && length)
+        fprintf(devices->cli->log, "GPU %d: %.*s\n", ordinal, length, sentence);
+}
+
+/* The documents of --json stand in one list. */
+static void print_text(struct gt_devices *devices, const char *text)
+{
+    FILE *out = devices->cli->out;
+
+    if (!devices->cli->json) {
+        fputs(text, out);
+        return;
+    }
+    fputs(devices->printed ? ",\n" : "{\"format\": \"gemmtune devices 1\", \"sweeps\": [\n", out);
+    fprintf(out, "%.*s", (int)strlen(text) - (*text && text[strlen(text) - 1] == '\n'), text);
+    devices->printed = true;
+}
+
+static void print_end(struct gt_devices *devices, const struct gt_device_process *gpu,
+                      const struct gt_task_end *end, const char *text)
+{
+    const struct gt_task *task = gpu->task;
+    char problem[GT_PROBLEM_TEXT_MAX], sentence[GT_PROBLEM_TEXT_MAX + 160];
+    size_t at;
+
+    gt_problem_format(&devices->options.problem[task->problem], problem);
+    at = (size_t)snprintf(sentence, sizeof(sentence), "%s: ", problem);
+    if (task->kind == GT_TASK_SEARCH)
+        at += (size_t)snprintf(sentence + at, sizeof(sentence) - at, "searched, ");
+    else
+        print_text(devices, text);
+    if (end->us > 0)
+        at += (size_t)snprintf(sentence + at, sizeof(sentence) - at, "%.2f us, ", end->us);
+    if (end->us > 0 && end->baseline_us > 0)
+        at += (size_t)snprintf(sentence + at, sizeof(sentence) - at, "%.3f x cuBLAS, ",
+                               end->baseline_us / end->us);
+    snprintf(sentence + at, sizeof(sentence) - at, "%lld new trial%s in %.1f s",
+             (long long)end->fresh, end->fresh == 1 ? "" : "s", end->wall_s);
+    note(devices, gpu->ordinal, sentence);
+}
+
+/* ---- what the process of a GPU says, and what its loss costs ----
+ *
+ * A process that is lost costs the GPU its turn: the problem goes to the next GPU that is free.  So
+ * does a problem of which no candidate was valid, or no final could be held: a broken GPU would
+ * otherwise be the fastest to take all of them.  A GPU that fails FAILURES times in a row is given
+ * up. */
+
+/* Starts the GPU's process; a GPU whose process cannot be started is out. */
+static void begin(struct gt_device_process *gpu)
+{
+    struct gt_err err = {0};
+
+    if (gt_device_process_start(gpu, &err)) {
+        gpu->out = true;
+        gpu->why = err;
+    }
+}
+
+static void end_process(struct gt_device_process *gpu, int grace_ms)
+{
+    int status;
+
+    gpu->state = GT_PROCESS_NONE;
+    gt_process_end(&gpu->process, grace_ms, &status, NULL);
+}
+
+/* The GPU's process is lost, or its device is: the turn is over.  why: NULL for how it ended. */
+static void lose(struct gt_devices *devices, struct gt_device_process *gpu, const char *why)
+{
+    struct gt_task *task = gpu->task;
+    const bool out = ++gpu->failures >= FAILURES || gpu->class_of < 0;
+    char said[304] = "";
+
+    if (why) /* it may be a text of the last message, or gpu->why */
+        snprintf(said, sizeof(said), "%.300s", why);
+    end_process(gpu, 0);
+    gpu->task = NULL;
+    if (task)
+        gt_devices_end(devices, task, true);
+    gpu->out = out;
+    gt_err_set(&gpu->why, GT_ELOST, "%s%s%s", why ? "" : "its process ",
+               why ? said : gpu->process.how,
+               out    ? ""
+               : task ? "; the problem is handed out again"
+                      : "; it is started again");
+    note(devices, gpu->ordinal, gpu->why.msg);
+    if (out)
+        return;
+    gpu->why = (struct gt_err){0};
+    if (!interrupted(devices))
+        begin(gpu);
+}
+
+/* GPUs that are alike in name, SMs, memory, driver and power limit. */
+static void classify(struct gt_devices *devices, struct gt_device_process *gpu)
+{
+    const struct gt_device *own = &gpu->device;
+
+    for (size_t i = 0; i < devices->gpus && gpu->class_of < 0; i++) {
+        const struct gt_device *other = &devices->gpu[i].device;
+
+        if (devices->gpu[i].class_of >= 0 && strcmp(own->name, other->name) == 0 &&
+            own->cc == other->cc && own->sms == other->sms && own->driver == other->driver &&
+            own->memory_bytes == other->memory_bytes && own->power_w == other->power_w)
+            gpu->class_of = devices->gpu[i].class_of;
+    }
+    if (gpu->class_of < 0)
+        gpu->class_of = devices->classes++;
+}
+
+static void take_ready(struct gt_devices *devices, struct gt_device_process *gpu,
+                       struct gt_wire_in *in)
+{
+    gt_wire_get_struct(in, &gpu->device, sizeof(gpu->device));
+    if (gt_wire_finish(in, NULL)) {
+        lose(devices, gpu, "its process sent a malformed message");
+        return;
+    }
+    gpu->state = GT_PROCESS_IDLE;
+    if (gpu->class_of < 0)
+        classify(devices, gpu);
+}
+
+/* The process could not open its GPU. */
+static void take_failed(struct gt_devices *devices, struct gt_device_process *gpu,
+                        struct gt_wire_in *in)
+{
+    const int code = (int)gt_wire_get_int(in);
+
+    gt_err_set(&gpu->why, code, "%s", gt_wire_get_text(in));
+    if (gpu->class_of >= 0 && code != GT_EDB) {
+        lose(devices, gpu, gpu->why.msg);
+        return;
+    }
+    gpu->out = true;
+    end_process(gpu, GRACE_MS);
+}
+
+static void take_end(struct gt_devices *devices, struct gt_device_process *gpu,
+                     struct gt_wire_in *in)
+{
+    struct gt_task_end end;
+    struct gt_task *task = gpu->task;
+    const char *sentence, *text; /* why it failed; what to print */
+
+    gt_wire_get_struct(in, &end, sizeof(end));
+    sentence = gt_wire_get_text(in);
+    text = gt_wire_get_text(in);
+    if (gt_wire_finish(in, NULL) || !task) {
+        lose(devices, gpu, "its process sent a malformed message");
+        return;
+    }
+    gpu->busy_s += end.busy_s;
+    if (gt_devices_doubted(devices, gpu, &end)) {
+        task->not_on = gpu;
+        lose(devices, gpu,
+             end.valid ? "no final could be held on it" : "no candidate was valid on it");
+    } else if (!end.code || end.code == GT_EINTERRUPTED) {
+        print_end(devices, gpu, &end, text);
+        gpu->done += task->kind != GT_TASK_SEARCH && !end.code;
+        devices->valid += task->kind != GT_TASK_SEARCH && end.valid;
+        gpu->failures = 0;
+        gpu->task = NULL;
+        gpu->state = GT_PROCESS_IDLE;
+        gt_devices_end(devices, task, false);
+    } else if (end.code == GT_EDB || end.code == GT_ECONFIG || end.code == GT_ESTALE) {
+        devices->code = gt_err_set(&devices->why, end.code, "%s", sentence);
+    } else {
+        lose(devices, gpu, sentence);
+    }
+}
+
+/* A line of the process's progress, without its indent and the name that is put before it anyway.
+ */
+static void take_line(const struct gt_devices *devices, const struct gt_device_process *gpu,
+                      const char *line)
+{
+    char name[24];
+    int length = snprintf(name, sizeof(name), "GPU %d: ", gpu->ordinal);
+
+    line += strspn(line, " ");
+    note(devices, gpu->ordinal, strncmp(line, name, (size_t)length) == 0 ? line + length : line);
+}
+
+static void take_message(struct gt_devices *devices, struct gt_device_process *gpu,
+                         struct gt_wire_in *in)
+{
+    gpu->heard = gt_clock_ms();
+    switch (in->type) {
+    case GT_MSG_READY:
+        take_ready(devices, gpu, in);
+        break;
+    case GT_MSG_FAILED:
+        take_failed(devices, gpu, in);
+        break;
+    case GT_MSG_DONE:
+        take_end(devices, gpu, in);
+        break;
+    case GT_MSG_LINE:
+        take_line(devices, gpu, gt_wire_get_text(in));
+        break;
+    default:
+        lose(devices, gpu, "its process sent a malformed message");
+    }
+}
+
+/* Takes everything that a process has sent, and notices its end and its silence. */
+static void pump(struct gt_devices *devices, struct gt_device_process *gpu)
+{
+    const int64_t silence = gpu->state == GT_PROCESS_STARTING ? START_S
+                            : devices->options.silence_s      ? devices->options.silence_s
+                                                              : GT_DEVICES_SILENCE_S;
+    struct gt_wire_in in;
+    char sentence[96];
+    int rc = 0;
+
+    while (gpu->state != GT_PROCESS_NONE && !devices->code &&
+           (rc = gt_wire_receive(&gpu->process.wire, &in, 0, NULL)) > 0)
+        take_message(devices, gpu, &in);
+    if (gpu->state == GT_PROCESS_NONE || devices->code)
+        return;
+    if (rc < 0) {
+        lose(devices, gpu, NULL);
+    } else if (gpu->state != GT_PROCESS_IDLE && gt_clock_ms() - gpu->heard > 1000 * silence) {
+        snprintf(sentence, sizeof(sentence), "its process said nothing for %lld s and was killed",
+                 (long long)silence);
+        lose(devices, gpu, sentence);
+    }
+}
+
+/* ---- the run ---- */
 
 static bool any(const struct gt_devices *devices, enum gt_process_state state)
 {
@@ -52,23 +298,21 @@ static void pass_signals(struct gt_devices *devices)
 static void hand_out(struct gt_devices *devices, struct gt_device_process *gpu)
 {
     struct gt_strbuf frame = GT_STRBUF_INIT;
-    struct gt_budget budget;
-    struct gt_task *task = gt_devices_next(devices, gpu, &budget);
+    struct gt_device_turn turn = {0};
+    const struct gt_task *task = gt_devices_next(devices, gpu, &turn.budget);
 
     if (!task)
         return;
+    turn.problem = task->problem;
+    turn.then = gt_devices_foresee(devices, gpu);
+    turn.seed = task->seed;
+    turn.search_only = task->kind == GT_TASK_SEARCH;
     gt_wire_begin(&frame, GT_MSG_TURN);
-    gt_wire_put_int(&frame, (int64_t)task->problem);
-    gt_wire_put_real(&frame, budget.seconds);
-    gt_wire_put_int(&frame, budget.trials);
-    gt_wire_put_int(&frame, budget.patience);
-    gt_wire_put_int(&frame, (int64_t)task->seed);
-    gt_wire_put_int(&frame, task->kind == GT_TASK_SEARCH);
-    gt_wire_put_int(&frame, (int64_t)gt_devices_foresee(devices, gpu));
+    gt_wire_put_bytes(&frame, &turn, sizeof(turn));
     gpu->state = GT_PROCESS_BUSY;
     gpu->heard = gt_clock_ms();
     if (gt_wire_send(gpu->process.fd, &frame, SEND_MS, NULL))
-        gt_device_process_lose(devices, gpu, NULL);
+        lose(devices, gpu, NULL);
     gt_strbuf_release(&frame);
 }
 
@@ -118,17 +362,17 @@ static int open_all(struct gt_devices *devices, struct gt_err *err)
 {
     size_t ready = 0;
 
-    while (any(devices, GT_PROCESS_STARTING) && !gt_devices_interrupted(devices)) {
+    while (any(devices, GT_PROCESS_STARTING) && !interrupted(devices)) {
         wait_for_messages(devices);
         for (size_t i = 0; i < devices->gpus; i++)
-            gt_device_process_pump(devices, &devices->gpu[i]);
+            pump(devices, &devices->gpu[i]);
     }
     for (size_t i = 0; i < devices->gpus; i++) {
         ready += devices->gpu[i].state == GT_PROCESS_IDLE;
         if (devices->gpu[i].out && !all_failed_alike(devices))
-            gt_devices_note(devices, devices->gpu[i].ordinal, devices->gpu[i].why.msg);
+            note(devices, devices->gpu[i].ordinal, devices->gpu[i].why.msg);
     }
-    if (gt_devices_interrupted(devices))
+    if (interrupted(devices))
         return gt_err_set(err, GT_EINTERRUPTED, "interrupted before a GPU was open");
     return ready ? GT_OK : explain_none(devices, err);
 }
@@ -143,18 +387,17 @@ static void run_tasks(struct gt_devices *devices)
 {
     while (!devices->code) {
         read_clock(devices);
-        for (size_t i = 0; i < devices->gpus && !gt_devices_interrupted(devices); i++)
+        for (size_t i = 0; i < devices->gpus && !interrupted(devices); i++)
             if (devices->gpu[i].state == GT_PROCESS_IDLE)
                 hand_out(devices, &devices->gpu[i]);
-        if (!any(devices, GT_PROCESS_BUSY) &&
-            (gt_devices_interrupted(devices) || !gt_devices_left(devices) ||
-             !any(devices, GT_PROCESS_STARTING)))
+        if (!any(devices, GT_PROCESS_BUSY) && (interrupted(devices) || !gt_devices_left(devices) ||
+                                               !any(devices, GT_PROCESS_STARTING)))
             return;
         wait_for_messages(devices);
         pass_signals(devices);
         read_clock(devices);
         for (size_t i = 0; i < devices->gpus; i++)
-            gt_device_process_pump(devices, &devices->gpu[i]);
+            pump(devices, &devices->gpu[i]);
     }
 }
 
@@ -162,14 +405,12 @@ static void run_tasks(struct gt_devices *devices)
  * moved: it is interrupted, and none is killed before it had time to end by itself. */
 static void close_all(struct gt_devices *devices)
 {
-    char how[128];
-
     for (size_t i = 0; i < devices->gpus; i++)
         if (devices->code && devices->gpu[i].state == GT_PROCESS_BUSY)
             kill(devices->gpu[i].process.pid, SIGINT);
     for (size_t i = 0; i < devices->gpus; i++)
         if (devices->gpu[i].state != GT_PROCESS_NONE)
-            gt_device_process_end(&devices->gpu[i], GT_DEVICES_GRACE_MS, how, sizeof(how));
+            end_process(&devices->gpu[i], GRACE_MS);
 }
 
 /* One part: "3" or "0-3".  *text moves behind it; false: it is none. */
@@ -190,7 +431,7 @@ static bool read_part(const char **text, unsigned *first, unsigned *last)
 }
 
 /* Reads "0-3,6" into ordinal[GT_DEVICES_MAX], ascending, each once; "all": *count is 0. */
-static int gt_devices_parse(int *ordinal, size_t *count, const char *text, struct gt_err *err)
+static int parse_list(int *ordinal, size_t *count, const char *text, struct gt_err *err)
 {
     bool named[GT_DEVICES_MAX] = {false};
     const char *at = text;
@@ -221,7 +462,7 @@ static int start_gpus(struct gt_devices *devices, struct gt_err *err)
 {
     int ordinal[GT_DEVICES_MAX];
     size_t count;
-    int rc = gt_devices_parse(ordinal, &count, devices->options.devices, err);
+    int rc = parse_list(ordinal, &count, devices->options.devices, err);
 
     if (rc)
         return rc;
@@ -237,9 +478,10 @@ static int start_gpus(struct gt_devices *devices, struct gt_err *err)
     }
     devices->gpus = count;
     for (size_t i = 0; i < count; i++)
-        devices->gpu[i] = (struct gt_device_process){.ordinal = ordinal[i], .class_of = -1};
+        devices->gpu[i] =
+            (struct gt_device_process){.devices = devices, .ordinal = ordinal[i], .class_of = -1};
     for (size_t i = 0; i < count; i++)
-        gt_device_process_begin(devices, &devices->gpu[i]);
+        begin(&devices->gpu[i]);
     return open_all(devices, err);
 }
 
@@ -252,7 +494,7 @@ static int outcome(const struct gt_devices *devices, struct gt_err *err)
         left += devices->task[i].kind != GT_TASK_SEARCH && devices->task[i].state != GT_TASK_DONE;
     if (devices->code)
         return gt_err_set(err, devices->code, "%s", devices->why.msg);
-    if (gt_devices_interrupted(devices))
+    if (interrupted(devices))
         return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     left -= gt_devices_late(devices);
     if (left)
@@ -266,7 +508,7 @@ static int outcome(const struct gt_devices *devices, struct gt_err *err)
 }
 
 /* The totals; closes the list of JSON documents. */
-static void gt_devices_close_report(struct gt_devices *devices)
+static void close_report(struct gt_devices *devices)
 {
     const double seconds = devices->now_s;
     const size_t late = gt_devices_late(devices);
@@ -285,7 +527,7 @@ static void gt_devices_close_report(struct gt_devices *devices)
                      gpu->out && gpu->why.code ? "; given up: " : "", gpu->out ? gpu->why.msg : "");
         else
             snprintf(sentence, sizeof(sentence), "no part: %.350s", gpu->why.msg);
-        gt_devices_note(devices, gpu->ordinal, sentence);
+        note(devices, gpu->ordinal, sentence);
     }
     if (!devices->tasks && !devices->cli->quiet)
         fputs("nothing is missing: every problem has a winner\n", devices->cli->log);
@@ -297,7 +539,7 @@ static void gt_devices_close_report(struct gt_devices *devices)
 }
 
 /* At the start: a sentence if the budget is small for the problems. */
-static void gt_devices_warn_of_budget(const struct gt_devices *devices)
+static void warn_of_budget(const struct gt_devices *devices)
 {
     const struct gt_budget *budget = &devices->options.budget;
     char warning[GT_BUDGET_TEXT];
@@ -330,9 +572,9 @@ static int run_all(struct gt_devices *devices, struct gt_err *err)
         devices->began = gt_clock_ms();
         if (!devices->cli->quiet)
             gt_older_tell(devices->cli->log, &devices->older, GT_OLDER_OF_SWEEP);
-        gt_devices_warn_of_budget(devices);
+        warn_of_budget(devices);
         run_tasks(devices);
-        gt_devices_close_report(devices);
+        close_report(devices);
         rc = outcome(devices, err);
     }
     close_all(devices);
@@ -384,8 +626,7 @@ static int take_home(void *context, const struct gt_row *row, struct gt_err *err
 }
 
 /* Reads from the database which GPUs tuned the problems before. */
-static int gt_devices_find_homes(struct gt_devices *devices, struct gt_store *store,
-                                 struct gt_err *err)
+static int find_homes(struct gt_devices *devices, struct gt_store *store, struct gt_err *err)
 {
     const struct gt_session_options *session = &devices->options.session;
     struct gt_kernels kernels = {0};
@@ -418,7 +659,7 @@ int gt_devices_run(struct gt_cli *cli, const struct gt_devices_options *options,
     rc = gt_session_database(&path, cli, options->session.db, true, err);
     devices->options.session.db = path;
     GT_STEP(rc, gt_session_store(&store, path, GT_STORE_WRITE, err));
-    GT_STEP(rc, gt_devices_find_homes(devices, store, err));
+    GT_STEP(rc, find_homes(devices, store, err));
     handed_over = !rc;
     if (handed_over) {
         stat(path, &file);
@@ -435,157 +676,4 @@ int gt_devices_run(struct gt_cli *cli, const struct gt_devices_options *options,
     free(devices->task);
     free(devices);
     return rc;
-}
-
-/* Reads the list of GPUs that --devices names. */
-
-/* The time and the trials that a task of `tune --devices` gets.
- *
- * The time that is left on all GPUs of the class is divided among the problems that are left, by
- * weight; so a GPU that is lost or slow takes from all of them, not from the last ones. */
-
-#define SECONDS_LEAST 1.0 /* of a turn, when the time is up but the problem has none yet */
-#define WEIGHT_LEAST  0.1 /* of the mean weight, as in sweep/time_slices.c */
-
-double gt_devices_weight(const struct gt_devices *devices, size_t problem)
-{
-    const struct gt_devices_options *options = &devices->options;
-    double mean = 0;
-
-    for (size_t i = 0; options->weight && i < options->problems; i++)
-        mean += options->weight[i] / (double)options->problems;
-    return mean > 0 ? fmax(options->weight[problem], WEIGHT_LEAST * mean) : 1;
-}
-
-/* Seconds for a whole problem: its part of the time that is left on the GPUs of the class. */
-static double share_of_time(const struct gt_devices *devices, const struct gt_task *task)
-{
-    const double now = devices->now_s, end = devices->options.budget.seconds;
-    double time = 0, weights = 0;
-
-    for (size_t i = 0; i < devices->gpus; i++) {
-        const struct gt_device_process *gpu = &devices->gpu[i];
-        const double free_s = gpu->task ? gpu->task->begun_s + gpu->task->takes_s : now;
-
-        if (!gpu->out && gpu->class_of == task->class_of)
-            time += fmax(0, end - fmax(now, free_s));
-    }
-    for (size_t i = 0; i < devices->tasks; i++)
-        if (devices->task[i].class_of == task->class_of && devices->task[i].state == GT_TASK_READY)
-            weights += gt_devices_weight(devices, devices->task[i].problem);
-    return fmin(time * gt_devices_weight(devices, task->problem) / weights, end - now);
-}
-
-double gt_devices_task_time(const struct gt_devices *devices, const struct gt_task *task)
-{
-    const struct gt_budget *budget = &devices->options.budget;
-
-    if (!(budget->seconds > 0))
-        return devices->turn_s;
-    if (task->kind != GT_TASK_WHOLE)
-        return task->until_s - devices->now_s;
-    return budget->each ? budget->seconds : share_of_time(devices, task);
-}
-
-double gt_devices_task_seconds(const struct gt_devices *devices, const struct gt_task *task)
-{
-    const double over = task->kind == GT_TASK_SEARCH ? 1 : devices->over;
-
-    if (!(devices->options.budget.seconds > 0))
-        return 0;
-    return fmax(task->takes_s / over, SECONDS_LEAST);
-}
-
-int64_t gt_devices_task_trials(const struct gt_devices *devices,
-                               const struct gt_device_process *gpu, const struct gt_task *task)
-{
-    const int64_t trials = devices->options.budget.trials;
-    const int64_t parts = (int64_t)task->searches + 1, part = (trials + parts - 1) / parts;
-    int64_t others = 0;
-
-    if (!trials || task->kind == GT_TASK_WHOLE)
-        return trials;
-    if (task->kind == GT_TASK_SEARCH)
-        return part;
-    for (size_t i = 0; i < devices->tasks; i++)
-        others += gt_devices_is_search_of(&devices->task[i], task) &&
-                  devices->task[i].state == GT_TASK_DONE && devices->task[i].by != gpu;
-    return trials - others * part > 0 ? trials - others * part : part;
-}
-
-/* Which GPUs tuned the problems of `tune --devices` in earlier runs: times belong
- * to a GPU, so a problem goes where its trials are (devices_plan.c).  Those of an older text of
- * their kernel are of no use to this run. */
-
-const struct gt_device_process *gt_devices_home_of(const struct gt_devices *devices, int class_of,
-                                                   size_t problem)
-{
-    for (size_t i = 0; i < devices->homes; i++)
-        for (size_t j = 0; j < devices->gpus && devices->home[i].problem == problem; j++)
-            if (devices->gpu[j].class_of == class_of &&
-                strcmp(devices->gpu[j].device.uuid, devices->home[i].uuid) == 0)
-                return &devices->gpu[j];
-    return NULL;
-}
-
-bool gt_devices_is_done(const struct gt_devices *devices, int class_of, size_t problem)
-{
-    const char *name = "";
-
-    for (size_t i = 0; i < devices->gpus; i++)
-        if (devices->gpu[i].class_of == class_of)
-            name = devices->gpu[i].device.name;
-    for (size_t i = 0; i < devices->homes; i++)
-        if (devices->home[i].problem == problem && devices->home[i].final &&
-            strcmp(devices->home[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* What `tune --devices` prints: each problem's table as it ends, a line for the
- * log, and the totals of each GPU. */
-
-void gt_devices_note(const struct gt_devices *devices, int ordinal, const char *sentence)
-{
-    const int length = (int)strcspn(sentence, "\n");
-
-    if (!devices->cli->quiet && length)
-        fprintf(devices->cli->log, "GPU %d: %.*s\n", ordinal, length, sentence);
-}
-
-/* The documents of --json stand in one list. */
-static void print_text(struct gt_devices *devices, const char *text)
-{
-    FILE *out = devices->cli->out;
-
-    if (!devices->cli->json) {
-        fputs(text, out);
-        return;
-    }
-    fputs(devices->printed ? ",\n" : "{\"format\": \"gemmtune devices 1\", \"sweeps\": [\n", out);
-    fprintf(out, "%.*s", (int)strlen(text) - (*text && text[strlen(text) - 1] == '\n'), text);
-    devices->printed = true;
-}
-
-void gt_devices_print(struct gt_devices *devices, const struct gt_device_process *gpu,
-                      const struct gt_task_end *end)
-{
-    const struct gt_task *task = gpu->task;
-    char problem[GT_PROBLEM_TEXT_MAX], sentence[GT_PROBLEM_TEXT_MAX + 160];
-    size_t at;
-
-    gt_problem_format(&devices->options.problem[task->problem], problem);
-    at = (size_t)snprintf(sentence, sizeof(sentence), "%s: ", problem);
-    if (task->kind == GT_TASK_SEARCH)
-        at += (size_t)snprintf(sentence + at, sizeof(sentence) - at, "searched, ");
-    else
-        print_text(devices, end->text);
-    if (end->us > 0)
-        at += (size_t)snprintf(sentence + at, sizeof(sentence) - at, "%.2f us, ", end->us);
-    if (end->us > 0 && end->baseline_us > 0)
-        at += (size_t)snprintf(sentence + at, sizeof(sentence) - at, "%.3f x cuBLAS, ",
-                               end->baseline_us / end->us);
-    snprintf(sentence + at, sizeof(sentence) - at, "%lld new trial%s in %.1f s",
-             (long long)end->fresh, end->fresh == 1 ? "" : "s", end->wall_s);
-    gt_devices_note(devices, gpu->ordinal, sentence);
 }

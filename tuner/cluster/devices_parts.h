@@ -22,9 +22,10 @@ struct gt_task {
     size_t problem;
     int class_of;                         /* of GPUs */
     size_t searches;                      /* of the problem, for SEARCH and FINAL */
-    double until_s;                       /* they are to end then, by the plan's clock */
-    double begun_s, takes_s, search_s;    /* RUNNING: since when; how long it should take, and
-                                             of that its budget of time; 0: not known */
+    double until_s;                       /* when the searches are to end, by the plan's clock */
+    double begun_s;                       /* RUNNING: since when */
+    double takes_s, search_s;             /* how long the task should take, and its budget of time
+                                             as a part of it; 0: not known */
     const struct gt_device_process *by;   /* who has it, or had it last; NULL: nobody yet */
     int attempts;                         /* that a lost GPU ended */
     const struct gt_device_process *home; /* an earlier run tuned it there; NULL: nowhere here */
@@ -38,12 +39,12 @@ enum gt_process_state { GT_PROCESS_NONE, GT_PROCESS_STARTING, GT_PROCESS_IDLE, G
 
 /* A GPU and its process. */
 struct gt_device_process {
+    const struct gt_devices *devices; /* of which it is one */
     int ordinal;
     enum gt_process_state state;
     struct gt_process process;
-    struct gt_wire wire;
     bool out;                /* it takes no further part */
-    struct gt_err why;       /* then */
+    struct gt_err why;       /* why it is out */
     struct gt_device device; /* once it was ready */
     int class_of;            /* -1: it was never ready */
     int failures;            /* in a row */
@@ -53,13 +54,13 @@ struct gt_device_process {
     double busy_s;           /* its GPU worker at work */
 };
 
-/* The end of a task, as a process reports it.  The texts are valid until its next message. */
+/* The end of a task, as a process reports it, before the sentence that says why it failed and the
+ * text to print. */
 struct gt_task_end {
     int code;
-    const char *sentence, *text; /* why it failed; what to print */
-    bool valid, nothing;         /* a candidate is valid; no kernel serves the problem */
-    bool decided;                /* a final was held */
-    int64_t fresh, timed;
+    bool valid, nothing; /* a candidate is valid; no kernel serves the problem */
+    bool decided;        /* a final was held */
+    int64_t fresh;       /* trials */
     double us, baseline_us, busy_s, wall_s;
 };
 
@@ -91,40 +92,23 @@ struct gt_devices {
     int code;            /* GT_OK, or what ends the run */
     struct gt_err why;
     size_t valid, ended; /* problems, counted for each class */
-    int64_t timed;
-    bool printed; /* JSON: something stands in the list */
+    bool printed;        /* JSON: something stands in the list */
 };
 
-/* Whether the run was told to end. */
-static inline bool gt_devices_interrupted(const struct gt_devices *devices)
-{
-    return *devices->cli->signals > 0;
-}
+/* ---- device_process.c ---- */
 
-/* device_process.c */
+/* What a process is told to do next. */
+struct gt_device_turn {
+    size_t problem, then; /* then: the problem that is probably next; SIZE_MAX: nobody knows */
+    uint64_t seed;
+    bool search_only; /* no finals */
+    struct gt_budget budget;
+};
 
-#define GT_DEVICES_GRACE_MS 5000 /* for a process that was told to end */
+/* Forks the process of the GPU. */
+int gt_device_process_start(struct gt_device_process *gpu, struct gt_err *err);
 
-/* Starts the GPU's process; a GPU whose process cannot be started is out. */
-void gt_device_process_begin(struct gt_devices *devices, struct gt_device_process *gpu);
-/* Ends it; how: a text that says how it ended. */
-void gt_device_process_end(struct gt_device_process *gpu, int grace_ms, char *how, size_t size);
-/* The GPU's process is lost, or its device is: the turn is over.  why: NULL for how it ended. */
-void gt_device_process_lose(struct gt_devices *devices, struct gt_device_process *gpu,
-                            const char *why);
-/* Takes everything that a process has sent, and notices its end and its silence. */
-void gt_device_process_pump(struct gt_devices *devices, struct gt_device_process *gpu);
-
-/* devices.c */
-
-/* Reads from the database which GPUs tuned the problems before. */
-/* The GPU of the class that tuned the problem before, or NULL. */
-const struct gt_device_process *gt_devices_home_of(const struct gt_devices *devices, int class_of,
-                                                   size_t problem);
-/* Whether the class has a winner of the problem. */
-bool gt_devices_is_done(const struct gt_devices *devices, int class_of, size_t problem);
-
-/* devices_plan.c */
+/* ---- devices_plan.c ---- */
 
 /* Makes the tasks, once every GPU is ready or out: one for each problem and class. */
 int gt_devices_plan(struct gt_devices *devices, struct gt_err *err);
@@ -143,35 +127,7 @@ bool gt_devices_doubted(const struct gt_devices *devices, const struct gt_device
                         const struct gt_task_end *end);
 /* Problems that may not begin any more, because the budget of time is over. */
 size_t gt_devices_late(const struct gt_devices *devices);
-
 /* Whether a task is left that some GPU may still take. */
 bool gt_devices_left(const struct gt_devices *devices);
-
-/* devices.c */
-
-/* Whether it is one of the searches of the final's problem. */
-static inline bool gt_devices_is_search_of(const struct gt_task *task, const struct gt_task *final)
-{
-    return task->kind == GT_TASK_SEARCH && task->problem == final->problem &&
-           task->class_of == final->class_of;
-}
-
-/* The weight of a problem, a tenth of the mean at least. */
-double gt_devices_weight(const struct gt_devices *devices, size_t problem);
-/* How long the task should take, finals and all; 0: not known. */
-double gt_devices_task_time(const struct gt_devices *devices, const struct gt_task *task);
-/* Its budget of time: a sweep of one problem takes its finals beyond that. */
-double gt_devices_task_seconds(const struct gt_devices *devices, const struct gt_task *task);
-/* Its budget of trials.  Those of earlier runs on the GPU count, so those of its search count in
- * its final, which also makes up for searches that no GPU came to. */
-int64_t gt_devices_task_trials(const struct gt_devices *devices,
-                               const struct gt_device_process *gpu, const struct gt_task *task);
-
-/* devices.c */
-
-/* Prints what a process found, and a line for the log. */
-void gt_devices_print(struct gt_devices *devices, const struct gt_device_process *gpu,
-                      const struct gt_task_end *end);
-void gt_devices_note(const struct gt_devices *devices, int ordinal, const char *sentence);
 
 #endif

@@ -1,7 +1,7 @@
 /* devices_plan.c - which problem a GPU of `tune --devices` gets next, and for how long.
  *
  * Problems of larger weight come first, and of equal weight those of more work, so that no long one
- * is left for the end; devices.c divides the time.  Where more GPUs will soon be free than
+ * is left for the end.  Where more GPUs will soon be free than
  * there are problems left, they share those: each searches with a seed of its own, and one of them
  * holds the finals. */
 #include "cluster/devices_parts.h"
@@ -10,13 +10,16 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define ATTEMPTS      3   /* lost GPUs that a problem may cost */
 #define SEARCH_PART   0.7 /* of the time, where several GPUs search one problem */
-#define SHARED_S      2.0 /* of a search, for which a further GPU is worth its start; likewise */
-#define SHARED_TRIALS 8   /* trials */
+#define SHARED_S      2.0 /* of a search, for which a further GPU is worth its start */
+#define SHARED_TRIALS 8   /* likewise, of a budget of trials */
 #define SOON          0.5 /* of a turn: a GPU that is free by then can share it */
 #define OVER_MOST     5.0 /* times its budget: a turn may be short, and its problem large */
+#define SECONDS_LEAST 1.0 /* of a turn, when the time is up but the problem has none yet */
+#define WEIGHT_LEAST  0.1 /* of the mean weight, as in sweep/time_slices.c */
 #define FOLLOW        0.3 /* how much of its error a new value corrects */
 
 /* Times its budget that a turn takes, until the first has ended: its finals have a third of it
@@ -40,6 +43,35 @@ static uint64_t seed_of(const struct gt_devices *devices)
     return seed ? (uint64_t)seed : GT_SEED_DEFAULT;
 }
 
+/* The GPU of the class that tuned the problem in an earlier run, or NULL: times belong to a GPU, so
+ * a problem goes where its trials are.  Trials of an older text of their kernel are not among the
+ * homes. */
+static const struct gt_device_process *home_of(const struct gt_devices *devices, int class_of,
+                                               size_t problem)
+{
+    for (size_t i = 0; i < devices->homes; i++)
+        for (size_t j = 0; j < devices->gpus && devices->home[i].problem == problem; j++)
+            if (devices->gpu[j].class_of == class_of &&
+                strcmp(devices->gpu[j].device.uuid, devices->home[i].uuid) == 0)
+                return &devices->gpu[j];
+    return NULL;
+}
+
+/* Whether the class has a winner of the problem. */
+static bool is_done(const struct gt_devices *devices, int class_of, size_t problem)
+{
+    const char *name = "";
+
+    for (size_t i = 0; i < devices->gpus; i++)
+        if (devices->gpu[i].class_of == class_of)
+            name = devices->gpu[i].device.name;
+    for (size_t i = 0; i < devices->homes; i++)
+        if (devices->home[i].problem == problem && devices->home[i].final &&
+            strcmp(devices->home[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
 {
     const size_t problems = devices->options.problems, gpus = devices->gpus;
@@ -52,15 +84,98 @@ int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
     devices->over = OVER;
     for (int class_of = 0; class_of < devices->classes; class_of++)
         for (size_t i = 0; i < problems; i++)
-            if (!devices->options.missing || !gt_devices_is_done(devices, class_of, i))
+            if (!devices->options.missing || !is_done(devices, class_of, i))
                 devices->task[devices->tasks++] =
                     (struct gt_task){.kind = GT_TASK_WHOLE,
                                      .state = GT_TASK_READY,
                                      .problem = i,
                                      .class_of = class_of,
-                                     .home = gt_devices_home_of(devices, class_of, i),
+                                     .home = home_of(devices, class_of, i),
                                      .seed = seed_of(devices)};
     return GT_OK;
+}
+
+/* ---- the time and the trials that a task gets ----
+ *
+ * The time that is left on all GPUs of the class is divided among the problems that are left, by
+ * weight; so a GPU that is lost or slow takes from all of them, not from the last ones. */
+
+/* The weight of a problem, a tenth of the mean at least. */
+static double weight_of(const struct gt_devices *devices, size_t problem)
+{
+    const struct gt_devices_options *options = &devices->options;
+    double mean = 0;
+
+    for (size_t i = 0; options->weight && i < options->problems; i++)
+        mean += options->weight[i] / (double)options->problems;
+    return mean > 0 ? fmax(options->weight[problem], WEIGHT_LEAST * mean) : 1;
+}
+
+/* Seconds for a whole problem: its part of the time that is left on the GPUs of the class. */
+static double share_of_time(const struct gt_devices *devices, const struct gt_task *task)
+{
+    const double now = devices->now_s, end = devices->options.budget.seconds;
+    double time = 0, weights = 0;
+
+    for (size_t i = 0; i < devices->gpus; i++) {
+        const struct gt_device_process *gpu = &devices->gpu[i];
+        const double free_s = gpu->task ? gpu->task->begun_s + gpu->task->takes_s : now;
+
+        if (!gpu->out && gpu->class_of == task->class_of)
+            time += fmax(0, end - fmax(now, free_s));
+    }
+    for (size_t i = 0; i < devices->tasks; i++)
+        if (devices->task[i].class_of == task->class_of && devices->task[i].state == GT_TASK_READY)
+            weights += weight_of(devices, devices->task[i].problem);
+    return fmin(time * weight_of(devices, task->problem) / weights, end - now);
+}
+
+/* How long the task should take, finals and all; 0: not known. */
+static double task_time(const struct gt_devices *devices, const struct gt_task *task)
+{
+    const struct gt_budget *budget = &devices->options.budget;
+
+    if (!(budget->seconds > 0))
+        return devices->turn_s;
+    if (task->kind != GT_TASK_WHOLE)
+        return task->until_s - devices->now_s;
+    return budget->each ? budget->seconds : share_of_time(devices, task);
+}
+
+/* Its budget of time: a sweep of one problem takes its finals beyond that. */
+static double task_seconds(const struct gt_devices *devices, const struct gt_task *task)
+{
+    const double over = task->kind == GT_TASK_SEARCH ? 1 : devices->over;
+
+    if (!(devices->options.budget.seconds > 0))
+        return 0;
+    return fmax(task->takes_s / over, SECONDS_LEAST);
+}
+
+/* Whether the task is one of the searches of the final's problem. */
+static bool is_search_of(const struct gt_task *task, const struct gt_task *final)
+{
+    return task->kind == GT_TASK_SEARCH && task->problem == final->problem &&
+           task->class_of == final->class_of;
+}
+
+/* The task's budget of trials.  Those of earlier runs on the GPU count, so those of its search
+ * count in its final, which also makes up for searches that no GPU came to. */
+static int64_t task_trials(const struct gt_devices *devices, const struct gt_device_process *gpu,
+                           const struct gt_task *task)
+{
+    const int64_t trials = devices->options.budget.trials;
+    const int64_t parts = (int64_t)task->searches + 1, part = (trials + parts - 1) / parts;
+    int64_t others = 0;
+
+    if (!trials || task->kind == GT_TASK_WHOLE)
+        return trials;
+    if (task->kind == GT_TASK_SEARCH)
+        return part;
+    for (size_t i = 0; i < devices->tasks; i++)
+        others += is_search_of(&devices->task[i], task) && devices->task[i].state == GT_TASK_DONE &&
+                  devices->task[i].by != gpu;
+    return trials - others * part > 0 ? trials - others * part : part;
 }
 
 /* ---- sharing ---- */
@@ -108,7 +223,7 @@ static bool are_few(const struct gt_devices *devices, int class_of)
 static size_t searches_for(const struct gt_devices *devices, const struct gt_task *task)
 {
     const struct gt_budget *budget = &devices->options.budget;
-    const double takes_s = gt_devices_task_time(devices, task);
+    const double takes_s = task_time(devices, task);
     const size_t problems = count_ready(devices, task->class_of, GT_TASK_WHOLE);
     const size_t taken = count_ready(devices, task->class_of, GT_TASK_SEARCH);
     size_t gpus = free_soon(devices, task->class_of, takes_s);
@@ -130,7 +245,7 @@ static size_t searches_for(const struct gt_devices *devices, const struct gt_tas
  */
 static struct gt_task *share(struct gt_devices *devices, struct gt_task *task, size_t searches)
 {
-    const double takes_s = gt_devices_task_time(devices, task);
+    const double takes_s = task_time(devices, task);
     struct gt_task search = *task;
 
     task->kind = GT_TASK_FINAL;
@@ -154,7 +269,7 @@ static void release_final(struct gt_devices *devices, struct gt_task *final)
     size_t begun = 0, running = 0;
 
     for (struct gt_task *task = devices->task; task < last; task++)
-        if (gt_devices_is_search_of(task, final)) {
+        if (is_search_of(task, final)) {
             begun += task->state > GT_TASK_READY;
             running += task->state == GT_TASK_RUNNING;
         }
@@ -162,14 +277,14 @@ static void release_final(struct gt_devices *devices, struct gt_task *final)
         return;
     final->state = GT_TASK_READY;
     for (struct gt_task *task = devices->task; task < last; task++)
-        if (gt_devices_is_search_of(task, final) && task->state == GT_TASK_READY)
+        if (is_search_of(task, final) && task->state == GT_TASK_READY)
             task->state = GT_TASK_FAILED;
 }
 
 /* ---- the next task ---- */
 
-/* Whether a task may not begin any more: a search beyond its own end, a problem beyond that of the
- * run's budget. */
+/* Whether a task may not begin any more: a search beyond its own end, a problem beyond the end of
+ * the run's budget. */
 static bool is_too_late(const struct gt_devices *devices, const struct gt_task *task)
 {
     const struct gt_budget *budget = &devices->options.budget;
@@ -210,8 +325,7 @@ static bool comes_before(const struct gt_devices *devices, const struct gt_devic
                          const struct gt_task *a, const struct gt_task *b)
 {
     const struct gt_problem *problem = devices->options.problem;
-    const double more =
-        gt_devices_weight(devices, a->problem) - gt_devices_weight(devices, b->problem);
+    const double more = weight_of(devices, a->problem) - weight_of(devices, b->problem);
 
     if (a->kind != b->kind)
         return a->kind > b->kind;
@@ -241,10 +355,10 @@ struct gt_task *gt_devices_next(struct gt_devices *devices, struct gt_device_pro
     if (next->kind == GT_TASK_WHOLE && (searches = searches_for(devices, next)) > 1)
         next = share(devices, next, searches);
     next->begun_s = devices->now_s;
-    next->takes_s = fmax(0, gt_devices_task_time(devices, next));
-    next->search_s = gt_devices_task_seconds(devices, next);
+    next->takes_s = fmax(0, task_time(devices, next));
+    next->search_s = task_seconds(devices, next);
     *budget = (struct gt_budget){.seconds = next->search_s,
-                                 .trials = gt_devices_task_trials(devices, gpu, next),
+                                 .trials = task_trials(devices, gpu, next),
                                  .patience = devices->options.budget.patience};
     next->state = GT_TASK_RUNNING;
     next->by = gpu;

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,19 +265,17 @@ static int refuse(const struct gt_pq *pq, struct gt_err *err)
 {
     static const char *const passing[] = {"53", "57P", "40"};
     const char *state = pq->api.result_field(pq->answer, SQLSTATE);
-    const bool open = pq->api.status(pq->connection) == CONNECTION_OK;
-    int rc = fail(open ? GT_EDB : GT_EIO, pq->api.result_message(pq->answer), err);
+    bool again = pq->api.status(pq->connection) != CONNECTION_OK;
+    struct gt_err why = {0};
+    int rc;
 
     for (size_t i = 0; state && i < sizeof(passing) / sizeof(*passing); i++)
-        if (strncmp(state, passing[i], strlen(passing[i])) == 0)
-            rc = fail(GT_EIO, pq->api.result_message(pq->answer), err);
-    if (state && strcmp(state, "42501") == 0) {
-        struct gt_err why = {0};
-
-        fail(rc, pq->api.result_message(pq->answer), &why);
-        rc = gt_err_set(err, rc, "%s; the rights of roles are in tuner/CLUSTER.md", why.msg);
-    }
-    return rc;
+        again |= strncmp(state, passing[i], strlen(passing[i])) == 0;
+    rc = fail(again ? GT_EIO : GT_EDB, pq->api.result_message(pq->answer), &why);
+    return gt_err_set(err, rc, "%s%s", why.msg,
+                      state && strcmp(state, "42501") == 0
+                          ? "; the rights of roles are in tuner/CLUSTER.md"
+                          : "");
 }
 
 /* Takes the answer and what follows it, which ends the statement. */
@@ -300,13 +299,15 @@ int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value
               bool binary, struct gt_err *err)
 {
     const char *data[16];
+    char integer[16][24];
     int length[16], format[16], rc = GT_OK;
 
     drop_answer(pq);
     if (!pq->connection)
         return gt_err_set(err, GT_EIO, "PostgreSQL: the connection is gone");
     for (int i = 0; i < values; i++) {
-        data[i] = value[i].data;
+        snprintf(integer[i], sizeof(integer[i]), "%lld", (long long)value[i].integer);
+        data[i] = value[i].data ? value[i].data : integer[i];
         length[i] = (int)value[i].bytes;
         format[i] = value[i].bytes > 0;
     }
@@ -338,4 +339,9 @@ const char *gt_pq_get(const struct gt_pq *pq, int row, int column, size_t *bytes
     if (bytes)
         *bytes = (size_t)pq->api.length(pq->answer, row, column);
     return pq->api.value(pq->answer, row, column);
+}
+
+int64_t gt_pq_get_int(const struct gt_pq *pq, int row, int column)
+{
+    return strtoll(gt_pq_get(pq, row, column, NULL), NULL, 10);
 }

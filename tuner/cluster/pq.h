@@ -15,11 +15,18 @@
 
 struct gt_pq;
 
-/* A value of a statement; texts end with NUL, bytes do not. */
+/* A value of a statement: a text, bytes that are sent as they are, or an integer. */
 struct gt_pq_value {
-    const void *data; /* NULL: NULL */
-    size_t bytes;     /* 0: a text; else that many bytes, sent as they are */
+    const void *data; /* NULL: the integer */
+    size_t bytes;     /* 0: a text, which ends with NUL */
+    int64_t integer;
 };
+#define GT_PQ_TEXT(text) ((struct gt_pq_value){.data = (text)})
+#define GT_PQ_INT(value) ((struct gt_pq_value){.integer = (value)})
+/* The values of a statement and their number, at most 16: two arguments of gt_pq_run. */
+#define GT_PQ_VALUES(...)                      \
+    (const struct gt_pq_value[]){__VA_ARGS__}, \
+        (int)(sizeof((struct gt_pq_value[]){__VA_ARGS__}) / sizeof(struct gt_pq_value))
 
 /* GT_ENOLIB: there is no libpq; GT_ESYNTAX: libpq cannot read the address, or it has a password in
  * it.  No server is asked. */
@@ -46,5 +53,6 @@ int gt_pq_rows(const struct gt_pq *pq);
 int64_t gt_pq_changed(const struct gt_pq *pq); /* rows that the statement wrote */
 /* Valid until the next statement; "" for NULL.  *bytes may be NULL. */
 const char *gt_pq_get(const struct gt_pq *pq, int row, int column, size_t *bytes);
+int64_t gt_pq_get_int(const struct gt_pq *pq, int row, int column);
 
 #endif

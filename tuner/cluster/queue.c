@@ -1,7 +1,6 @@
-/* queue.c - the jobs in PostgreSQL: with queue_compile.c the only file that speaks its SQL; see
- * queue.h. */
+/* queue.c - the jobs in PostgreSQL, in the SQL of that server, and what the workers of a queue
+ * share: the connection and the loop of their work. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,18 +9,13 @@
 #include "cluster/queue.h"
 #include "console/cmd_write.h"
 
-#define TEXT(text) ((struct gt_pq_value){.data = (text)})
-
-static int run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value, int values,
-               struct gt_err *err)
-{
-    return gt_pq_run(pq, sql, value, values, false, err);
-}
+#define TEXT GT_PQ_TEXT
+#define INT  GT_PQ_INT
 
 static int has_table(struct gt_pq *pq, const char *table, bool *has, struct gt_err *err)
 {
     int rc =
-        run(pq, "SELECT to_regclass($1) IS NOT NULL", (struct gt_pq_value[]){TEXT(table)}, 1, err);
+        gt_pq_run(pq, "SELECT to_regclass($1) IS NOT NULL", GT_PQ_VALUES(TEXT(table)), false, err);
 
     *has = !rc && strcmp(gt_pq_get(pq, 0, 0, NULL), "t") == 0;
     return rc;
@@ -80,10 +74,10 @@ int gt_queue_create(struct gt_pq *pq, struct gt_err *err)
     if (rc || has) /* IF NOT EXISTS asks for the right to create all the same */
         return rc;
     for (size_t i = 0; i < sizeof(sql) / sizeof(*sql) && !rc; i++)
-        rc = run(pq, sql[i], NULL, 0, err);
+        rc = gt_pq_run(pq, sql[i], NULL, 0, false, err);
     if (!rc)
         return GT_OK;
-    run(pq, "ROLLBACK", NULL, 0, NULL);
+    gt_pq_run(pq, "ROLLBACK", NULL, 0, false, NULL);
     return gt_err_prefix(err, rc, "the schema gemmtune is not there and cannot be made");
 }
 
@@ -94,11 +88,11 @@ int gt_queue_submit(struct gt_pq *pq, const char *problem, const char *class_of,
     int rc;
 
     snprintf(number, sizeof(number), "%.17g", weight);
-    rc = run(pq,
-             "INSERT INTO gemmtune.job (problem, class, weight, budget) VALUES ($1, $2, $3, $4)"
-             " ON CONFLICT DO NOTHING",
-             (struct gt_pq_value[]){TEXT(problem), TEXT(class_of), TEXT(number), TEXT(budget)}, 4,
-             err);
+    rc = gt_pq_run(
+        pq,
+        "INSERT INTO gemmtune.job (problem, class, weight, budget) VALUES ($1, $2, $3, $4)"
+        " ON CONFLICT DO NOTHING",
+        GT_PQ_VALUES(TEXT(problem), TEXT(class_of), TEXT(number), TEXT(budget)), false, err);
     *added = !rc && gt_pq_changed(pq) > 0;
     return rc;
 }
@@ -106,21 +100,21 @@ int gt_queue_submit(struct gt_pq *pq, const char *problem, const char *class_of,
 /* Jobs whose lease ran out are ready again, or have failed. */
 static int free_expired(struct gt_pq *pq, struct gt_err *err)
 {
-    char most[16];
 
-    snprintf(most, sizeof(most), "%d", GT_QUEUE_ATTEMPTS);
-    return run(pq,
-               "UPDATE gemmtune.job SET state = CASE WHEN attempts >= $1::integer THEN 'failed'"
-               " ELSE 'ready' END WHERE id IN (SELECT id FROM gemmtune.job WHERE state = 'leased'"
-               " AND lease_until < now() FOR UPDATE SKIP LOCKED)",
-               (struct gt_pq_value[]){TEXT(most)}, 1, err);
+    return gt_pq_run(
+        pq,
+        "UPDATE gemmtune.job SET state = CASE WHEN attempts >= $1::integer THEN 'failed'"
+        " ELSE 'ready' END WHERE id IN (SELECT id FROM gemmtune.job WHERE state = 'leased'"
+        " AND lease_until < now() FOR UPDATE SKIP LOCKED)",
+        GT_PQ_VALUES(INT(GT_QUEUE_ATTEMPTS)), false, err);
 }
 
 static int count_left(struct gt_pq *pq, int64_t *left, struct gt_err *err)
 {
-    int rc = run(pq, "SELECT count(*) FROM gemmtune.job WHERE state = 'leased'", NULL, 0, err);
+    int rc = gt_pq_run(pq, "SELECT count(*) FROM gemmtune.job WHERE state = 'leased'", NULL, 0,
+                       false, err);
 
-    *left = rc ? 0 : strtoll(gt_pq_get(pq, 0, 0, NULL), NULL, 10);
+    *left = rc ? 0 : gt_pq_get_int(pq, 0, 0);
     return rc;
 }
 
@@ -128,67 +122,57 @@ int gt_queue_take(struct gt_pq *pq, struct gt_queue_job *job, const char *worker
                   const char *class_of, int64_t lease_s, bool *taken, int64_t *left,
                   struct gt_err *err)
 {
-    char lease[24];
     int rc = free_expired(pq, err);
 
     *taken = false;
     *left = 0;
-    snprintf(lease, sizeof(lease), "%lld", (long long)lease_s);
     if (!rc)
-        rc = run(pq,
-                 "WITH next AS (SELECT id FROM gemmtune.job WHERE state = 'ready'"
-                 " AND starts_with($2, class) ORDER BY weight DESC, id LIMIT 1"
-                 " FOR UPDATE SKIP LOCKED)"
-                 " UPDATE gemmtune.job AS j SET state = 'leased', worker = $1,"
-                 " attempts = attempts + 1, lease_until = now() + $3::integer * interval '1 s'"
-                 " FROM next WHERE j.id = next.id RETURNING j.id, j.problem, j.budget",
-                 (struct gt_pq_value[]){TEXT(worker), TEXT(class_of), TEXT(lease)}, 3, err);
+        rc =
+            gt_pq_run(pq,
+                      "WITH next AS (SELECT id FROM gemmtune.job WHERE state = 'ready'"
+                      " AND starts_with($2, class) ORDER BY weight DESC, id LIMIT 1"
+                      " FOR UPDATE SKIP LOCKED)"
+                      " UPDATE gemmtune.job AS j SET state = 'leased', worker = $1,"
+                      " attempts = attempts + 1, lease_until = now() + $3::integer * interval '1 s'"
+                      " FROM next WHERE j.id = next.id RETURNING j.id, j.problem, j.budget",
+                      GT_PQ_VALUES(TEXT(worker), TEXT(class_of), INT(lease_s)), false, err);
     if (rc)
         return rc;
     if (!gt_pq_rows(pq))
         return count_left(pq, left, err);
     *taken = true;
     /* A number, because it becomes part of a file's name. */
-    snprintf(job->id, sizeof(job->id), "%lld", strtoll(gt_pq_get(pq, 0, 0, NULL), NULL, 10));
+    snprintf(job->id, sizeof(job->id), "%lld", (long long)gt_pq_get_int(pq, 0, 0));
     snprintf(job->problem, sizeof(job->problem), "%s", gt_pq_get(pq, 0, 1, NULL));
     snprintf(job->budget, sizeof(job->budget), "%s", gt_pq_get(pq, 0, 2, NULL));
     return GT_OK;
 }
 
 int gt_queue_renew(struct gt_pq *pq, const char *job, const char *worker, int64_t lease_s,
-                   bool *held, struct gt_err *err)
+                   struct gt_err *err)
 {
-    char lease[24];
-    int rc;
-
-    snprintf(lease, sizeof(lease), "%lld", (long long)lease_s);
-    rc = run(pq,
-             "UPDATE gemmtune.job SET lease_until = now() + $3::integer * interval '1 s'"
-             " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
-             (struct gt_pq_value[]){TEXT(job), TEXT(worker), TEXT(lease)}, 3, err);
-    *held = !rc && gt_pq_changed(pq) > 0;
-    return rc;
+    return gt_pq_run(pq,
+                     "UPDATE gemmtune.job SET lease_until = now() + $3::integer * interval '1 s'"
+                     " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
+                     GT_PQ_VALUES(TEXT(job), TEXT(worker), INT(lease_s)), false, err);
 }
 
 int gt_queue_put(struct gt_pq *pq, const char *job, const char *worker, int64_t trials,
                  const void *database, size_t bytes, bool ends, bool *known, struct gt_err *err)
 {
-    char count[24];
     int rc;
 
-    snprintf(count, sizeof(count), "%lld", (long long)trials);
     /* One statement is one transaction. */
-    rc = run(
-        pq,
-        "WITH stored AS (INSERT INTO gemmtune.result (job, worker, trials, database)"
-        " SELECT id, $2, $3::bigint, $4 FROM gemmtune.job WHERE id = $1::bigint"
-        " ON CONFLICT DO NOTHING), ended AS (UPDATE gemmtune.job"
-        " SET state = 'done', finished = now(), worker = $2"
-        " WHERE id = $1::bigint AND state <> 'done' AND $5::boolean)"
-        " SELECT FROM gemmtune.job WHERE id = $1::bigint",
-        (struct gt_pq_value[]){
-            TEXT(job), TEXT(worker), TEXT(count), {database, bytes}, TEXT(ends ? "true" : "false")},
-        5, err);
+    rc = gt_pq_run(pq,
+                   "WITH stored AS (INSERT INTO gemmtune.result (job, worker, trials, database)"
+                   " SELECT id, $2, $3::bigint, $4 FROM gemmtune.job WHERE id = $1::bigint"
+                   " ON CONFLICT DO NOTHING), ended AS (UPDATE gemmtune.job"
+                   " SET state = 'done', finished = now(), worker = $2"
+                   " WHERE id = $1::bigint AND state <> 'done' AND $5::boolean)"
+                   " SELECT FROM gemmtune.job WHERE id = $1::bigint",
+                   GT_PQ_VALUES(TEXT(job), TEXT(worker), INT(trials),
+                                {.data = database, .bytes = bytes}, INT(ends)),
+                   false, err);
     *known = !rc && gt_pq_rows(pq) > 0;
     return rc;
 }
@@ -196,24 +180,21 @@ int gt_queue_put(struct gt_pq *pq, const char *job, const char *worker, int64_t 
 int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, bool counts,
                        struct gt_err *err)
 {
-    char most[16];
 
-    snprintf(most, sizeof(most), "%d", GT_QUEUE_ATTEMPTS);
-    return run(
-        pq,
-        "UPDATE gemmtune.job SET attempts = attempts - $3::integer,"
-        " state = CASE WHEN attempts - $3::integer >= $4::integer THEN 'failed'"
-        " ELSE 'ready' END WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
-        (struct gt_pq_value[]){TEXT(job), TEXT(worker), TEXT(counts ? "0" : "1"), TEXT(most)}, 4,
-        err);
+    return gt_pq_run(pq,
+                     "UPDATE gemmtune.job SET attempts = attempts - $3::integer,"
+                     " state = CASE WHEN attempts - $3::integer >= $4::integer THEN 'failed'"
+                     " ELSE 'ready' END WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
+                     GT_PQ_VALUES(TEXT(job), TEXT(worker), INT(!counts), INT(GT_QUEUE_ATTEMPTS)),
+                     false, err);
 }
 
 int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err)
 {
-    return run(pq,
-               "UPDATE gemmtune.job SET state = 'failed'"
-               " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
-               (struct gt_pq_value[]){TEXT(job), TEXT(worker)}, 2, err);
+    return gt_pq_run(pq,
+                     "UPDATE gemmtune.job SET state = 'failed'"
+                     " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
+                     GT_PQ_VALUES(TEXT(job), TEXT(worker)), false, err);
 }
 
 /* Jobs that have results, and none of a worker that measures. */
@@ -224,12 +205,12 @@ int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct 
 
 int gt_queue_retry(struct gt_pq *pq, bool predicted, int64_t *jobs, struct gt_err *err)
 {
-    int rc = run(pq,
-                 predicted ? "UPDATE gemmtune.job AS j SET state = 'ready', attempts = 0,"
-                             " finished = NULL WHERE " ONLY_PREDICTED
-                           : "UPDATE gemmtune.job SET state = 'ready', attempts = 0"
-                             " WHERE state = 'failed'",
-                 NULL, 0, err);
+    int rc = gt_pq_run(pq,
+                       predicted ? "UPDATE gemmtune.job AS j SET state = 'ready', attempts = 0,"
+                                   " finished = NULL WHERE " ONLY_PREDICTED
+                                 : "UPDATE gemmtune.job SET state = 'ready', attempts = 0"
+                                   " WHERE state = 'failed'",
+                       NULL, 0, false, err);
 
     *jobs = rc ? 0 : gt_pq_changed(pq);
     return rc;
@@ -237,53 +218,51 @@ int gt_queue_retry(struct gt_pq *pq, bool predicted, int64_t *jobs, struct gt_er
 
 int gt_queue_count_predicted(struct gt_pq *pq, int64_t *jobs, int64_t *unmarked, struct gt_err *err)
 {
-    int rc = run(pq,
-                 "SELECT count(*), count(*) FILTER (WHERE EXISTS (SELECT FROM gemmtune.result AS r"
-                 " WHERE r.job = j.id AND " GT_QUEUE_UNMARKED "))"
-                 " FROM gemmtune.job AS j WHERE " ONLY_PREDICTED,
-                 NULL, 0, err);
+    int rc = gt_pq_run(pq,
+                       "SELECT count(*), count(*) FILTER (WHERE EXISTS (SELECT FROM"
+                       " gemmtune.result AS r WHERE r.job = j.id AND " GT_QUEUE_UNMARKED "))"
+                       " FROM gemmtune.job AS j WHERE " ONLY_PREDICTED,
+                       NULL, 0, false, err);
 
-    *jobs = rc ? 0 : strtoll(gt_pq_get(pq, 0, 0, NULL), NULL, 10);
-    *unmarked = rc ? 0 : strtoll(gt_pq_get(pq, 0, 1, NULL), NULL, 10);
+    *jobs = rc ? 0 : gt_pq_get_int(pq, 0, 0);
+    *unmarked = rc ? 0 : gt_pq_get_int(pq, 0, 1);
     return rc;
 }
 
 int gt_queue_cancel(struct gt_pq *pq, struct gt_queue_cancelled *cancelled, struct gt_err *err)
 {
-    char most[16];
     int64_t *const count[] = {&cancelled->gone, &cancelled->failed, &cancelled->taken};
     int rc;
 
-    snprintf(most, sizeof(most), "%d", GT_QUEUE_ATTEMPTS);
     *cancelled = (struct gt_queue_cancelled){0};
     /* Of a job that is being tuned all attempts count as made: whoever gives it back, or lets its
      * lease run out, ends it. */
-    rc = run(pq,
-             "WITH ready AS MATERIALIZED (SELECT id, EXISTS (SELECT FROM gemmtune.result AS r"
-             " WHERE r.job = j.id) AS begun FROM gemmtune.job AS j WHERE state = 'ready'"
-             " FOR UPDATE), gone AS (DELETE FROM gemmtune.job AS j USING ready"
-             " WHERE j.id = ready.id AND NOT begun RETURNING j.id),"
-             " failed AS (UPDATE gemmtune.job AS j SET state = 'failed' FROM ready"
-             " WHERE j.id = ready.id AND begun RETURNING j.id),"
-             " taken AS (UPDATE gemmtune.job SET attempts = $1::integer + 1"
-             " WHERE state = 'leased' RETURNING id)"
-             " SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM failed),"
-             " (SELECT count(*) FROM taken)",
-             (struct gt_pq_value[]){TEXT(most)}, 1, err);
+    rc = gt_pq_run(pq,
+                   "WITH ready AS MATERIALIZED (SELECT id, EXISTS (SELECT FROM gemmtune.result AS r"
+                   " WHERE r.job = j.id) AS begun FROM gemmtune.job AS j WHERE state = 'ready'"
+                   " FOR UPDATE), gone AS (DELETE FROM gemmtune.job AS j USING ready"
+                   " WHERE j.id = ready.id AND NOT begun RETURNING j.id),"
+                   " failed AS (UPDATE gemmtune.job AS j SET state = 'failed' FROM ready"
+                   " WHERE j.id = ready.id AND begun RETURNING j.id),"
+                   " taken AS (UPDATE gemmtune.job SET attempts = $1::integer + 1"
+                   " WHERE state = 'leased' RETURNING id)"
+                   " SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM failed),"
+                   " (SELECT count(*) FROM taken)",
+                   GT_PQ_VALUES(INT(GT_QUEUE_ATTEMPTS)), false, err);
     for (int i = 0; i < 3 && !rc; i++)
-        *count[i] = strtoll(gt_pq_get(pq, 0, i, NULL), NULL, 10);
+        *count[i] = gt_pq_get_int(pq, 0, i);
     return rc;
 }
 
-/* What the workers of a queue share; see queue.h. */
+/* ---- what the workers of a queue share ---- */
 
 #define AWAY_FIRST_S 1  /* between two attempts to reach the server ... */
 #define AWAY_MOST_S  30 /* ... which grow to this */
-#define REFUSED_MOST                                                               \
-    3 /* times that a worker is refused before it gives up, because the server may \
-         have too many connections for a moment */
+/* How often a worker is refused before it gives up: the server may have too many connections for a
+ * moment. */
+#define REFUSED_MOST 3
 
-bool gt_queue_interrupted(const struct gt_queue_link *link)
+static bool interrupted(const struct gt_queue_link *link)
 {
     return *link->cli->signals > 0;
 }
@@ -302,11 +281,12 @@ int gt_queue_print_work(const struct gt_cli *cli, int64_t jobs, int64_t compiled
     return gt_cmd_print_counts(cli, GT_QUEUE_FORMAT, count, sizeof(count) / sizeof(*count), err);
 }
 
-void gt_queue_wait(const struct gt_queue_link *link, double seconds)
+/* Waits, but not after a signal. */
+static void wait_for(const struct gt_queue_link *link, double seconds)
 {
     struct timespec step = {.tv_nsec = 100 * 1000 * 1000};
 
-    for (double passed = 0; passed < seconds && !gt_queue_interrupted(link); passed += 0.1)
+    for (double passed = 0; passed < seconds && !interrupted(link); passed += 0.1)
         nanosleep(&step, NULL);
 }
 
@@ -328,8 +308,11 @@ static int open_link(struct gt_queue_link *link, struct gt_err *err)
     return rc;
 }
 
-int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct gt_err *err),
-                   void *context, struct gt_err *err)
+/* Opens the connection if there is none, and then greets; tries again, ever more rarely, as long as
+ * that says GT_EIO.  GT_EINTERRUPTED: a signal came meanwhile.  GT_EIO: a server that has never let
+ * this worker in has refused it several times. */
+static int reach(struct gt_queue_link *link, const struct gt_queue_duty *duty, void *context,
+                 struct gt_err *err)
 {
     double pause = AWAY_FIRST_S;
     bool said = false;
@@ -338,7 +321,7 @@ int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct
         struct gt_err why = {0};
         int rc = link->pq ? GT_OK : open_link(link, &why);
 
-        GT_STEP(rc, then(context, &why));
+        GT_STEP(rc, duty->greet(context, &why));
         if (rc != GT_EIO || gt_pq_is_open(link->pq)) { /* open: a file's trouble */
             if (rc && err)
                 *err = why;
@@ -350,10 +333,35 @@ int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct
         if (!said)
             gt_queue_note(link, why.msg);
         said = true;
-        if (gt_queue_interrupted(link))
+        if (interrupted(link))
             return gt_err_set(err, GT_EINTERRUPTED, "interrupted while the server is away");
-        gt_queue_wait(link, pause);
+        wait_for(link, pause);
         pause = pause * 2 > AWAY_MOST_S ? AWAY_MOST_S : pause * 2;
+    }
+}
+
+int gt_queue_serve(struct gt_queue_link *link, const struct gt_queue_duty *duty, void *context,
+                   struct gt_err *err)
+{
+    for (;;) {
+        int64_t left = 0;
+        bool taken = false;
+        int rc = reach(link, duty, context, err);
+
+        if (rc)
+            return rc;
+        if (interrupted(link))
+            return gt_err_set(err, GT_EINTERRUPTED, "%s", duty->interrupted);
+        rc = duty->work(context, &taken, &left, err);
+        if (rc == GT_EIO && !gt_pq_is_open(link->pq)) { /* it is reached again above */
+            gt_queue_leave(link);
+            wait_for(link, 1);
+            continue;
+        }
+        if (rc || (!taken && !left && !duty->stay))
+            return rc;
+        if (!taken)
+            wait_for(link, 1);
     }
 }
 

@@ -50,9 +50,9 @@ int gt_queue_take(struct gt_pq *pq, struct gt_queue_job *job, const char *worker
                   const char *class_of, int64_t lease_s, bool *taken, int64_t *left,
                   struct gt_err *err);
 
-/* Renews a lease; *held false: it is not this worker's any more. */
+/* Renews a lease, if it is still this worker's. */
 int gt_queue_renew(struct gt_pq *pq, const char *job, const char *worker, int64_t lease_s,
-                   bool *held, struct gt_err *err);
+                   struct gt_err *err);
 
 /* Stores a result and, if it is whole, ends the job, in one transaction.  *known false: there is no
  * such job any more, and nothing is stored. */
@@ -85,16 +85,6 @@ int gt_queue_cancel(struct gt_pq *pq, struct gt_queue_cancelled *cancelled, stru
 
 /* ---- queue_compile.c: compiling ahead ---- */
 
-/* A problem that a worker without a GPU compiles for a device. */
-struct gt_queue_ahead {
-    bool taken;
-    int64_t devices, left; /* devices to compile for; jobs that are ready */
-    struct gt_queue_job job;
-    char class_of[192];
-    struct gt_device device;
-    struct gt_err why; /* code != 0: what was announced of the device cannot be read */
-};
-
 /* Says that workers with this device, and this version of NVRTC, are at work; profile: that they
  * are to be expected. */
 int gt_queue_announce(struct gt_pq *pq, const char *class_of, const struct gt_device *device,
@@ -102,9 +92,6 @@ int gt_queue_announce(struct gt_pq *pq, const char *class_of, const struct gt_de
 /* Reads what was announced.  GT_EDB: a value is missing or out of bounds. */
 int gt_queue_read_device(struct gt_device *device, const char *class_of, const char *facts,
                          struct gt_err *err);
-/* Takes the heaviest of the next jobs that nobody has compiled for one of the devices (cc: of that
- * arch; 0: of any), for lease_s seconds.  Jobs are not touched: a worker that tunes never waits for
- * one that compiles. */
 /* How many problems were compiled ahead, each for one device, and how many cubins that made. */
 int gt_queue_count_ahead(struct gt_pq *pq, int64_t *problems, int64_t *cubins, struct gt_err *err);
 
@@ -167,9 +154,10 @@ int gt_queue_copy_open(struct gt_queue_copy *copy, struct gt_cli *cli, const cha
 void gt_queue_copy_close(struct gt_queue_copy *copy,
                          struct gt_err *err); /* a zeroed one: nothing */
 
-/* What the workers of a queue share: a connection that outlives a server that is
- * away, waits that a signal ends, and names.  Only queue_worker.c, queue_outbox.c and
- * queue_compile.c use it. */
+/* ---- what the workers of a queue share ----
+ *
+ * A connection that outlives a server that is away, the loop of their work, and names.  Only
+ * queue_worker.c, queue_outbox.c and queue_compile.c use it. */
 
 #define GT_QUEUE_NAME  96  /* bytes of a worker's name */
 #define GT_QUEUE_CLASS 192 /* bytes of a device's class */
@@ -182,18 +170,24 @@ struct gt_queue_link {
     int refused;      /* how often it has not, before */
 };
 
-/* Opens the connection if there is none, and then does something with it; tries again, ever more
- * rarely, as long as that says GT_EIO.  GT_EINTERRUPTED: a signal came meanwhile.  GT_EIO: a server
- * that has never let this worker in has refused it several times. */
-int gt_queue_reach(struct gt_queue_link *link, int (*then)(void *context, struct gt_err *err),
-                   void *context, struct gt_err *err);
-/* Closes the connection, so that gt_queue_reach opens another one. */
+/* What a worker does again and again. */
+struct gt_queue_duty {
+    /* With the connection, before each piece of work. */
+    int (*greet)(void *context, struct gt_err *err);
+    /* One piece of work; *taken false: there was none; *left: those that may come yet. */
+    int (*work)(void *context, bool *taken, int64_t *left, struct gt_err *err);
+    bool stay;               /* wait for more work when all of it has ended */
+    const char *interrupted; /* the sentence after a signal */
+};
+
+/* Works until nothing is left.  A server that is away is waited for.  GT_EINTERRUPTED: a signal
+ * came.  GT_EIO: a server that has never let this worker in has refused it several times. */
+int gt_queue_serve(struct gt_queue_link *link, const struct gt_queue_duty *duty, void *context,
+                   struct gt_err *err);
+/* Closes the connection; gt_queue_serve opens another one. */
 void gt_queue_leave(struct gt_queue_link *link);
 
-bool gt_queue_interrupted(const struct gt_queue_link *link);
 void gt_queue_note(const struct gt_queue_link *link, const char *sentence);
-/* Waits, but not after a signal. */
-void gt_queue_wait(const struct gt_queue_link *link, double seconds);
 
 /* The document of a worker's run: jobs it ended, cubins it compiled and those that were there. */
 int gt_queue_print_work(const struct gt_cli *cli, int64_t jobs, int64_t compiled, int64_t found,

@@ -2,11 +2,12 @@
  * workers with GPUs will try first of the jobs that are next, into the cache that all of them
  * share.
  *
- * It claims what it compiles in a table of its own (queue_compile.c) and never takes a job.  What
- * it does twice, or leaves undone when it is killed, costs only time: a cubin is in the cache as a
- * whole or not at all, under a name that depends on nothing but what it was made of. */
+ * It claims what it compiles in a table of its own and never takes a job.  The table has no
+ * reference to the job's: such a reference would lock the job's row for a moment, and a worker that
+ * takes jobs would pass it over.  What the worker does twice, or leaves undone when it is killed,
+ * costs only time: a cubin is in the cache as a whole or not at all, under a name that depends on
+ * nothing but what it was made of. */
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,277 +21,10 @@
 #define LEASE_S    600 /* far more than a problem takes: it is not renewed */
 #define CANDIDATES 64
 #define ANY_ARCH   "sm_90" /* to open a session with, until the first device is known */
+#define TEXT       GT_PQ_TEXT
+#define INT        GT_PQ_INT
 
-struct compiler {
-    struct gt_queue_link link;
-    const struct gt_queue_options *options;
-    struct gt_session session;
-    const struct gt_kernel **kernel;
-    size_t kernels;
-    struct gt_device profile; /* of --arch */
-    const char *arch;         /* or NULL */
-    char name[GT_QUEUE_NAME], database[PATH_MAX];
-    struct gt_scratch folder;
-    int64_t jobs, candidates, compiled;
-    bool said; /* that no device is known */
-};
-
-/* Says that GPUs of the arch will come, for whom the profile stands in until then. */
-static int announce(void *context, struct gt_err *err)
-{
-    struct compiler *compiler = context;
-    char class_of[GT_QUEUE_CLASS];
-
-    if (!compiler->arch)
-        return GT_OK;
-    snprintf(class_of, sizeof(class_of), "%.90s/profile", compiler->profile.name);
-    return gt_queue_announce(compiler->link.pq, class_of, &compiler->profile,
-                             compiler->session.evaluator->nvrtc_version, true, err);
-}
-
-/* A row that cannot be read is nobody's to compile: it is told, and passed over. */
-static int compile(struct compiler *compiler, struct gt_queue_ahead *ahead,
-                   struct gt_sweep_ahead *made, struct gt_err *err)
-{
-    struct gt_session *session = &compiler->session;
-    const int64_t most = compiler->options->ahead;
-    struct gt_problem problem;
-    struct gt_budget budget;
-
-    if (ahead->why.code || gt_problem_parse(&problem, ahead->job.problem, &ahead->why) ||
-        gt_budget_parse(&budget, ahead->job.budget, &ahead->why)) {
-        gt_copy_clean(ahead->why.msg, sizeof(ahead->why.msg), ahead->why.msg);
-        gt_queue_note(&compiler->link, ahead->why.msg);
-        return GT_OK;
-    }
-    session->evaluator->device = ahead->device;
-    return gt_session_compile(session, &problem, compiler->kernel, compiler->kernels, &budget,
-                              most ? (size_t)most : CANDIDATES, made, err);
-}
-
-#define TEXT(text) ((struct gt_pq_value){.data = (text)})
-
-/* Takes the heaviest of the next jobs that nobody has compiled for one of the devices (cc: of that
- * arch; 0: of any), for lease_s seconds.  Jobs are not touched: a worker that tunes never waits for
- * one that compiles. */
-static int gt_queue_end_ahead(struct gt_pq *pq, const struct gt_queue_ahead *ahead, int nvrtc,
-                              int64_t candidates, int64_t compiled, struct gt_err *err)
-{
-    char version[24], number_of[2][24];
-
-    snprintf(version, sizeof(version), "%d", nvrtc);
-    snprintf(number_of[0], sizeof(number_of[0]), "%lld", (long long)candidates);
-    snprintf(number_of[1], sizeof(number_of[1]), "%lld", (long long)compiled);
-    return gt_pq_run(pq,
-                     "UPDATE gemmtune.ahead SET finished = now(), candidates = $4::bigint,"
-                     " compiled = $5::bigint"
-                     " WHERE (job, class, nvrtc) = ($1::bigint, $2, $3::integer)",
-                     (struct gt_pq_value[]){TEXT(ahead->job.id), TEXT(ahead->class_of),
-                                            TEXT(version), TEXT(number_of[0]), TEXT(number_of[1])},
-                     5, false, err);
-}
-
-#define SEEN "interval '1 hour'" /* a device whose workers were not here for so long has none */
-
-/* The devices to compile for: those of workers, and a profile where no worker is of its arch. */
-#define DEVICES                                                                        \
-    "SELECT class, facts, profile FROM gemmtune.device AS d WHERE nvrtc = $2::integer" \
-    " AND seen > now() - " SEEN " AND ($4 = '' OR split_part(facts, ' ', 1) = $4)"     \
-    " AND NOT (profile AND EXISTS (SELECT FROM gemmtune.device"                        \
-    " AS real WHERE NOT real.profile AND real.seen > now() - " SEEN                    \
-    " AND split_part(real.facts, ' ', 1) = split_part(d.facts, ' ', 1)))"
-
-#define WINDOW "256" /* jobs that may be compiled ahead: a cache has a limit */
-
-static int take(struct gt_pq *pq, const char *worker, int nvrtc, int cc, int64_t lease_s,
-                struct gt_err *err)
-{
-    static const char sql[] =
-        "WITH device AS (" DEVICES "), job AS (SELECT id, problem, budget, weight, class"
-        " FROM gemmtune.job WHERE state = 'ready' ORDER BY weight DESC, id LIMIT " WINDOW "),"
-        " next AS (SELECT job.id, job.problem, job.budget, device.class, device.facts FROM job"
-        " JOIN device ON device.profile OR starts_with(device.class, job.class)"
-        " LEFT JOIN gemmtune.ahead AS a"
-        " ON (a.job, a.class, a.nvrtc) = (job.id, device.class, $2::integer)"
-        " WHERE a.job IS NULL OR a.finished IS NULL AND a.lease_until < now()"
-        " ORDER BY job.weight DESC, job.id, device.class LIMIT 1),"
-        " taken AS (INSERT INTO gemmtune.ahead AS a (job, class, nvrtc, worker, lease_until)"
-        " SELECT id, class, $2::integer, $1, now() + $3::integer * interval '1 s' FROM next"
-        " ON CONFLICT (job, class, nvrtc) DO UPDATE SET worker = $1,"
-        " lease_until = excluded.lease_until"
-        " WHERE a.finished IS NULL AND a.lease_until < now() RETURNING job)"
-        " SELECT (SELECT count(*) FROM device), (SELECT count(*) FROM job),"
-        " (SELECT count(*) FROM next), next.id, next.problem, next.budget, next.class, next.facts"
-        " FROM (VALUES (1)) AS one LEFT JOIN (next JOIN taken ON taken.job = next.id) ON true";
-    char version[24], lease[24], arch[24] = "";
-
-    if (cc)
-        snprintf(arch, sizeof(arch), "cc=%d", cc);
-    snprintf(version, sizeof(version), "%d", nvrtc);
-    snprintf(lease, sizeof(lease), "%lld", (long long)lease_s);
-    return gt_pq_run(pq, sql,
-                     (struct gt_pq_value[]){TEXT(worker), TEXT(version), TEXT(lease), TEXT(arch)},
-                     4, false, err);
-}
-
-static int64_t number(const struct gt_pq *pq, int column)
-{
-    return strtoll(gt_pq_get(pq, 0, column, NULL), NULL, 10);
-}
-
-/* Takes the heaviest of the next jobs that nobody has compiled for one of the devices (cc: of that
- * arch; 0: of any), for lease_s seconds.  Jobs are not touched: a worker that tunes never waits for
- * one that compiles. */
-static int gt_queue_take_ahead(struct gt_pq *pq, struct gt_queue_ahead *ahead, const char *worker,
-                               int nvrtc, int cc, int64_t lease_s, struct gt_err *err)
-{
-    int rc;
-
-    *ahead = (struct gt_queue_ahead){0};
-    do /* another compiler took it meanwhile: its row is there now, and the next one is taken */
-        rc = take(pq, worker, nvrtc, cc, lease_s, err);
-    while (!rc && number(pq, 2) && !*gt_pq_get(pq, 0, 3, NULL));
-    if (rc)
-        return rc;
-    ahead->devices = number(pq, 0);
-    ahead->left = number(pq, 1);
-    ahead->taken = number(pq, 2) > 0;
-    snprintf(ahead->job.id, sizeof(ahead->job.id), "%lld", (long long)number(pq, 3));
-    snprintf(ahead->job.problem, sizeof(ahead->job.problem), "%s", gt_pq_get(pq, 0, 4, NULL));
-    snprintf(ahead->job.budget, sizeof(ahead->job.budget), "%s", gt_pq_get(pq, 0, 5, NULL));
-    snprintf(ahead->class_of, sizeof(ahead->class_of), "%s", gt_pq_get(pq, 0, 6, NULL));
-    if (ahead->taken)
-        gt_queue_read_device(&ahead->device, ahead->class_of, gt_pq_get(pq, 0, 7, NULL),
-                             &ahead->why);
-    return GT_OK;
-}
-
-/* One problem for one device; nothing to do: ahead->taken is false. */
-static int compile_next(struct compiler *compiler, struct gt_queue_ahead *ahead, struct gt_err *err)
-{
-    const int nvrtc = compiler->session.evaluator->nvrtc_version;
-    const int64_t lease = compiler->options->lease_s ? compiler->options->lease_s : LEASE_S;
-    struct gt_sweep_ahead made = {0};
-    int rc = gt_queue_take_ahead(compiler->link.pq, ahead, compiler->name, nvrtc,
-                                 compiler->arch ? compiler->profile.cc : 0, lease, err);
-
-    if (rc || !ahead->taken)
-        return rc;
-    rc = compile(compiler, ahead, &made, err);
-    if (rc)
-        return rc;
-    compiler->jobs += !ahead->why.code;
-    compiler->candidates += made.candidates;
-    compiler->compiled += made.compiled;
-    if (!ahead->why.code && !compiler->link.cli->quiet)
-        fprintf(compiler->link.cli->log, "%s for %s: %lld cubins compiled, %lld were there\n",
-                ahead->job.problem, ahead->device.name, (long long)made.compiled,
-                (long long)(made.candidates - made.compiled));
-    return gt_queue_end_ahead(compiler->link.pq, ahead, nvrtc, made.candidates, made.compiled, err);
-}
-
-/* Nothing is to be compiled now; says once why, if no device is known. */
-static void rest(struct compiler *compiler, const struct gt_queue_ahead *ahead)
-{
-    if (!ahead->devices && !compiler->said)
-        gt_queue_note(&compiler->link,
-                      "no worker with a GPU, and with this version of NVRTC, has come in the last "
-                      "hour; --arch sm_90 says which will come");
-    compiler->said = true;
-    gt_queue_wait(&compiler->link, 1);
-}
-
-static int work(struct compiler *compiler, struct gt_err *err)
-{
-    for (;;) {
-        struct gt_queue_ahead ahead;
-        int rc = gt_queue_reach(&compiler->link, announce, compiler, err);
-
-        if (!rc && gt_queue_interrupted(&compiler->link))
-            rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; what was compiled is in the cache");
-        if (rc)
-            return rc;
-        rc = compile_next(compiler, &ahead, err);
-        if (rc == GT_EIO && !gt_pq_is_open(compiler->link.pq)) { /* it is reached again above */
-            gt_queue_leave(&compiler->link);
-            gt_queue_wait(&compiler->link, 1);
-            continue;
-        }
-        if (rc || (!ahead.taken && !ahead.left && !compiler->options->stay))
-            return rc;
-        if (!ahead.taken)
-            rest(compiler, &ahead);
-    }
-}
-
-/* Kernels, compilers and a database, which a search needs and which is thrown away. */
-static int open_compiler(struct compiler *compiler, const struct gt_session_options *asked,
-                         struct gt_cli *quiet, struct gt_err *err)
-{
-    struct gt_session_options options = *asked;
-    char device[64];
-    int rc;
-
-    if (asked->db || asked->device)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "--compile-only runs nothing and keeps nothing: it excludes --db and "
-                          "--device; --arch says which GPUs will come");
-    rc = gt_scratch_make(&compiler->folder, err);
-    if (rc)
-        return rc;
-    snprintf(compiler->database, sizeof(compiler->database), "%s/compile.db",
-             compiler->folder.path);
-    snprintf(device, sizeof(device), "predict:%.40s", asked->arch ? asked->arch : ANY_ARCH);
-    options.db = compiler->database;
-    options.device = device;
-    options.arch = NULL;
-    rc = gt_session_open(&compiler->session, quiet, &options, err);
-    GT_STEP(rc, gt_session_kernels(&compiler->kernel, &compiler->kernels,
-                                   &compiler->session.kernels, options.kernels, err));
-    if (rc)
-        return rc;
-    compiler->session.fallbacks = !options.kernels;
-    compiler->profile = compiler->session.evaluator->device;
-    return GT_OK;
-}
-
-int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *session,
-                     const struct gt_queue_options *options, struct gt_err *err)
-{
-    struct compiler *compiler = calloc(1, sizeof(*compiler));
-    struct gt_cli quiet = *cli; /* nothing is predicted, which the session would tell */
-    int rc;
-
-    if (!compiler)
-        return gt_err_nomem(err);
-    quiet.quiet = true;
-    *compiler = (struct compiler){.link = {.cli = cli, .address = options->address},
-                                  .options = options,
-                                  .arch = session->arch};
-    gt_queue_name(compiler->name, "");
-    rc = open_compiler(compiler, session, &quiet, err);
-    GT_STEP(rc, work(compiler, err));
-    if (!cli->quiet && compiler->session.evaluator)
-        fprintf(cli->log, "%lld problems compiled by %s: %lld candidates, %lld cubins new\n",
-                (long long)compiler->jobs, compiler->name, (long long)compiler->candidates,
-                (long long)compiler->compiled);
-    if (!rc && cli->json)
-        rc = gt_queue_print_work(cli, compiler->jobs, compiler->compiled,
-                                 compiler->candidates - compiler->compiled, err);
-    gt_queue_leave(&compiler->link);
-    gt_session_close(&compiler->session);
-    gt_scratch_remove(&compiler->folder);
-    free(compiler->kernel);
-    free(compiler);
-    return rc;
-}
-
-/* The other half of the jobs in PostgreSQL: for which devices workers tune, and
- * which problems were compiled for them ahead; the SQL of queue_compile.c.
- *
- * A claim to compile is a row of a table of its own, without a reference to the job's: such a
- * reference would lock the job's row for a moment, and a worker that takes jobs would pass it over.
- */
+/* ---- for which devices workers tune ---- */
 
 /* X(field, least, most): what decides which points are valid, and which come first. */
 #define DEVICE_MAP(X)              \
@@ -365,18 +99,15 @@ int gt_queue_announce(struct gt_pq *pq, const char *class_of, const struct gt_de
                       int nvrtc, bool profile, struct gt_err *err)
 {
     struct gt_strbuf facts = GT_STRBUF_INIT;
-    char version[24];
     int rc = write_facts(device, &facts, err);
 
-    snprintf(version, sizeof(version), "%d", nvrtc);
     if (!rc)
         rc = gt_pq_run(pq,
                        "INSERT INTO gemmtune.device (class, facts, nvrtc, profile)"
                        " VALUES ($1, $2, $3::integer, $4::boolean)"
                        " ON CONFLICT (class, nvrtc) DO UPDATE SET facts = $2, seen = now()",
-                       (struct gt_pq_value[]){TEXT(class_of), TEXT(facts.text), TEXT(version),
-                                              TEXT(profile ? "true" : "false")},
-                       4, false, err);
+                       GT_PQ_VALUES(TEXT(class_of), TEXT(facts.text), INT(nvrtc), INT(profile)),
+                       false, err);
     gt_strbuf_release(&facts);
     return rc;
 }
@@ -388,7 +119,259 @@ int gt_queue_count_ahead(struct gt_pq *pq, int64_t *problems, int64_t *cubins, s
                        " WHERE finished IS NOT NULL",
                        NULL, 0, false, err);
 
-    *problems = rc ? 0 : number(pq, 0);
-    *cubins = rc ? 0 : number(pq, 1);
+    *problems = rc ? 0 : gt_pq_get_int(pq, 0, 0);
+    *cubins = rc ? 0 : gt_pq_get_int(pq, 0, 1);
+    return rc;
+}
+
+/* ---- what is to be compiled ---- */
+
+/* A problem to be compiled for a device. */
+struct ahead {
+    bool taken;
+    int64_t devices, left; /* devices to compile for; jobs that are ready */
+    struct gt_queue_job job;
+    char class_of[GT_QUEUE_CLASS];
+    struct gt_device device;
+    struct gt_err why; /* code != 0: what was announced of the device cannot be read */
+};
+
+#define SEEN "interval '1 hour'" /* a device whose workers were not here for so long has none */
+
+/* The devices to compile for: those of workers, and a profile where no worker is of its arch. */
+#define DEVICES                                                                        \
+    "SELECT class, facts, profile FROM gemmtune.device AS d WHERE nvrtc = $2::integer" \
+    " AND seen > now() - " SEEN " AND ($4 = '' OR split_part(facts, ' ', 1) = $4)"     \
+    " AND NOT (profile AND EXISTS (SELECT FROM gemmtune.device"                        \
+    " AS real WHERE NOT real.profile AND real.seen > now() - " SEEN                    \
+    " AND split_part(real.facts, ' ', 1) = split_part(d.facts, ' ', 1)))"
+
+#define WINDOW "256" /* jobs that may be compiled ahead: a cache has a limit */
+
+static int take(struct gt_pq *pq, const char *worker, int nvrtc, int cc, int64_t lease_s,
+                struct gt_err *err)
+{
+    static const char sql[] =
+        "WITH device AS (" DEVICES "), job AS (SELECT id, problem, budget, weight, class"
+        " FROM gemmtune.job WHERE state = 'ready' ORDER BY weight DESC, id LIMIT " WINDOW "),"
+        " next AS (SELECT job.id, job.problem, job.budget, device.class, device.facts FROM job"
+        " JOIN device ON device.profile OR starts_with(device.class, job.class)"
+        " LEFT JOIN gemmtune.ahead AS a"
+        " ON (a.job, a.class, a.nvrtc) = (job.id, device.class, $2::integer)"
+        " WHERE a.job IS NULL OR a.finished IS NULL AND a.lease_until < now()"
+        " ORDER BY job.weight DESC, job.id, device.class LIMIT 1),"
+        " taken AS (INSERT INTO gemmtune.ahead AS a (job, class, nvrtc, worker, lease_until)"
+        " SELECT id, class, $2::integer, $1, now() + $3::integer * interval '1 s' FROM next"
+        " ON CONFLICT (job, class, nvrtc) DO UPDATE SET worker = $1,"
+        " lease_until = excluded.lease_until"
+        " WHERE a.finished IS NULL AND a.lease_until < now() RETURNING job)"
+        " SELECT (SELECT count(*) FROM device), (SELECT count(*) FROM job),"
+        " (SELECT count(*) FROM next), next.id, next.problem, next.budget, next.class, next.facts"
+        " FROM (VALUES (1)) AS one LEFT JOIN (next JOIN taken ON taken.job = next.id) ON true";
+    char arch[24] = "";
+
+    if (cc)
+        snprintf(arch, sizeof(arch), "cc=%d", cc);
+    return gt_pq_run(pq, sql, GT_PQ_VALUES(TEXT(worker), INT(nvrtc), INT(lease_s), TEXT(arch)),
+                     false, err);
+}
+
+/* Takes the heaviest of the next jobs that nobody has compiled for one of the devices (cc: of that
+ * arch; 0: of any), for lease_s seconds.  Jobs are not touched: a worker that tunes never waits for
+ * one that compiles. */
+static int take_ahead(struct gt_pq *pq, struct ahead *ahead, const char *worker, int nvrtc, int cc,
+                      int64_t lease_s, struct gt_err *err)
+{
+    int rc;
+
+    *ahead = (struct ahead){0};
+    do /* another compiler took it meanwhile: its row is there now, and the next one is taken */
+        rc = take(pq, worker, nvrtc, cc, lease_s, err);
+    while (!rc && gt_pq_get_int(pq, 0, 2) && !*gt_pq_get(pq, 0, 3, NULL));
+    if (rc)
+        return rc;
+    ahead->devices = gt_pq_get_int(pq, 0, 0);
+    ahead->left = gt_pq_get_int(pq, 0, 1);
+    ahead->taken = gt_pq_get_int(pq, 0, 2) > 0;
+    snprintf(ahead->job.id, sizeof(ahead->job.id), "%lld", (long long)gt_pq_get_int(pq, 0, 3));
+    snprintf(ahead->job.problem, sizeof(ahead->job.problem), "%s", gt_pq_get(pq, 0, 4, NULL));
+    snprintf(ahead->job.budget, sizeof(ahead->job.budget), "%s", gt_pq_get(pq, 0, 5, NULL));
+    snprintf(ahead->class_of, sizeof(ahead->class_of), "%s", gt_pq_get(pq, 0, 6, NULL));
+    if (ahead->taken)
+        gt_queue_read_device(&ahead->device, ahead->class_of, gt_pq_get(pq, 0, 7, NULL),
+                             &ahead->why);
+    return GT_OK;
+}
+
+static int end_ahead(struct gt_pq *pq, const struct ahead *ahead, int nvrtc,
+                     const struct gt_sweep_ahead *made, struct gt_err *err)
+{
+    return gt_pq_run(pq,
+                     "UPDATE gemmtune.ahead SET finished = now(), candidates = $4::bigint,"
+                     " compiled = $5::bigint"
+                     " WHERE (job, class, nvrtc) = ($1::bigint, $2, $3::integer)",
+                     GT_PQ_VALUES(TEXT(ahead->job.id), TEXT(ahead->class_of), INT(nvrtc),
+                                  INT(made->candidates), INT(made->compiled)),
+                     false, err);
+}
+
+/* ---- the worker ---- */
+
+struct compiler {
+    struct gt_queue_link link;
+    const struct gt_queue_options *options;
+    struct gt_session session;
+    const struct gt_kernel **kernel;
+    size_t kernels;
+    struct gt_device profile; /* of --arch */
+    const char *arch;         /* or NULL */
+    char name[GT_QUEUE_NAME], database[PATH_MAX];
+    struct gt_scratch folder;
+    int64_t jobs, candidates, compiled;
+    bool said; /* that no device is known */
+};
+
+/* Says that GPUs of the arch will come, for whom the profile stands in until then. */
+static int announce(void *context, struct gt_err *err)
+{
+    struct compiler *compiler = context;
+    char class_of[GT_QUEUE_CLASS];
+
+    if (!compiler->arch)
+        return GT_OK;
+    snprintf(class_of, sizeof(class_of), "%.90s/profile", compiler->profile.name);
+    return gt_queue_announce(compiler->link.pq, class_of, &compiler->profile,
+                             compiler->session.evaluator->nvrtc_version, true, err);
+}
+
+/* A row that cannot be read is nobody's to compile: it is told, and passed over. */
+static int compile(struct compiler *compiler, struct ahead *ahead, struct gt_sweep_ahead *made,
+                   struct gt_err *err)
+{
+    struct gt_session *session = &compiler->session;
+    const int64_t most = compiler->options->ahead;
+    struct gt_problem problem;
+    struct gt_budget budget;
+
+    if (ahead->why.code || gt_problem_parse(&problem, ahead->job.problem, &ahead->why) ||
+        gt_budget_parse(&budget, ahead->job.budget, &ahead->why)) {
+        gt_copy_clean(ahead->why.msg, sizeof(ahead->why.msg), ahead->why.msg);
+        gt_queue_note(&compiler->link, ahead->why.msg);
+        return GT_OK;
+    }
+    session->evaluator->device = ahead->device;
+    return gt_session_compile(session, &problem, compiler->kernel, compiler->kernels, &budget,
+                              most ? (size_t)most : CANDIDATES, made, err);
+}
+
+/* One problem for one device; nothing to do: ahead->taken is false. */
+static int compile_next(struct compiler *compiler, struct ahead *ahead, struct gt_err *err)
+{
+    const int nvrtc = compiler->session.evaluator->nvrtc_version;
+    const int64_t lease = compiler->options->lease_s ? compiler->options->lease_s : LEASE_S;
+    struct gt_sweep_ahead made = {0};
+    int rc = take_ahead(compiler->link.pq, ahead, compiler->name, nvrtc,
+                        compiler->arch ? compiler->profile.cc : 0, lease, err);
+
+    if (rc || !ahead->taken)
+        return rc;
+    rc = compile(compiler, ahead, &made, err);
+    if (rc)
+        return rc;
+    compiler->jobs += !ahead->why.code;
+    compiler->candidates += made.candidates;
+    compiler->compiled += made.compiled;
+    if (!ahead->why.code && !compiler->link.cli->quiet)
+        fprintf(compiler->link.cli->log, "%s for %s: %lld cubins compiled, %lld were there\n",
+                ahead->job.problem, ahead->device.name, (long long)made.compiled,
+                (long long)(made.candidates - made.compiled));
+    return end_ahead(compiler->link.pq, ahead, nvrtc, &made, err);
+}
+
+static int work(void *context, bool *taken, int64_t *left, struct gt_err *err)
+{
+    struct compiler *compiler = context;
+    struct ahead ahead;
+    int rc = compile_next(compiler, &ahead, err);
+
+    if (rc)
+        return rc;
+    *taken = ahead.taken;
+    *left = ahead.left;
+    if (ahead.taken || (!ahead.left && !compiler->options->stay))
+        return GT_OK;
+    if (!ahead.devices && !compiler->said)
+        gt_queue_note(&compiler->link,
+                      "no worker with a GPU, and with this version of NVRTC, has come in the last "
+                      "hour; --arch sm_90 says which will come");
+    compiler->said = true;
+    return GT_OK;
+}
+
+/* Kernels, compilers and a database, which a search needs and which is thrown away. */
+static int open_compiler(struct compiler *compiler, const struct gt_session_options *asked,
+                         struct gt_cli *quiet, struct gt_err *err)
+{
+    struct gt_session_options options = *asked;
+    char device[64];
+    int rc;
+
+    if (asked->db || asked->device)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--compile-only runs nothing and keeps nothing: it excludes --db and "
+                          "--device; --arch says which GPUs will come");
+    rc = gt_scratch_make(&compiler->folder, err);
+    if (rc)
+        return rc;
+    snprintf(compiler->database, sizeof(compiler->database), "%s/compile.db",
+             compiler->folder.path);
+    snprintf(device, sizeof(device), "predict:%.40s", asked->arch ? asked->arch : ANY_ARCH);
+    options.db = compiler->database;
+    options.device = device;
+    options.arch = NULL;
+    rc = gt_session_open(&compiler->session, quiet, &options, err);
+    GT_STEP(rc, gt_session_kernels(&compiler->kernel, &compiler->kernels,
+                                   &compiler->session.kernels, options.kernels, err));
+    if (rc)
+        return rc;
+    compiler->session.fallbacks = !options.kernels;
+    compiler->profile = compiler->session.evaluator->device;
+    return GT_OK;
+}
+
+int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *session,
+                     const struct gt_queue_options *options, struct gt_err *err)
+{
+    struct compiler *compiler = calloc(1, sizeof(*compiler));
+    struct gt_cli quiet = *cli; /* nothing is predicted, which the session would tell */
+    const struct gt_queue_duty duty = {
+        .greet = announce,
+        .work = work,
+        .stay = options->stay,
+        .interrupted = "interrupted; what was compiled is in the cache",
+    };
+    int rc;
+
+    if (!compiler)
+        return gt_err_nomem(err);
+    quiet.quiet = true;
+    *compiler = (struct compiler){.link = {.cli = cli, .address = options->address},
+                                  .options = options,
+                                  .arch = session->arch};
+    gt_queue_name(compiler->name, "");
+    rc = open_compiler(compiler, session, &quiet, err);
+    GT_STEP(rc, gt_queue_serve(&compiler->link, &duty, compiler, err));
+    if (!cli->quiet && compiler->session.evaluator)
+        fprintf(cli->log, "%lld problems compiled by %s: %lld candidates, %lld cubins new\n",
+                (long long)compiler->jobs, compiler->name, (long long)compiler->candidates,
+                (long long)compiler->compiled);
+    if (!rc && cli->json)
+        rc = gt_queue_print_work(cli, compiler->jobs, compiler->compiled,
+                                 compiler->candidates - compiler->compiled, err);
+    gt_queue_leave(&compiler->link);
+    gt_session_close(&compiler->session);
+    gt_scratch_remove(&compiler->folder);
+    free(compiler->kernel);
+    free(compiler);
     return rc;
 }

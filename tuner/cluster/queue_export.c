@@ -13,15 +13,14 @@ static int merge_bytes(struct gt_queue_merged *merged, struct gt_store *store, c
                        const void *bytes, size_t size, struct gt_err *err)
 {
     FILE *file = fopen(path, "wbe");
+    bool written = file && fwrite(bytes, 1, size, file) == size;
     int64_t rows, refused = 0, dated = 0;
-    int rc = GT_OK;
+    int rc;
 
-    if (!file || fwrite(bytes, 1, size, file) != size)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
-    if (file && fclose(file) && !rc)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
-    if (!rc)
-        rc = gt_store_merge(store, path, &rows, err);
+    if (file && fclose(file))
+        written = false;
+    rc = written ? gt_store_merge(store, path, &rows, err)
+                 : gt_err_set(err, GT_EIO, "%s: cannot be written: %s", path, strerror(errno));
     if (!rc)
         gt_store_merge_doubts(store, &refused, &dated);
     merged->rows += refused;

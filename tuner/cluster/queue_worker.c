@@ -1,24 +1,29 @@
 /* queue_worker.c - a tuner that works off the queue: takes a job, renews its lease while it tunes,
  * and leaves the result in the outbox (queue_outbox.c), which is brought home before the next. */
-#include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "cluster/queue.h"
+#include "cluster/queue_outbox.h"
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/strbuf.h"
-#include "cluster/queue.h"
-#include "cluster/queue_outbox.h"
 #include "problem/problem.h"
 #include "session/cmd_report.h"
+#include "workers/process.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include "session/older.h"
 
 #define LEASE_S    120
-#define RENEWALS   3   /* in the time of a lease */
-#define ANNOUNCE_S 600 /* between two words on which device this is */
+#define RENEWALS   3     /* in the time of a lease */
+#define MOST_S     86400 /* between two of them */
+#define ANNOUNCE_S 600   /* between two words on which device this is */
 
 struct worker {
     struct gt_session *session;
@@ -41,38 +46,28 @@ struct heart {
     const struct worker *worker;
     const struct gt_queue_job *job;
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t ended;
-    bool over, beats;
+    int over; /* an eventfd: the thread is to end */
+    bool beats;
 };
 
 static void renew(const struct heart *heart)
 {
     struct gt_pq *pq;
-    bool held;
 
     if (gt_pq_open(&pq, heart->worker->options->address, NULL, NULL))
         return;
-    gt_queue_renew(pq, heart->job->id, heart->worker->name, heart->worker->lease_s, &held, NULL);
+    gt_queue_renew(pq, heart->job->id, heart->worker->name, heart->worker->lease_s, NULL);
     gt_pq_close(pq);
 }
 
 static void *beat(void *context)
 {
-    struct heart *heart = context;
-    struct timespec until;
+    const struct heart *heart = context;
+    const int64_t pause_s = heart->worker->lease_s / RENEWALS + 1;
+    struct pollfd over = {.fd = heart->over, .events = POLLIN};
 
-    pthread_mutex_lock(&heart->lock);
-    while (!heart->over) {
-        clock_gettime(CLOCK_MONOTONIC, &until); /* the other one may be set back by minutes */
-        until.tv_sec += heart->worker->lease_s / RENEWALS + 1;
-        if (pthread_cond_timedwait(&heart->ended, &heart->lock, &until) != ETIMEDOUT)
-            continue;
-        pthread_mutex_unlock(&heart->lock);
+    while (poll(&over, 1, (int)(pause_s < MOST_S ? pause_s : MOST_S) * 1000) == 0)
         renew(heart);
-        pthread_mutex_lock(&heart->lock);
-    }
-    pthread_mutex_unlock(&heart->lock);
     return NULL;
 }
 
@@ -80,30 +75,16 @@ static void *beat(void *context)
  */
 static void start_heart(struct heart *heart)
 {
-    sigset_t all, before;
-    pthread_condattr_t clock;
-
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_mutex_init(&heart->lock, NULL);
-    pthread_cond_init(&heart->ended, &clock);
-    pthread_condattr_destroy(&clock);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread's waits */
-    heart->beats = pthread_create(&heart->thread, NULL, beat, heart) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    heart->over = eventfd(0, EFD_CLOEXEC);
+    heart->beats = heart->over >= 0 && gt_thread_start(&heart->thread, beat, heart) == 0;
 }
 
 static void stop_heart(struct heart *heart)
 {
-    pthread_mutex_lock(&heart->lock);
-    heart->over = true;
-    pthread_cond_signal(&heart->ended);
-    pthread_mutex_unlock(&heart->lock);
-    if (heart->beats)
+    if (heart->beats && eventfd_write(heart->over, 1) == 0)
         pthread_join(heart->thread, NULL);
-    pthread_cond_destroy(&heart->ended);
-    pthread_mutex_destroy(&heart->lock);
+    if (heart->over >= 0)
+        close(heart->over);
 }
 
 /* ---- the work ---- */
@@ -234,8 +215,9 @@ static void leave(struct worker *worker, const struct gt_queue_job *job, int why
 }
 
 /* One job; *taken false: there was none. */
-static int work_once(struct worker *worker, bool *taken, int64_t *left, struct gt_err *err)
+static int work(void *context, bool *taken, int64_t *left, struct gt_err *err)
 {
+    struct worker *worker = context;
     struct gt_queue_job job;
     struct gt_problem problem;
     struct gt_budget budget;
@@ -258,36 +240,14 @@ static int work_once(struct worker *worker, bool *taken, int64_t *left, struct g
     return rc;
 }
 
-static int work(struct worker *worker, struct gt_err *err)
-{
-    for (;;) {
-        int64_t left = 0;
-        bool taken = false;
-        int rc = gt_queue_reach(&worker->link, bring_home, worker, err);
-
-        if (rc)
-            return rc;
-        if (gt_queue_interrupted(&worker->link))
-            return gt_err_set(err, GT_EINTERRUPTED, "interrupted; other workers go on");
-        rc = work_once(worker, &taken, &left, err);
-        if (rc == GT_EIO && !gt_pq_is_open(worker->link.pq)) { /* it is reached again above */
-            gt_queue_leave(&worker->link);
-            gt_queue_wait(&worker->link, 1);
-            continue;
-        }
-        if (rc)
-            return rc;
-        if (!taken && !left && !worker->options->stay)
-            return GT_OK;
-        if (!taken)
-            gt_queue_wait(&worker->link, 1);
-    }
-}
-
 int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *kernel, size_t kernels,
                   const char *database, const struct gt_queue_options *options, struct gt_err *err)
 {
     struct worker *worker = calloc(1, sizeof(*worker));
+    const struct gt_queue_duty duty = {.greet = bring_home,
+                                       .work = work,
+                                       .stay = options->stay,
+                                       .interrupted = "interrupted; other workers go on"};
     int rc;
 
     if (!worker)
@@ -303,7 +263,7 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
     rc = gt_queue_outbox_open(&worker->outbox, database, worker->name, err);
     if (!rc)
         gt_older_tell_session(session, NULL, 0);
-    GT_STEP(rc, work(worker, err));
+    GT_STEP(rc, gt_queue_serve(&worker->link, &duty, worker, err));
     if (!session->cli->quiet)
         fprintf(session->cli->log, "%lld jobs done by %s; of %lld cubins %lld were found\n",
                 (long long)worker->done, worker->name,

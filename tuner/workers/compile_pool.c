@@ -2,10 +2,14 @@
  * waits while the caller is busy: a search that computes, a commit, a final on the GPU.
  *
  * A job is one cubin; candidates that need the same one wait for the same job.  Jobs that are
- * wanted now come before those ahead. */
+ * wanted now come before those ahead.  The functions up to the thread's are called with the lock
+ * held, or before there is a thread. */
+#include "workers/compile_pool.h"
+
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <search.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +18,59 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "cuda/cache.h"
-#include "workers/compile_pool_internal.h"
+#include "kernel/render.h"
 #include "workers/compile_reason.h"
+#include "workers/compile_slot.h"
 #include "workers/processors.h"
 
-/* What the compile pool knows of a cubin: answers to be collected, failures
- * that are remembered, and what the cache holds. */
+#define MAX_JOBS       256
+#define DOUBTS         16
+#define SOUND_MS       10000 /* a machine that works may stop working, e.g. for lack of memory */
+#define MAX_BAD_STARTS 3     /* in a row; then the pool gives up */
+#define MAX_NO_STARTS  20    /* refusals by the system in a row, while no worker is alive */
+#define RETRY_MS       500   /* after such a refusal */
+#define TOKEN_MS       5  /* between two looks for a free token; compiling takes 100 times that */
+#define MAX_KILLED     20 /* workers killed from outside under one job before it gets that status */
 
-struct gt_compile_answer {
-    struct gt_compiled compiled;
-    struct gt_compile_answer *next;
+/* One cubin to be made. */
+struct job {
+    struct gt_compile_request request;
+    struct gt_strbuf source;
+    char *name, *include_dirs;
+    char key[GT_DIGEST_HEX];
+    uint64_t *id; /* the candidates that wait for it */
+    size_t ids, capacity;
+    int crashes;                 /* of workers that compiled it */
+    int killed;                  /* workers that were killed from outside while they compiled it */
+    struct doubt *doubt;         /* whose known source this is; NULL: it is a candidate's */
+    struct gt_compiled *failure; /* what is not believed yet; NULL: nothing */
+    struct job *next;
+};
+
+/* Jobs in the order in which workers take them.  A queue does not move, because it points at itself
+ * while it is empty. */
+struct queue {
+    struct job *first, **end;
+    size_t count;
+};
+
+/* A kind of failure, and whether the known source (compile_reason.h) fails so, too. */
+struct doubt {
+    enum gt_status status; /* NONE: this place is free */
+    int result;            /* of NVRTC */
+    int arch;              /* of the source, as the next two */
+    bool features, ptx;
+    int64_t sound_until; /* the known source was compiled; by gt_clock_ms */
+    struct job *job;     /* compiles the known source; NULL: nobody does */
+    struct queue held;   /* jobs that failed so and wait for the known source */
+};
+
+struct worker {
+    struct gt_slot slot;
+    struct job *job; /* while the slot is BUSY */
+    int token;       /* that the worker has */
 };
 
 /* A cubin that cannot be made; other candidates that need it are not compiled. */
@@ -34,39 +80,186 @@ struct failure {
     char detail[512];
 };
 
-static int gt_compile_push(struct gt_compile_pool *pool, const struct gt_compiled *compiled,
-                           struct gt_err *err)
-{
-    struct gt_compile_answer *answer = malloc(sizeof(*answer));
+struct gt_compile_pool {
+    struct gt_compile_pool_options options;
+    char *cache_dir;
+    pthread_mutex_t lock;
+    pthread_t thread;
+    bool threaded, closing; /* the thread runs; it is to end */
+    int wake, ready;        /* eventfds: for the thread; for the caller: gt_compile_pool_fd */
+    int failed;             /* GT_OK, or what ended the thread */
+    struct gt_err why;
+    struct worker worker[MAX_JOBS];
+    int workers, nvrtc, bad_starts, no_starts;
+    struct queue now, ahead;
+    struct gt_compiled *answer; /* to be collected: those from `taken` on */
+    size_t answers, taken, answer_capacity;
+    struct gt_strbuf notices; /* sentences, each ended by a line feed */
+    void *failures;           /* tsearch tree */
+    struct doubt doubt[DOUBTS];
+    size_t pending;
+    bool held[GT_TOKENS_MAX]; /* tokens that workers of this pool have */
+    bool waiting;             /* for a token */
+    bool spills;              /* the notice that the cache refused a cubin was given */
+    bool keeps;               /* gt_compile_pool_keep was called */
+    struct gt_compile_stats stats;
+};
 
-    if (!answer)
-        return gt_err_nomem(err);
-    answer->compiled = *compiled;
-    answer->next = NULL;
-    *pool->answer_end = answer;
-    pool->answer_end = &answer->next;
+/* ---- jobs and their queues ---- */
+
+static void job_free(struct job *job)
+{
+    if (!job)
+        return;
+    gt_strbuf_release(&job->source);
+    free(job->name);
+    free(job->include_dirs);
+    free(job->id);
+    free(job->failure);
+    free(job);
+}
+
+static int job_add(struct job *job, uint64_t id, struct gt_err *err)
+{
+    if (GT_ARRAY_RESERVE(&job->id, job->ids + 1, &job->capacity, err))
+        return GT_ENOMEM;
+    job->id[job->ids++] = id;
     return GT_OK;
 }
 
-static bool gt_compile_pop(struct gt_compile_pool *pool, struct gt_compiled *compiled)
+/* Renders the candidate; nvrtc is part of the key.  No candidate waits for the job yet. */
+static int job_new(struct job **out, const struct gt_candidate *candidate, int nvrtc,
+                   struct gt_err *err)
 {
-    struct gt_compile_answer *answer = pool->answer;
+    struct job *job = calloc(1, sizeof(*job));
+    struct gt_geometry geometry;
+    int rc;
 
-    if (!answer)
-        return false;
-    *compiled = answer->compiled;
-    pool->answer = answer->next;
-    if (!pool->answer)
-        pool->answer_end = &pool->answer;
-    free(answer);
-    pool->pending--;
-    return true;
+    if (!job)
+        return gt_err_nomem(err);
+    gt_strbuf_init(&job->source);
+    rc = gt_candidate_geometry(candidate, &geometry, err);
+    GT_STEP(rc, gt_render(&job->source, candidate, err));
+    if (rc)
+        goto out;
+    job->name = strdup(candidate->kernel->name);
+    job->include_dirs = strdup(candidate->kernel->include_dirs);
+    if (!job->name || !job->include_dirs) {
+        rc = gt_err_nomem(err);
+        goto out;
+    }
+    job->request = (struct gt_compile_request){
+        .source = job->source.text,
+        .name = job->name,
+        .include_dirs = job->include_dirs,
+        .arch = geometry.code_arch,
+        .device_cc = candidate->device->cc,
+        .features = geometry.arch_features,
+        .ptx = geometry.code_ptx,
+        .max_registers = geometry.max_registers,
+    };
+    rc = gt_cache_key(job->key, candidate->kernel, &job->request, nvrtc, err);
+out:
+    if (rc)
+        job_free(job);
+    else
+        *out = job;
+    return rc;
 }
 
-/* Gives the caller a sentence with its next call. */
-static void gt_compile_note(struct gt_compile_pool *pool, const char *sentence)
+static void queue_init(struct queue *queue)
 {
-    gt_strbuf_addf(&pool->notices, "%s\n", sentence);
+    *queue = (struct queue){.end = &queue->first};
+}
+
+static void queue_push(struct queue *queue, struct job *job)
+{
+    job->next = NULL;
+    *queue->end = job;
+    queue->end = &job->next;
+    queue->count++;
+}
+
+static void queue_push_first(struct queue *queue, struct job *job)
+{
+    job->next = queue->first;
+    if (!queue->first)
+        queue->end = &job->next;
+    queue->first = job;
+    queue->count++;
+}
+
+/* Takes the job out of the queue and returns it; job NULL: the first one.  NULL: it is not there.
+ */
+static struct job *queue_take(struct queue *queue, struct job *job)
+{
+    struct job **at = &queue->first;
+
+    if (!job)
+        job = queue->first;
+    while (*at && *at != job)
+        at = &(*at)->next;
+    if (!*at)
+        return NULL;
+    *at = job->next;
+    if (!*at)
+        queue->end = at;
+    job->next = NULL;
+    queue->count--;
+    return job;
+}
+
+/* Drops all jobs; returns how many candidates waited for them. */
+static size_t queue_drop(struct queue *queue)
+{
+    struct job *job;
+    size_t ids = 0;
+
+    while ((job = queue_take(queue, NULL))) {
+        ids += job->ids;
+        if (job->doubt)
+            job->doubt->job = NULL;
+        job_free(job);
+    }
+    return ids;
+}
+
+static struct job *queue_find(const struct queue *queue, const char *key)
+{
+    struct job *job = queue->first;
+
+    while (job && strcmp(job->key, key) != 0)
+        job = job->next;
+    return job;
+}
+
+/* ---- what is known of a cubin: answers, failures that are remembered, the cache ---- */
+
+static int push_answer(struct gt_compile_pool *pool, const struct gt_compiled *compiled,
+                       struct gt_err *err)
+{
+    int rc;
+
+    if (pool->taken > pool->answers / 2) { /* an array that is never empty must not grow for ever */
+        pool->answers -= pool->taken;
+        memmove(pool->answer, pool->answer + pool->taken, pool->answers * sizeof(*pool->answer));
+        pool->taken = 0;
+    }
+    rc = GT_ARRAY_RESERVE(&pool->answer, pool->answers + 1, &pool->answer_capacity, err);
+    if (!rc)
+        pool->answer[pool->answers++] = *compiled;
+    return rc;
+}
+
+static bool pop_answer(struct gt_compile_pool *pool, struct gt_compiled *compiled)
+{
+    if (pool->taken == pool->answers)
+        return false;
+    *compiled = pool->answer[pool->taken++];
+    if (pool->taken == pool->answers)
+        pool->taken = pool->answers = 0;
+    pool->pending--;
+    return true;
 }
 
 static int compare_keys(const void *x, const void *y)
@@ -90,7 +283,8 @@ static void remember_failure(struct gt_compile_pool *pool, const struct gt_compi
         free(failure);
 }
 
-bool gt_compile_made(enum gt_status status)
+/* Whether a cubin of this status was made; it is in the cache, also if it is not worth a trial. */
+static bool is_made(enum gt_status status)
 {
     return status == GT_STATUS_OK || status == GT_STATUS_SPILLS || status == GT_STATUS_SERIALIZED;
 }
@@ -112,28 +306,28 @@ static void judge_code(struct gt_compiled *compiled)
     }
 }
 
-int gt_compile_finish(struct gt_compile_pool *pool, struct gt_job *job,
-                      struct gt_compiled *compiled, struct gt_err *err)
+/* Answers every candidate that waits for the job, and frees the job. */
+static int finish(struct gt_compile_pool *pool, struct job *job, struct gt_compiled *compiled,
+                  struct gt_err *err)
 {
     int rc = GT_OK;
     size_t i;
 
     judge_code(compiled);
     memcpy(compiled->key, job->key, sizeof(compiled->key));
-    if (!gt_compile_made(compiled->status) && compiled->status != GT_STATUS_KILLED)
+    if (!is_made(compiled->status) && compiled->status != GT_STATUS_KILLED)
         remember_failure(pool, compiled);
     for (i = 0; !rc && i < job->ids; i++) {
         compiled->id = job->id[i];
         compiled->cached = i > 0;
-        rc = gt_compile_push(pool, compiled, err);
+        rc = push_answer(pool, compiled, err);
     }
-    gt_job_free(job);
+    job_free(job);
     return rc;
 }
 
 /* Answers from the cache or from a remembered failure; false: it has to be compiled. */
-static bool gt_compile_known(struct gt_compile_pool *pool, const char *key,
-                             struct gt_compiled *compiled)
+static bool find_known(struct gt_compile_pool *pool, const char *key, struct gt_compiled *compiled)
 {
     struct failure **failure = tfind(key, &pool->failures, compare_keys);
     struct gt_binary binary = {0};
@@ -162,25 +356,129 @@ static bool gt_compile_known(struct gt_compile_pool *pool, const char *key,
     return true;
 }
 
-static void gt_compile_forget(struct gt_compile_pool *pool)
+/* ---- whom a failure to compile is due to ----
+ *
+ * The first failure of a kind makes the compiler show whether it compiles the known source for the
+ * same arch.  If it does, the failure is the candidate's, as are the failures of its kind for a
+ * while; if it does not, the machine is to blame and the pool gives up. */
+
+static bool is_doubtful(enum gt_status status)
 {
-    tdestroy(pool->failures, free);
-    pool->failures = NULL;
+    return status == GT_STATUS_COMPILE_ERROR || status == GT_STATUS_COMPILE_CRASH ||
+           status == GT_STATUS_COMPILE_TIMEOUT;
 }
 
-/* Gives jobs to the compile workers, and replaces workers that die or are late.
- * Deadlines are read from the monotonic clock.  A worker that misses one is killed, and its job
- * gets a status. */
+/* The place of failures of this kind; NULL: there is none left. */
+static struct doubt *doubt_of(struct gt_compile_pool *pool, const struct job *job,
+                              const struct gt_compiled *compiled)
+{
+    const struct gt_compile_request *request = &job->request;
+    struct doubt *unused = NULL;
 
-#define MAX_BAD_STARTS 3   /* in a row; then the pool gives up */
-#define MAX_NO_STARTS  20  /* refusals by the system in a row, while no worker is alive */
-#define RETRY_MS       500 /* after such a refusal */
-#define TOKEN_MS       5 /* between two looks for a free token; compiling takes a hundred times that */
-#define MAX_KILLED     20 /* workers killed from outside under one job before it gets that status */
+    for (int i = 0; i < DOUBTS; i++) {
+        struct doubt *doubt = &pool->doubt[i];
+
+        if (doubt->status == compiled->status && doubt->result == compiled->result &&
+            doubt->arch == request->arch && doubt->features == request->features &&
+            doubt->ptx == request->ptx)
+            return doubt;
+        if (!doubt->job && (!unused || doubt->sound_until < unused->sound_until))
+            unused = doubt;
+    }
+    if (unused) {
+        unused->status = compiled->status;
+        unused->result = compiled->result;
+        unused->arch = request->arch;
+        unused->features = request->features;
+        unused->ptx = request->ptx;
+        unused->sound_until = 0;
+    }
+    return unused;
+}
+
+/* Queues the known source, with what the job asks of the compiler. */
+static bool ask(struct gt_compile_pool *pool, struct doubt *doubt,
+                const struct gt_compile_request *request)
+{
+    struct job *job = calloc(1, sizeof(*job));
+
+    if (!job)
+        return false;
+    gt_strbuf_init(&job->source);
+    job->request = *request;
+    job->request.source = gt_known_source;
+    job->request.name = GT_KNOWN_NAME;
+    job->request.include_dirs = "";
+    job->request.max_registers = 0;
+    job->doubt = doubt;
+    doubt->job = job;
+    queue_push_first(&pool->now, job);
+    return true;
+}
+
+/* Takes what became of the known source. */
+static int take_verdict(struct gt_compile_pool *pool, struct job *job,
+                        const struct gt_compiled *compiled, struct gt_err *err)
+{
+    struct doubt *doubt = job->doubt;
+    const int arch = job->request.arch;
+    int rc = GT_OK;
+
+    doubt->job = NULL;
+    job_free(job);
+    if (!is_made(compiled->status)) {
+        char text[sizeof(err->msg)];
+
+        gt_known_complaint(text, sizeof(text), pool->nvrtc, arch, compiled->result,
+                           compiled->detail);
+        return gt_err_set(err, GT_ENOLIB, "%s", text);
+    }
+    doubt->sound_until = gt_clock_ms() + SOUND_MS;
+    while (!rc && (job = queue_take(&doubt->held, NULL))) {
+        struct gt_compiled failure = *job->failure;
+
+        rc = finish(pool, job, &failure, err);
+    }
+    return rc;
+}
+
+/* Answers the candidates of a job that has ended, as finish does.  A failure waits until the
+ * compiler has shown that it does not fail with the known source as well; GT_ENOLIB: it does. */
+static int judge(struct gt_compile_pool *pool, struct job *job, struct gt_compiled *compiled,
+                 struct gt_err *err)
+{
+    struct doubt *doubt;
+
+    if (job->doubt)
+        return take_verdict(pool, job, compiled, err);
+    doubt = is_doubtful(compiled->status) ? doubt_of(pool, job, compiled) : NULL;
+    if (!doubt || gt_clock_ms() < doubt->sound_until)
+        return finish(pool, job, compiled, err);
+    job->failure = malloc(sizeof(*job->failure));
+    if (!job->failure || (!doubt->job && !ask(pool, doubt, &job->request))) {
+        job_free(job);
+        return gt_err_nomem(err);
+    }
+    *job->failure = *compiled;
+    queue_push(&doubt->held, job);
+    return GT_OK;
+}
+
+/* The job of this key that waits for the known source, or NULL. */
+static struct job *find_held(const struct gt_compile_pool *pool, const char *key)
+{
+    struct job *job = NULL;
+
+    for (int i = 0; i < DOUBTS && !job; i++)
+        job = queue_find(&pool->doubt[i].held, key);
+    return job;
+}
+
+/* ---- the workers ---- */
 
 /* Queues a lost job again if it is to have another try.  A first crash may have a cause outside the
  * job; a second one is the job's own fault.  A kill from outside is never the job's fault. */
-static bool try_again(struct gt_compile_pool *pool, struct gt_job *job,
+static bool try_again(struct gt_compile_pool *pool, struct job *job,
                       const struct gt_slot_report *report)
 {
     if (report->event != GT_SLOT_LOST)
@@ -197,29 +495,27 @@ static bool try_again(struct gt_compile_pool *pool, struct gt_job *job,
     default:
         return false;
     }
-    gt_job_queue_push_first(job->ids || job->doubt ? &pool->now : &pool->ahead, job);
+    queue_push_first(job->ids || job->doubt ? &pool->now : &pool->ahead, job);
     return true;
 }
 
 /* Handles what a worker reports. */
-static int take_report(struct gt_compile_pool *pool, struct gt_compile_worker *worker,
+static int take_report(struct gt_compile_pool *pool, struct worker *worker,
                        struct gt_slot_report *report, struct gt_err *err)
 {
-    struct gt_job *job = worker->job;
-    char sentence[512];
+    struct job *job = worker->job;
 
     if (report->event >= GT_SLOT_LOST) {
         pool->stats.respawns++;
-        snprintf(sentence, sizeof(sentence), "a compile worker %s", report->how);
-        gt_compile_note(pool, sentence);
+        gt_strbuf_addf(&pool->notices, "a compile worker %s\n", worker->slot.process.how);
     }
     if (*report->spilled && !pool->spills) {
         pool->spills = true;
-        snprintf(sentence, sizeof(sentence),
-                 "the cache does not take compiled kernels (%s); they are kept for this run only; "
-                 "GEMMTUNE_CACHE may name another folder",
-                 report->spilled);
-        gt_compile_note(pool, sentence);
+        gt_strbuf_addf(
+            &pool->notices,
+            "the cache does not take compiled kernels (%s); they are kept for this run only; "
+            "GEMMTUNE_CACHE may name another folder\n",
+            report->spilled);
     }
     switch (report->event) {
     case GT_SLOT_READY:
@@ -230,7 +526,7 @@ static int take_report(struct gt_compile_pool *pool, struct gt_compile_worker *w
         if (++pool->bad_starts < MAX_BAD_STARTS)
             return GT_OK;
         return gt_err_set(err, GT_EIO, "compile workers do not start: %d in a row, the last one %s",
-                          MAX_BAD_STARTS, report->how);
+                          MAX_BAD_STARTS, worker->slot.process.how);
     case GT_SLOT_COMPILED:
     case GT_SLOT_LOST:
         pool->stats.compiled += !job->doubt;
@@ -239,7 +535,7 @@ static int take_report(struct gt_compile_pool *pool, struct gt_compile_worker *w
         gt_tokens_give(pool->options.tokens, pool->held, worker->token);
         if (try_again(pool, job, report))
             return GT_OK;
-        return gt_compile_judge(pool, job, &report->compiled, err);
+        return judge(pool, job, &report->compiled, err);
     default:
         return GT_OK;
     }
@@ -255,10 +551,9 @@ static bool any_alive(const struct gt_compile_pool *pool)
 
 /* Starts a worker.  If the system is short of processes, descriptors or memory, another try follows
  * after RETRY_MS; the other workers go on meanwhile. */
-static int start(struct gt_compile_pool *pool, struct gt_compile_worker *worker, struct gt_err *err)
+static int start(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
 {
     struct gt_err why = {0};
-    char sentence[256];
     int rc;
 
     if (gt_clock_ms() < worker->slot.deadline)
@@ -271,18 +566,16 @@ static int start(struct gt_compile_pool *pool, struct gt_compile_worker *worker,
     if (!any_alive(pool) && ++pool->no_starts >= MAX_NO_STARTS)
         return gt_err_set(err, rc, "%s (%d times in a row)", why.msg, MAX_NO_STARTS);
     worker->slot.deadline = gt_clock_ms() + RETRY_MS;
-    if (pool->no_starts <= 1) {
-        snprintf(sentence, sizeof(sentence), "%.200s; it is tried again", why.msg);
-        gt_compile_note(pool, sentence);
-    }
+    if (pool->no_starts <= 1)
+        gt_strbuf_addf(&pool->notices, "%.200s; it is tried again\n", why.msg);
     return GT_OK;
 }
 
-/* Gives a worker the oldest job; those that are wanted now come before those ahead.  A worker is
+/* Gives a worker the oldest job; jobs that are wanted now come before jobs ahead.  A worker is
  * started when it is first needed. */
-static int feed(struct gt_compile_pool *pool, struct gt_compile_worker *worker, struct gt_err *err)
+static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
 {
-    struct gt_job_queue *queue = pool->now.first ? &pool->now : &pool->ahead;
+    struct queue *queue = pool->now.first ? &pool->now : &pool->ahead;
 
     if (!queue->first || worker->slot.state == GT_SLOT_BUSY ||
         worker->slot.state == GT_SLOT_STARTING)
@@ -293,21 +586,21 @@ static int feed(struct gt_compile_pool *pool, struct gt_compile_worker *worker, 
         pool->waiting = !gt_tokens_take(pool->options.tokens, pool->held, &worker->token);
     if (pool->waiting)
         return GT_OK;
-    worker->job = gt_job_queue_take(queue, NULL);
+    worker->job = queue_take(queue, NULL);
     gt_slot_send(&worker->slot, &pool->options, pool->keeps, worker->job->key,
                  &worker->job->request);
     return GT_OK;
 }
 
 /* Takes what the workers have sent, replaces lost ones and gives idle ones jobs. */
-static int gt_crew_pump(struct gt_compile_pool *pool, struct gt_err *err)
+static int pump(struct gt_compile_pool *pool, struct gt_err *err)
 {
     struct gt_slot_report report;
     int i, rc = GT_OK;
 
     pool->waiting = false;
     for (i = 0; !rc && i < pool->workers; i++) {
-        struct gt_compile_worker *worker = &pool->worker[i];
+        struct worker *worker = &pool->worker[i];
 
         do {
             rc = gt_slot_pump(&worker->slot, &pool->options, &report, err);
@@ -318,9 +611,9 @@ static int gt_crew_pump(struct gt_compile_pool *pool, struct gt_err *err)
     return rc;
 }
 
-/* The descriptors to poll, at most GT_COMPILE_MAX_JOBS, and the milliseconds after which pump is to
+/* The descriptors to poll, at most MAX_JOBS, and the milliseconds after which pump is to
  * be called anyway (-1: no deadline). */
-static size_t gt_crew_poll(const struct gt_compile_pool *pool, struct pollfd *fd, int *timeout_ms)
+static size_t list_waits(const struct gt_compile_pool *pool, struct pollfd *fd, int *timeout_ms)
 {
     const int64_t now = gt_clock_ms();
     int64_t least = INT64_MAX;
@@ -349,9 +642,9 @@ static size_t gt_crew_poll(const struct gt_compile_pool *pool, struct pollfd *fd
 }
 
 /* Waits until the first worker reports whether there is a compiler, and its version. */
-static int gt_crew_wait_first(struct gt_compile_pool *pool, struct gt_err *err)
+static int wait_first(struct gt_compile_pool *pool, struct gt_err *err)
 {
-    struct gt_compile_worker *worker = &pool->worker[0];
+    struct worker *worker = &pool->worker[0];
     struct gt_slot *slot = &worker->slot;
     int rc = GT_OK;
 
@@ -363,12 +656,12 @@ static int gt_crew_wait_first(struct gt_compile_pool *pool, struct gt_err *err)
             if (slot->state == GT_SLOT_EMPTY)
                 poll(NULL, 0, RETRY_MS);
         } else if (poll(&fd, 1, 1000) >= 0)
-            rc = gt_crew_pump(pool, err);
+            rc = pump(pool, err);
     }
     return rc;
 }
 
-/* --- the thread ------------------------------------------------------------------------------- */
+/* ---- the thread ---- */
 
 static void raise_event(int fd)
 {
@@ -389,14 +682,14 @@ static void lower_event(int fd)
 /* Tells the caller if there is something to collect. */
 static void announce(const struct gt_compile_pool *pool)
 {
-    if (pool->answer || pool->failed || pool->notices.length)
+    if (pool->answers || pool->failed || pool->notices.length)
         raise_event(pool->ready);
 }
 
 static void *serve(void *context)
 {
     struct gt_compile_pool *pool = context;
-    struct pollfd fd[GT_COMPILE_MAX_JOBS + 1];
+    struct pollfd fd[MAX_JOBS + 1];
 
     pthread_mutex_lock(&pool->lock);
     while (!pool->closing && !pool->failed) {
@@ -404,9 +697,9 @@ static void *serve(void *context)
         size_t count;
 
         lower_event(pool->wake);
-        pool->failed = gt_crew_pump(pool, &pool->why);
+        pool->failed = pump(pool, &pool->why);
         announce(pool);
-        count = gt_crew_poll(pool, fd, &wait);
+        count = list_waits(pool, fd, &wait);
         fd[count++] = (struct pollfd){.fd = pool->wake, .events = POLLIN};
         pthread_mutex_unlock(&pool->lock);
         poll(fd, count, pool->failed ? 0 : wait);
@@ -416,16 +709,10 @@ static void *serve(void *context)
     return NULL;
 }
 
-/* Starts the thread.  Signals are for the caller, whose waits they end. */
 static int start_thread(struct gt_compile_pool *pool, struct gt_err *err)
 {
-    sigset_t all, before;
-    int code;
+    const int code = gt_thread_start(&pool->thread, serve, pool);
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    code = pthread_create(&pool->thread, NULL, serve, pool);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pool->threaded = !code;
     return code ? gt_err_set(err, GT_EIO, "cannot start the thread of the compile workers: %s",
                              strerror(code))
@@ -444,10 +731,10 @@ static void end_thread(struct gt_compile_pool *pool)
     pool->threaded = false;
 }
 
-/* --- submitting ------------------------------------------------------------------------------- */
+/* ---- submitting ---- */
 
 /* The job of this key that is being compiled, or NULL. */
-static struct gt_job *job_at_work(const struct gt_compile_pool *pool, const char *key)
+static struct job *job_at_work(const struct gt_compile_pool *pool, const char *key)
 {
     for (int i = 0; i < pool->workers; i++)
         if (pool->worker[i].job && !strcmp(pool->worker[i].job->key, key))
@@ -455,21 +742,21 @@ static struct gt_job *job_at_work(const struct gt_compile_pool *pool, const char
     return NULL;
 }
 
-/* The job of this key that is queued or being compiled, or NULL.  wanted: if it was ahead, it is
- * wanted now. */
-static struct gt_job *find_job(struct gt_compile_pool *pool, const char *key, bool wanted)
+/* The job of this key that is queued or being compiled, or NULL.  wanted: a job that was
+ * ahead is wanted now. */
+static struct job *find_job(struct gt_compile_pool *pool, const char *key, bool wanted)
 {
-    struct gt_job *job = job_at_work(pool, key);
+    struct job *job = job_at_work(pool, key);
 
     if (!job)
-        job = gt_job_queue_find(&pool->now, key);
+        job = queue_find(&pool->now, key);
     if (!job)
-        job = gt_doubt_find(pool, key);
+        job = find_held(pool, key);
     if (job)
         return job;
-    job = gt_job_queue_find(&pool->ahead, key);
+    job = queue_find(&pool->ahead, key);
     if (job && wanted)
-        gt_job_queue_push(&pool->now, gt_job_queue_take(&pool->ahead, job));
+        queue_push(&pool->now, queue_take(&pool->ahead, job));
     return job;
 }
 
@@ -479,18 +766,18 @@ static bool served(struct gt_compile_pool *pool, const char *key, const uint64_t
                    struct gt_err *err)
 {
     struct gt_compiled compiled = {.id = id ? *id : 0};
-    struct gt_job *same;
+    struct job *same;
     bool known = false;
 
     pthread_mutex_lock(&pool->lock);
     same = find_job(pool, key, id != NULL);
     if (same && id)
-        *rc = gt_job_add(same, *id, err);
+        *rc = job_add(same, *id, err);
     if (!same)
-        known = gt_compile_known(pool, key, &compiled);
+        known = find_known(pool, key, &compiled);
     if (known && id) {
-        pool->stats.cache_hits += gt_compile_made(compiled.status);
-        *rc = gt_compile_push(pool, &compiled, err);
+        pool->stats.cache_hits += is_made(compiled.status);
+        *rc = push_answer(pool, &compiled, err);
     }
     announce(pool);
     pthread_mutex_unlock(&pool->lock);
@@ -518,21 +805,21 @@ static void give_notices(struct gt_compile_pool *pool)
 static int queue_job(struct gt_compile_pool *pool, const uint64_t *id,
                      const struct gt_candidate *candidate, struct gt_err *err)
 {
-    struct gt_job *job = NULL;
-    int rc = gt_job_new(&job, candidate, pool->nvrtc, err);
+    struct job *job = NULL;
+    int rc = job_new(&job, candidate, pool->nvrtc, err);
 
     if (rc || served(pool, job->key, id, &rc, err)) {
-        gt_job_free(job);
+        job_free(job);
         return rc;
     }
     if (id)
-        rc = gt_job_add(job, *id, err);
+        rc = job_add(job, *id, err);
     if (rc) {
-        gt_job_free(job);
+        job_free(job);
         return rc;
     }
     pthread_mutex_lock(&pool->lock);
-    gt_job_queue_push(id ? &pool->now : &pool->ahead, job);
+    queue_push(id ? &pool->now : &pool->ahead, job);
     pthread_mutex_unlock(&pool->lock);
     raise_event(pool->wake);
     return GT_OK;
@@ -555,7 +842,7 @@ int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
         return GT_OK;
     snprintf(compiled.detail, sizeof(compiled.detail), "%.500s", why.msg);
     pthread_mutex_lock(&pool->lock);
-    rc = gt_compile_push(pool, &compiled, err);
+    rc = push_answer(pool, &compiled, err);
     announce(pool);
     pthread_mutex_unlock(&pool->lock);
     return rc;
@@ -579,19 +866,19 @@ void gt_compile_pool_keep(struct gt_compile_pool *pool)
 bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_candidate *candidate)
 {
     struct gt_compiled compiled = {.status = GT_STATUS_COMPILE_ERROR};
-    struct gt_job *job;
+    struct job *job;
     bool known;
 
-    if (gt_job_new(&job, candidate, pool->nvrtc, NULL))
+    if (job_new(&job, candidate, pool->nvrtc, NULL))
         return false;
     pthread_mutex_lock(&pool->lock);
-    known = gt_compile_known(pool, job->key, &compiled);
+    known = find_known(pool, job->key, &compiled);
     pthread_mutex_unlock(&pool->lock);
-    gt_job_free(job);
+    job_free(job);
     return known && compiled.status == GT_STATUS_OK;
 }
 
-/* --- collecting ------------------------------------------------------------------------------- */
+/* ---- collecting ---- */
 
 /* 1: *compiled is set; 0: there is nothing. */
 static int take_answer(struct gt_compile_pool *pool, struct gt_compiled *compiled,
@@ -600,7 +887,7 @@ static int take_answer(struct gt_compile_pool *pool, struct gt_compiled *compile
     int rc;
 
     pthread_mutex_lock(&pool->lock);
-    rc = gt_compile_pop(pool, compiled);
+    rc = pop_answer(pool, compiled);
     if (!rc && pool->failed)
         rc = gt_err_set(err, pool->failed, "%s", pool->why.msg);
     if (!rc)
@@ -656,39 +943,31 @@ void gt_compile_pool_load(struct gt_compile_pool *pool, struct gt_compile_load *
 void gt_compile_pool_drop(struct gt_compile_pool *pool)
 {
     struct gt_compiled ignored;
-    struct gt_job *job;
 
     pthread_mutex_lock(&pool->lock);
-    while ((job = gt_job_queue_take(&pool->now, NULL))) {
-        pool->pending -= job->ids;
-        if (job->doubt)
-            job->doubt->job = NULL;
-        gt_job_free(job);
-    }
-    pool->pending -= gt_doubt_drop(pool);
-    while (gt_compile_pop(pool, &ignored))
+    pool->pending -= queue_drop(&pool->now);
+    for (int i = 0; i < DOUBTS; i++)
+        pool->pending -= queue_drop(&pool->doubt[i].held);
+    while (pop_answer(pool, &ignored))
         continue;
     pthread_mutex_unlock(&pool->lock);
 }
 
 void gt_compile_pool_drop_ahead(struct gt_compile_pool *pool)
 {
-    struct gt_job *job;
-
     pthread_mutex_lock(&pool->lock);
-    while ((job = gt_job_queue_take(&pool->ahead, NULL)))
-        gt_job_free(job);
+    queue_drop(&pool->ahead);
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* --- opening and closing ---------------------------------------------------------------------- */
+/* ---- opening and closing ---- */
 
 static void set_options(struct gt_compile_pool *pool, const struct gt_compile_pool_options *options)
 {
     pool->options = *options;
     pool->workers = options->jobs > 0 ? options->jobs : gt_processors();
-    if (pool->workers > GT_COMPILE_MAX_JOBS)
-        pool->workers = GT_COMPILE_MAX_JOBS;
+    if (pool->workers > MAX_JOBS)
+        pool->workers = MAX_JOBS;
     if (pool->options.memory <= 0)
         pool->options.memory = (int64_t)2 << 30;
     if (!(pool->options.cpu_s > 0))
@@ -716,18 +995,18 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
     set_options(pool, options);
     gt_known_tell_driver();
     pthread_mutex_init(&pool->lock, NULL);
-    gt_job_queue_init(&pool->now);
-    gt_job_queue_init(&pool->ahead);
-    gt_doubt_init(pool);
+    queue_init(&pool->now);
+    queue_init(&pool->ahead);
+    for (int i = 0; i < DOUBTS; i++)
+        queue_init(&pool->doubt[i].held);
     gt_strbuf_init(&pool->notices);
-    pool->answer_end = &pool->answer;
     pool->wake = pool->ready = -1;
     for (int i = 0; i < pool->workers; i++)
         gt_slot_init(&pool->worker[i].slot);
     pool->cache_dir = strdup(options->cache_dir);
     pool->options.cache_dir = pool->cache_dir;
     rc = pool->cache_dir ? open_events(pool, err) : gt_err_nomem(err);
-    GT_STEP(rc, gt_crew_wait_first(pool, err));
+    GT_STEP(rc, wait_first(pool, err));
     GT_STEP(rc, start_thread(pool, err));
     if (rc)
         gt_compile_pool_close(pool);
@@ -745,9 +1024,10 @@ void gt_compile_pool_close(struct gt_compile_pool *pool)
     gt_compile_pool_drop_ahead(pool);
     for (int i = 0; i < pool->workers; i++) {
         gt_slot_release(&pool->worker[i].slot);
-        gt_job_free(pool->worker[i].job);
+        job_free(pool->worker[i].job);
     }
-    gt_compile_forget(pool);
+    tdestroy(pool->failures, free);
+    free(pool->answer);
     gt_cache_spill_remove(getpid());
     gt_strbuf_release(&pool->notices);
     if (pool->wake >= 0)

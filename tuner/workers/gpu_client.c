@@ -6,97 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "timing/calibrate.h"
 #include "workers/gpu_client.h"
 #include "workers/lock.h"
-
-/* The answers of cuInit by name, with what to do (gpu_client.h).  Many a
- * driver has no words for them before it has started. */
-
-static const struct {
-    int result;
-    const char *name, *meaning;
-} answers[] = {
-    {1, "CUDA_ERROR_INVALID_VALUE",
-     "the driver library is not that of the kernel's module: install both anew"},
-    {2, "CUDA_ERROR_OUT_OF_MEMORY",
-     "the GPU's or the host's memory is full: nvidia-smi shows whose processes hold it"},
-    {3, "CUDA_ERROR_NOT_INITIALIZED",
-     "the driver did not start: look at nvidia-smi and dmesg; in a container pass the GPU on "
-     "(docker run --gpus all)"},
-    {34, "CUDA_ERROR_STUB_LIBRARY",
-     "the driver library is the toolkit's stub for linking: let LD_LIBRARY_PATH lead to the "
-     "driver's own libcuda.so.1"},
-    {46, "CUDA_ERROR_DEVICE_UNAVAILABLE",
-     "another process has the GPU for itself, or its compute mode is \"prohibited\": nvidia-smi -q "
-     "-d COMPUTE tells, "
-     "nvidia-smi -c 0 makes it shared"},
-    {100, "CUDA_ERROR_NO_DEVICE",
-     "the driver sees no GPU: CUDA_VISIBLE_DEVICES may be empty or name none, the job may have "
-     "none, or the container "
-     "was started without --gpus"},
-    {101, "CUDA_ERROR_INVALID_DEVICE",
-     "CUDA_VISIBLE_DEVICES names a GPU that is not here: nvidia-smi -L lists those that are"},
-    {304, "CUDA_ERROR_OPERATING_SYSTEM",
-     "the system refuses the driver's device files: /dev/nvidia* must exist and this user must be "
-     "allowed to open them"},
-    {800, "CUDA_ERROR_NOT_PERMITTED",
-     "this process may not use the GPU: look at the limits of the container or job"},
-    {801, "CUDA_ERROR_NOT_SUPPORTED",
-     "this system does not support the GPU's driver: nvidia-smi and dmesg tell more"},
-    {802, "CUDA_ERROR_SYSTEM_NOT_READY",
-     "the system is not ready: the fabric manager of GPUs with NVSwitch does not run yet, or "
-     "failed; systemctl start "
-     "nvidia-fabricmanager, of the driver's version"},
-    {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
-     "the driver library and the kernel's module are of different versions: reboot after an "
-     "update, or install the "
-     "container's or the host's one anew"},
-    {804, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE",
-     "the forward compatibility library (cuda-compat) does not work on this GPU: take it out of "
-     "LD_LIBRARY_PATH or "
-     "update the driver"},
-    {805, "CUDA_ERROR_MPS_CONNECTION_FAILED",
-     "the MPS server does not answer: start it, or unset CUDA_MPS_PIPE_DIRECTORY"},
-    {806, "CUDA_ERROR_MPS_RPC_FAILURE",
-     "the MPS server failed: restart it (nvidia-cuda-mps-control)"},
-    {807, "CUDA_ERROR_MPS_SERVER_NOT_READY",
-     "the MPS server is not ready: wait, or restart it (nvidia-cuda-mps-control)"},
-    {808, "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED",
-     "the MPS server has all its clients: end another one"},
-    {809, "CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED",
-     "the MPS server has all its connections: end another client"},
-    {999, "CUDA_ERROR_UNKNOWN",
-     "the driver failed without a reason: after a suspend or an update reload the module "
-     "nvidia_uvm or reboot; dmesg "
-     "tells more"},
-};
-
-void gt_driver_answer(char *text, size_t size)
-{
-    static const char words[] = "cuInit answers ";
-    char *at = strstr(text, words), *end, *rest;
-    long result;
-
-    if (!at)
-        return;
-    at += strlen(words);
-    result = strtol(at, &end, 10);
-    if (end == at || !strncmp(end, ", CUDA_", 7)) /* it has been put there already */
-        return;
-    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
-        if (answers[i].result == result) {
-            rest = strdup(end + strcspn(end, ";"));
-            snprintf(end, size - (size_t)(end - text), ", %s: %s%s", answers[i].name,
-                     answers[i].meaning, rest ? rest : "");
-            free(rest);
-            return;
-        }
-}
 
 #define MAX_ATTEMPTS  3   /* workers that fail to start in a row; then the device is lost */
 #define MAX_KILLED    20  /* workers killed from outside while they start; counted separately */
@@ -117,16 +32,11 @@ static void notice(const struct gt_gpu_client *client, const char *sentence)
 }
 
 /* Ends the worker, if any. */
-static int end_worker(struct gt_gpu_client *client, int grace_ms, char *how, size_t size,
-                      struct gt_err *err)
+static int end_worker(struct gt_gpu_client *client, int grace_ms, struct gt_err *err)
 {
-    int status, rc;
+    int status, rc = gt_process_end(&client->process, grace_ms, &status, err);
 
-    gt_wire_release(&client->wire);
     client->ready = client->baseline = false;
-    rc = gt_process_end(&client->process, grace_ms, &status, err);
-    if (!rc)
-        gt_process_describe(status, how, size);
     client->killed = !rc && gt_process_killed(status);
     return rc;
 }
@@ -155,8 +65,8 @@ static int worker_lost(struct gt_gpu_client *client, bool late, struct gt_gpu_re
                        struct gt_err *err)
 {
     const double waited = (double)(gt_clock_ms() - client->sent) / 1000;
-    char how[128] = "", sentence[256];
-    int rc = end_worker(client, late ? 0 : GRACE_MS, how, sizeof(how), err);
+    char sentence[256];
+    int rc = end_worker(client, late ? 0 : GRACE_MS, err);
 
     if (rc)
         return rc;
@@ -165,7 +75,7 @@ static int worker_lost(struct gt_gpu_client *client, bool late, struct gt_gpu_re
     if (late)
         snprintf(reply->how, sizeof(reply->how), "the worker did not answer in %.1f s", waited);
     else
-        snprintf(reply->how, sizeof(reply->how), "the worker %s", how);
+        snprintf(reply->how, sizeof(reply->how), "the worker %s", client->process.how);
     snprintf(sentence, sizeof(sentence), "GPU %d: %s", client->options.ordinal, reply->how);
     notice(client, sentence);
     return 1;
@@ -181,7 +91,7 @@ int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_g
     *reply = (struct gt_gpu_reply){.lost = GT_STATUS_NONE};
     if (left < timeout_ms)
         timeout_ms = left > 0 ? (int)left : 0;
-    rc = gt_wire_receive(&client->wire, &reply->in, timeout_ms, NULL);
+    rc = gt_wire_receive(&client->process.wire, &reply->in, timeout_ms, NULL);
     if (rc == 0 && gt_clock_ms() < client->deadline)
         return 0;
     client->busy_s += (double)(gt_clock_ms() - client->sent) / 1000;
@@ -246,14 +156,12 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
 {
     const struct gt_gpu_client_options *options = &client->options;
     struct gt_gpu_reply reply;
-    char how[128];
-    int rc = end_worker(client, GRACE_MS, how, sizeof(how), err);
+    int rc = end_worker(client, GRACE_MS, err);
 
     client->killed = false; /* now of the new worker */
     GT_STEP(rc, start_process(client, err));
     if (rc)
         return rc;
-    gt_wire_init(&client->wire, client->process.fd);
     gt_wire_begin(&client->frame, GT_MSG_HELLO);
     gt_wire_put_int(&client->frame, options->ordinal);
     gt_wire_put_text(&client->frame, options->data_dir);
@@ -286,7 +194,7 @@ static int prepare(struct gt_gpu_client *client, struct gt_err *err)
 }
 
 /* Whether to try again after a worker did not start.  It counts the workers that failed or were
- * late in *failed.  Those killed from outside are counted in *killed, because that is no sign of a
+ * late in *failed.  Workers killed from outside are counted in *killed: a kill is no sign of a
  * lost device. */
 static bool try_again(struct gt_gpu_client *client, int *failed, int *killed)
 {
@@ -343,9 +251,7 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
 
 int gt_gpu_client_renew(struct gt_gpu_client *client, struct gt_err *err)
 {
-    char how[128];
-
-    return end_worker(client, GRACE_MS, how, sizeof(how), err);
+    return end_worker(client, GRACE_MS, err);
 }
 
 int gt_gpu_client_calibrate(struct gt_gpu_client *client, bool only_copy,
@@ -374,7 +280,6 @@ int gt_gpu_client_open(struct gt_gpu_client *client, const struct gt_gpu_client_
 
     *client = (struct gt_gpu_client){.options = *options, .lock = -1, .process.fd = -1};
     gt_strbuf_init(&client->frame);
-    gt_wire_init(&client->wire, -1);
     do /* a worker may be killed from outside before its first message */
         rc = start_worker(client, err);
     while (rc == GT_ELOST && try_again(client, &failed, &killed));
@@ -386,10 +291,85 @@ int gt_gpu_client_open(struct gt_gpu_client *client, const struct gt_gpu_client_
 
 void gt_gpu_client_close(struct gt_gpu_client *client)
 {
-    char how[128];
-
-    end_worker(client, 0, how, sizeof(how), NULL);
+    end_worker(client, 0, NULL);
     gt_lock_release(client->lock);
     client->lock = -1;
     gt_strbuf_release(&client->frame);
+}
+
+/* ---- what the CUDA driver means when it does not start ---- */
+
+/* The answers of cuInit by name, with what to do.  Many a driver has no words for them before it
+ * has started. */
+static const struct {
+    int result;
+    const char *name, *meaning; /* the name without CUDA_ERROR_ */
+} answers[] = {
+    {1, "INVALID_VALUE",
+     "the driver library is not that of the kernel's module: install both anew"},
+    {2, "OUT_OF_MEMORY",
+     "the GPU's or the host's memory is full: nvidia-smi shows whose processes hold it"},
+    {3, "NOT_INITIALIZED",
+     "the driver did not start: look at nvidia-smi and dmesg; in a container pass the GPU on "
+     "(docker run --gpus all)"},
+    {34, "STUB_LIBRARY",
+     "the driver library is the toolkit's stub for linking: let LD_LIBRARY_PATH lead to the "
+     "driver's own libcuda.so.1"},
+    {46, "DEVICE_UNAVAILABLE",
+     "another process has the GPU for itself, or its compute mode is \"prohibited\": nvidia-smi -q "
+     "-d COMPUTE tells, nvidia-smi -c 0 makes it shared"},
+    {100, "NO_DEVICE",
+     "the driver sees no GPU: CUDA_VISIBLE_DEVICES may be empty or name none, the job may have "
+     "none, or the container was started without --gpus"},
+    {101, "INVALID_DEVICE",
+     "CUDA_VISIBLE_DEVICES names a GPU that is not here: nvidia-smi -L lists those that are"},
+    {304, "OPERATING_SYSTEM",
+     "the system refuses the driver's device files: /dev/nvidia* must exist and this user must be "
+     "allowed to open them"},
+    {800, "NOT_PERMITTED",
+     "this process may not use the GPU: look at the limits of the container or job"},
+    {801, "NOT_SUPPORTED",
+     "this system does not support the GPU's driver: nvidia-smi and dmesg tell more"},
+    {802, "SYSTEM_NOT_READY",
+     "the system is not ready: the fabric manager of GPUs with NVSwitch does not run yet, or "
+     "failed; systemctl start nvidia-fabricmanager, of the driver's version"},
+    {803, "SYSTEM_DRIVER_MISMATCH",
+     "the driver library and the kernel's module are of different versions: reboot after an "
+     "update, or install the container's or the host's one anew"},
+    {804, "COMPAT_NOT_SUPPORTED_ON_DEVICE",
+     "the forward compatibility library (cuda-compat) does not work on this GPU: take it out of "
+     "LD_LIBRARY_PATH or update the driver"},
+    {805, "MPS_CONNECTION_FAILED",
+     "the MPS server does not answer: start it, or unset CUDA_MPS_PIPE_DIRECTORY"},
+    {806, "MPS_RPC_FAILURE", "the MPS server failed: restart it (nvidia-cuda-mps-control)"},
+    {807, "MPS_SERVER_NOT_READY",
+     "the MPS server is not ready: wait, or restart it (nvidia-cuda-mps-control)"},
+    {808, "MPS_MAX_CLIENTS_REACHED", "the MPS server has all its clients: end another one"},
+    {809, "MPS_MAX_CONNECTIONS_REACHED",
+     "the MPS server has all its connections: end another client"},
+    {999, "UNKNOWN",
+     "the driver failed without a reason: after a suspend or an update reload the module "
+     "nvidia_uvm or reboot; dmesg tells more"},
+};
+
+void gt_driver_answer(char *text, size_t size)
+{
+    static const char words[] = "cuInit answers ";
+    char *at = strstr(text, words), *end, *rest;
+    long result;
+
+    if (!at)
+        return;
+    at += strlen(words);
+    result = strtol(at, &end, 10);
+    if (end == at || !strncmp(end, ", CUDA_", 7)) /* it has been put there already */
+        return;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
+        if (answers[i].result == result) {
+            rest = strdup(end + strcspn(end, ";"));
+            snprintf(end, size - (size_t)(end - text), ", CUDA_ERROR_%s: %s%s", answers[i].name,
+                     answers[i].meaning, rest ? rest : "");
+            free(rest);
+            return;
+        }
 }

@@ -35,7 +35,6 @@ struct gt_gpu_client {
     struct gt_gpu_client_options options;
     struct gt_device device; /* known after open */
     struct gt_process process;
-    struct gt_wire wire;
     struct gt_strbuf frame; /* the request being built */
     int lock;               /* of the device; -1: not held */
     bool ready;             /* a worker has the problem open, and its canary kernel ran */
@@ -59,7 +58,7 @@ struct gt_gpu_reply {
         in; /* answered with GT_OK: the fields that follow; valid until the next call */
 };
 
-/* Starts a first worker, reads its device and takes the lock of that (GT_EBUSY). */
+/* Starts a first worker, reads its device and takes the device's lock (GT_EBUSY). */
 int gt_gpu_client_open(struct gt_gpu_client *client, const struct gt_gpu_client_options *options,
                        struct gt_err *err);
 void gt_gpu_client_close(struct gt_gpu_client *client); /* kills the worker */
@@ -96,8 +95,6 @@ int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_g
 /* Calls send, and poll until there is an answer.  GT_EINTERRUPTED: a second signal came. */
 int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
                        struct gt_err *err);
-
-/* What the CUDA driver means when it does not start. */
 
 /* Puts name and remedy behind "cuInit answers N" in a sentence of gt_gpu_open or gt_gpu_count, in
  * place of the driver's own words.  Other sentences, and answers that are not known, stay. */

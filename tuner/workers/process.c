@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "workers/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,17 +32,13 @@ static void close_from(int first)
         close((int)fd);
 }
 
-/* Runs in the child between fork and exec, so that only async-signal-safe calls are allowed. */
-static void become_worker(const char *role, int fd, pid_t parent)
+/* Becomes a worker; only async-signal-safe calls are allowed, as the parent may have threads. */
+static int become_worker(void *role, int fd)
 {
-    char *const argv[] = {(char *)"tune", (char *)role, NULL};
+    char *const argv[] = {(char *)"tune", role, NULL};
     sigset_t blocked;
     int null, signo;
 
-    setsid();
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) /* the parent died before the line above */
-        _exit(GT_WORKER_DONE);
     for (signo = 1; signo < NSIG; signo++)
         signal(signo, SIG_DFL);
     /* NVRTC handles SIGTERM itself and exits with a code that looks like a failure of its own.  The
@@ -52,15 +47,22 @@ static void become_worker(const char *role, int fd, pid_t parent)
     sigaddset(&blocked, SIGTERM);
     sigprocmask(SIG_SETMASK, &blocked, NULL);
     if (dup2(fd, GT_WORKER_FD) < 0 || (null = open("/dev/null", O_RDWR)) < 0)
-        _exit(GT_WORKER_SETUP);
+        return GT_WORKER_SETUP;
     dup2(null, 0);
     dup2(null, 1);
     close_from(GT_WORKER_FD + 1);
     execv("/proc/self/exe", argv);
-    _exit(GT_WORKER_SETUP);
+    return GT_WORKER_SETUP;
 }
 
 int gt_process_start(struct gt_process *process, const char *role, struct gt_err *err)
+{
+    return gt_process_fork(process, become_worker, (void *)role, "a worker's pipe", "a worker",
+                           err);
+}
+
+int gt_process_fork(struct gt_process *process, int (*child)(void *context, int fd), void *context,
+                    const char *pipe, const char *name, struct gt_err *err)
 {
     const pid_t parent = getpid();
     int pair[2], rc;
@@ -68,7 +70,7 @@ int gt_process_start(struct gt_process *process, const char *role, struct gt_err
 
     *process = (struct gt_process){.fd = -1};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
-        return gt_err_set(err, GT_EIO, "cannot make a worker's pipe: %s", strerror(errno));
+        return gt_err_set(err, GT_EIO, "cannot make %s: %s", pipe, strerror(errno));
     if (pair[1] == GT_WORKER_FD) { /* dup2 to the same number would keep close-on-exec */
         int moved = fcntl(pair[1], F_DUPFD_CLOEXEC, GT_WORKER_FD + 1);
 
@@ -76,9 +78,15 @@ int gt_process_start(struct gt_process *process, const char *role, struct gt_err
         pair[1] = moved;
     }
     pid = pair[1] < 0 ? -1 : fork();
-    if (pid == 0)
-        become_worker(role, pair[1], parent);
-    rc = pid < 0 ? gt_err_set(err, GT_EIO, "cannot start a worker: %s", strerror(errno)) : GT_OK;
+    if (pid == 0) {
+        setsid();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) /* the parent died before the line above */
+            _exit(GT_WORKER_DONE);
+        close(pair[0]);
+        _exit(child(context, pair[1]));
+    }
+    rc = pid < 0 ? gt_err_set(err, GT_EIO, "cannot start %s: %s", name, strerror(errno)) : GT_OK;
     if (pair[1] >= 0)
         close(pair[1]);
     if (rc) {
@@ -86,7 +94,20 @@ int gt_process_start(struct gt_process *process, const char *role, struct gt_err
         return rc;
     }
     *process = (struct gt_process){.pid = pid, .fd = pair[0]};
+    gt_wire_init(&process->wire, pair[0]);
     return GT_OK;
+}
+
+int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
+{
+    sigset_t all, before;
+    int code;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    code = pthread_create(thread, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
 }
 
 /* Whether the process ended within ms.  It is not reaped, so that its group keeps its number. */
@@ -113,7 +134,8 @@ int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct
     *status = 0;
     if (process->fd >= 0)
         close(process->fd);
-    *process = (struct gt_process){.fd = -1};
+    gt_wire_release(&process->wire);
+    *process = (struct gt_process){.fd = -1, .how = "cannot be killed"};
     if (pid <= 0)
         return GT_OK;
     if (grace_ms > 0)
@@ -124,6 +146,7 @@ int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct
         return gt_err_set(err, GT_ELOST, "worker %d still exists %d s after SIGKILL", (int)pid,
                           KILL_WAIT_MS / 1000);
     waitpid(pid, status, 0);
+    gt_process_describe(*status, process->how, sizeof(process->how));
     return GT_OK;
 }
 

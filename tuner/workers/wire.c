@@ -291,7 +291,7 @@ int gt_wire_receive(struct gt_wire *wire, struct gt_wire_in *in, int timeout_ms,
         left = deadline == INT64_MAX ? -1 : deadline - gt_clock_ms();
         if (timeout_ms >= 0 && left <= 0)
             return 0;
-        if (poll(&wait, 1, (int)left) < 0)
+        if (poll(&wait, 1, (int)left) < 0 && timeout_ms >= 0)
             return 0;
     }
 }

@@ -78,9 +78,9 @@ struct gt_wire {
 void gt_wire_init(struct gt_wire *wire, int fd);
 void gt_wire_release(struct gt_wire *wire); /* does not close fd; a zeroed wire is accepted */
 
-/* Waits at most timeout_ms (-1: without limit) for a whole message.  1: *in is set, valid until the
- * next call; 0: none has arrived, or a signal came; GT_EIO: the other end closed; GT_ESYNTAX: it is
- * not a frame. */
+/* Waits at most timeout_ms for a whole message; -1: until one comes.  1: *in is set, valid until
+ * the next call; 0: none has arrived, or a signal came; GT_EIO: the other end closed; GT_ESYNTAX:
+ * it is not a frame. */
 int gt_wire_receive(struct gt_wire *wire, struct gt_wire_in *in, int timeout_ms,
                     struct gt_err *err);
 

@@ -2,10 +2,11 @@
  * sends the compiler's facts.
  *
  * NVRTC can loop, crash or use up all memory.  This process therefore has limits, with which the
- * operating system ends it; compile_pool.c makes a status of the candidate of that. */
+ * operating system ends it; compile_slot.c makes its end a status of the candidate. */
 #include "base/err.h"
 #include "cuda/cache.h"
 #include "cuda/compile.h"
+#include "workers/compile_pool.h"
 #include "workers/process.h"
 #include "workers/wire.h"
 
@@ -63,7 +64,7 @@ static void limit_memory(int64_t bytes)
     limit(RLIMIT_AS, (rlim_t)(mapped_bytes() + bytes));
 }
 
-/* Limits the CPU time from now on to that of one compilation; SIGXCPU ends the process. */
+/* Limits the CPU time from now on to what one compilation may take; SIGXCPU ends the process. */
 static void limit_cpu(double seconds)
 {
     struct rusage used;
@@ -77,11 +78,8 @@ static int setup(struct compiler *self, struct gt_err *err)
 {
     struct gt_wire_in in;
     int64_t memory;
-    int rc;
+    int rc = gt_wire_receive(&self->wire, &in, -1, err);
 
-    do
-        rc = gt_wire_receive(&self->wire, &in, -1, err);
-    while (rc == 0);
     if (rc < 0)
         return rc;
     self->cache_dir = strdup(gt_wire_get_text(&in));
@@ -138,19 +136,16 @@ static int keep(struct compiler *self, const char *key, const struct gt_binary *
 static int compile_one(struct compiler *self, struct gt_wire_in *in, struct gt_binary *binary,
                        struct gt_err *err)
 {
-    struct gt_compile_request request = {0};
-    const char *key = gt_wire_get_text(in);
+    struct gt_compile_request request;
+    const char *key;
     bool twice;
     int rc;
 
+    gt_wire_get_struct(in, &request, sizeof(request));
+    key = gt_wire_get_text(in);
     request.source = gt_wire_get_text(in);
     request.name = gt_wire_get_text(in);
     request.include_dirs = gt_wire_get_text(in);
-    request.arch = (int)gt_wire_get_int(in);
-    request.device_cc = (int)gt_wire_get_int(in);
-    request.features = gt_wire_get_int(in) != 0;
-    request.ptx = gt_wire_get_int(in) != 0;
-    request.max_registers = (int)gt_wire_get_int(in);
     twice = gt_wire_get_int(in) != 0;
     rc = gt_wire_finish(in, err);
     if (rc)
@@ -167,25 +162,23 @@ static int serve(struct compiler *self, struct gt_wire_in *in)
     struct gt_err err = {0};
     int rc = compile_one(self, in, &binary, &err);
     const char *log = rc == GT_ENVRTC && binary.log ? binary.log : "";
-    char serialized[GT_SERIALIZED_MAX] = "", shared[GT_STATIC_SHARED_MAX] = "";
+    struct gt_compiled compiled = {.registers = binary.registers,
+                                   .spill_bytes = binary.spill_bytes,
+                                   .static_shared = binary.static_shared,
+                                   .ms = binary.ms,
+                                   .result = binary.result};
 
     if (rc == GT_ESYNTAX)
         return rc;
+    if (!rc) {
+        gt_log_serialized(binary.log, compiled.serialized);
+        gt_log_static_shared(binary.log, compiled.shared_of);
+    }
     gt_wire_begin(&self->reply, GT_MSG_COMPILED);
     gt_wire_put_int(&self->reply, rc);
     gt_wire_put_text(&self->reply, rc ? err.msg : self->remark);
     gt_wire_put_bytes(&self->reply, log, strnlen(log, LOG_MAX));
-    gt_wire_put_int(&self->reply, binary.registers);
-    gt_wire_put_int(&self->reply, binary.spill_bytes);
-    gt_wire_put_int(&self->reply, binary.static_shared);
-    if (!rc) {
-        gt_log_serialized(binary.log, serialized);
-        gt_log_static_shared(binary.log, shared);
-    }
-    gt_wire_put_text(&self->reply, serialized);
-    gt_wire_put_text(&self->reply, shared);
-    gt_wire_put_real(&self->reply, binary.ms);
-    gt_wire_put_int(&self->reply, binary.result);
+    gt_wire_put_bytes(&self->reply, &compiled, sizeof(compiled));
     gt_binary_release(&binary);
     return gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL);
 }
@@ -205,9 +198,7 @@ int gt_worker_compile_main(int fd)
         code = GT_WORKER_SETUP;
         goto out;
     }
-    while ((rc = gt_wire_receive(&self.wire, &in, -1, &err)) >= 0) {
-        if (rc == 0)
-            continue;
+    while ((rc = gt_wire_receive(&self.wire, &in, -1, &err)) > 0) {
         rc = in.type == GT_MSG_COMPILE ? serve(&self, &in) : GT_ESYNTAX;
         if (rc)
             break;

@@ -128,6 +128,16 @@ static int read_request(struct worker *self, struct gt_wire_in *in, struct reque
     return rc;
 }
 
+/* Answers a request with what was found, or with the error; returns rc. */
+static int answer(struct worker *self, int rc, const void *found, size_t size,
+                  const struct gt_err *err)
+{
+    begin_reply(self, GT_MSG_DONE, rc, err);
+    if (!rc)
+        gt_wire_put_bytes(&self->reply, found, size);
+    return rc;
+}
+
 /* Answers TRIAL and SAMPLE. */
 static int one_candidate(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
@@ -146,10 +156,7 @@ static int one_candidate(struct worker *self, struct gt_wire_in *in, struct gt_e
         rc = gt_bench_trial(self->bench, &request.candidate, request.binary.image,
                             request.binary.size, best_us, &trial, err);
     gt_binary_release(&request.binary);
-    begin_reply(self, GT_MSG_DONE, rc, err);
-    if (!rc)
-        gt_wire_put_bytes(&self->reply, &trial, sizeof(trial));
-    return rc;
+    return answer(self, rc, &trial, sizeof(trial), err);
 }
 
 struct final {
@@ -220,10 +227,7 @@ static int baseline(struct worker *self, struct gt_wire_in *in, struct gt_err *e
     int rc = finish_request(self, in, err);
 
     GT_STEP(rc, gt_bench_baseline(self->bench, &found, err));
-    begin_reply(self, GT_MSG_DONE, rc, err);
-    if (!rc)
-        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
-    return rc;
+    return answer(self, rc, &found, sizeof(found), err);
 }
 
 static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
@@ -233,10 +237,7 @@ static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 
     GT_STEP(rc,
             gt_bench_move(self->bench, self->nvrtc, self->data_dir, self->cache_dir, &found, err));
-    begin_reply(self, GT_MSG_DONE, rc, err);
-    if (!rc)
-        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
-    return rc;
+    return answer(self, rc, &found, sizeof(found), err);
 }
 
 static int energy(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
@@ -255,10 +256,7 @@ static int energy(struct worker *self, struct gt_wire_in *in, struct gt_err *err
     entry = (struct gt_final_entry){&request.candidate, request.binary.image, request.binary.size};
     GT_STEP(rc, gt_bench_energy(self->bench, ours ? &entry : NULL, &wish, &found, err));
     gt_binary_release(&request.binary);
-    begin_reply(self, GT_MSG_DONE, rc, err);
-    if (!rc)
-        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
-    return rc;
+    return answer(self, rc, &found, sizeof(found), err);
 }
 
 static int reference(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
@@ -284,10 +282,7 @@ static int calibrate(struct worker *self, struct gt_wire_in *in, struct gt_err *
     self->bench = NULL;
     GT_STEP(rc, gt_calibrate(&found, only_copy, self->gpu, self->nvrtc, self->data_dir,
                              self->cache_dir, err));
-    begin_reply(self, GT_MSG_DONE, rc, err);
-    if (!rc)
-        gt_wire_put_bytes(&self->reply, &found, sizeof(found));
-    return rc;
+    return answer(self, rc, &found, sizeof(found), err);
 }
 
 /* Handles one message; the answer is in self->reply. */
@@ -339,9 +334,7 @@ static int serve(struct worker *self)
     struct gt_wire_in in;
     int rc;
 
-    while ((rc = gt_wire_receive(&self->wire, &in, -1, NULL)) >= 0) {
-        if (rc == 0)
-            continue;
+    while ((rc = gt_wire_receive(&self->wire, &in, -1, NULL)) > 0) {
         rc = work(self, &in);
         if (rc == GT_ESYNTAX)
             return GT_WORKER_PROTOCOL;
@@ -363,9 +356,7 @@ int gt_worker_gpu_main(int fd)
     int rc, code = GT_WORKER_DONE;
 
     gt_wire_init(&self.wire, fd);
-    do
-        rc = gt_wire_receive(&self.wire, &in, -1, NULL);
-    while (rc == 0);
+    rc = gt_wire_receive(&self.wire, &in, -1, NULL);
     if (rc < 0)
         goto out;
     rc = hello(&self, &in, &err);

@@ -1,132 +1,16 @@
-/* compile_job.c - makes the compile job of a candidate: source, options, key; and queues of jobs.
- */
+/* compile_slot.c - starts one compile worker, gives it jobs, watches and ends it.
+ *
+ * If a worker ends in the middle of a job, the reason becomes that job's status. */
+#include "workers/compile_slot.h"
+
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/strbuf.h"
-#include "cuda/cache.h"
-#include "kernel/render.h"
-#include "workers/compile_job.h"
 #include "workers/compile_reason.h"
-
-void gt_job_free(struct gt_job *job)
-{
-    if (!job)
-        return;
-    gt_strbuf_release(&job->source);
-    free(job->name);
-    free(job->include_dirs);
-    free(job->id);
-    free(job->failure);
-    free(job);
-}
-
-int gt_job_add(struct gt_job *job, uint64_t id, struct gt_err *err)
-{
-    if (GT_ARRAY_RESERVE(&job->id, job->ids + 1, &job->capacity, err))
-        return GT_ENOMEM;
-    job->id[job->ids++] = id;
-    return GT_OK;
-}
-
-int gt_job_new(struct gt_job **out, const struct gt_candidate *candidate, int nvrtc,
-               struct gt_err *err)
-{
-    struct gt_job *job = calloc(1, sizeof(*job));
-    struct gt_geometry geometry;
-    int rc;
-
-    if (!job)
-        return gt_err_nomem(err);
-    gt_strbuf_init(&job->source);
-    rc = gt_candidate_geometry(candidate, &geometry, err);
-    GT_STEP(rc, gt_render(&job->source, candidate, err));
-    if (rc)
-        goto out;
-    job->name = strdup(candidate->kernel->name);
-    job->include_dirs = strdup(candidate->kernel->include_dirs);
-    if (!job->name || !job->include_dirs) {
-        rc = gt_err_nomem(err);
-        goto out;
-    }
-    job->request = (struct gt_compile_request){
-        .source = job->source.text,
-        .name = job->name,
-        .include_dirs = job->include_dirs,
-        .arch = geometry.code_arch,
-        .device_cc = candidate->device->cc,
-        .features = geometry.arch_features,
-        .ptx = geometry.code_ptx,
-        .max_registers = geometry.max_registers,
-    };
-    rc = gt_cache_key(job->key, candidate->kernel, &job->request, nvrtc, err);
-out:
-    if (rc)
-        gt_job_free(job);
-    else
-        *out = job;
-    return rc;
-}
-
-/* --- queues ----------------------------------------------------------------------------------- */
-
-void gt_job_queue_init(struct gt_job_queue *queue)
-{
-    *queue = (struct gt_job_queue){.end = &queue->first};
-}
-
-void gt_job_queue_push(struct gt_job_queue *queue, struct gt_job *job)
-{
-    job->next = NULL;
-    *queue->end = job;
-    queue->end = &job->next;
-    queue->count++;
-}
-
-void gt_job_queue_push_first(struct gt_job_queue *queue, struct gt_job *job)
-{
-    job->next = queue->first;
-    if (!queue->first)
-        queue->end = &job->next;
-    queue->first = job;
-    queue->count++;
-}
-
-struct gt_job *gt_job_queue_take(struct gt_job_queue *queue, struct gt_job *job)
-{
-    struct gt_job **at = &queue->first;
-
-    if (!job)
-        job = queue->first;
-    while (*at && *at != job)
-        at = &(*at)->next;
-    if (!*at)
-        return NULL;
-    *at = job->next;
-    if (!*at)
-        queue->end = at;
-    job->next = NULL;
-    queue->count--;
-    return job;
-}
-
-struct gt_job *gt_job_queue_find(const struct gt_job_queue *queue, const char *key)
-{
-    struct gt_job *job = queue->first;
-
-    while (job && strcmp(job->key, key) != 0)
-        job = job->next;
-    return job;
-}
-
-/* Starts one compile worker, gives it jobs, watches and ends it.
- *
- * If a worker ends in the middle of a job, the reason becomes that job's status. */
 
 #define RECYCLE_AFTER 500 /* compilations of one worker, because NVRTC does not free all memory */
 #define START_MS      60000
@@ -137,30 +21,22 @@ void gt_slot_init(struct gt_slot *slot)
 {
     *slot = (struct gt_slot){.process.fd = -1};
     gt_strbuf_init(&slot->frame);
-    gt_wire_init(&slot->wire, -1);
 }
 
-/* Ends the worker and describes how it ended.  One that does not die is abandoned. */
-static int slot_end(struct gt_slot *slot, int grace_ms, char *how, size_t size)
+/* Ends the worker and returns its wait status.  One that does not die is abandoned. */
+static int slot_end(struct gt_slot *slot, int grace_ms)
 {
-    struct gt_err err = {0};
-    int status = 0;
+    int status;
 
-    gt_wire_release(&slot->wire);
     slot->state = GT_SLOT_EMPTY;
     slot->deadline = 0; /* another may start at once */
-    if (gt_process_end(&slot->process, grace_ms, &status, &err))
-        snprintf(how, size, "%.*s", (int)size - 1, err.msg);
-    else
-        gt_process_describe(status, how, size);
+    gt_process_end(&slot->process, grace_ms, &status, NULL);
     return status;
 }
 
 void gt_slot_release(struct gt_slot *slot)
 {
-    char how[128];
-
-    slot_end(slot, 0, how, sizeof(how));
+    slot_end(slot, 0);
     gt_strbuf_release(&slot->frame);
 }
 
@@ -171,7 +47,6 @@ int gt_slot_start(struct gt_slot *slot, const struct gt_compile_pool_options *op
 
     if (rc)
         return rc;
-    gt_wire_init(&slot->wire, slot->process.fd);
     slot->state = GT_SLOT_STARTING;
     slot->done = 0;
     slot->deadline = gt_clock_ms() + START_MS;
@@ -187,15 +62,11 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
                   const char *key, const struct gt_compile_request *request)
 {
     gt_wire_begin(&slot->frame, GT_MSG_COMPILE);
+    gt_wire_put_bytes(&slot->frame, request, sizeof(*request)); /* the texts follow */
     gt_wire_put_text(&slot->frame, key);
     gt_wire_put_text(&slot->frame, request->source);
     gt_wire_put_text(&slot->frame, request->name);
     gt_wire_put_text(&slot->frame, request->include_dirs);
-    gt_wire_put_int(&slot->frame, request->arch);
-    gt_wire_put_int(&slot->frame, request->device_cc);
-    gt_wire_put_int(&slot->frame, request->features);
-    gt_wire_put_int(&slot->frame, request->ptx);
-    gt_wire_put_int(&slot->frame, request->max_registers);
     gt_wire_put_int(&slot->frame, keeps);
     slot->state = GT_SLOT_BUSY;
     slot->began = gt_clock_ms();
@@ -209,7 +80,7 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
 #define RESULT_OPTION      5
 #define RESULT_COMPILATION 6
 
-/* Whether the memory limit stopped NVRTC.  The texts are those of its front end and of ptxas. */
+/* Whether the memory limit stopped NVRTC.  The texts are from its front end and from ptxas. */
 static bool out_of_memory(int code, int result, const char *log)
 {
     return code == GT_ENOMEM || result == 1 || strstr(log, "catastrophic error: out of memory") ||
@@ -250,13 +121,7 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     const char *sentence = gt_wire_get_text(in);
     const char *log = gt_wire_get_text(in);
 
-    compiled->registers = (int)gt_wire_get_int(in);
-    compiled->spill_bytes = (int)gt_wire_get_int(in);
-    compiled->static_shared = (int)gt_wire_get_int(in);
-    snprintf(compiled->serialized, sizeof(compiled->serialized), "%s", gt_wire_get_text(in));
-    snprintf(compiled->shared_of, sizeof(compiled->shared_of), "%s", gt_wire_get_text(in));
-    compiled->ms = gt_wire_get_real(in);
-    compiled->result = (int)gt_wire_get_int(in);
+    gt_wire_get_struct(in, compiled, sizeof(*compiled));
     if (gt_wire_finish(in, err))
         return GT_ESYNTAX;
     if (code == GT_EIO) /* no folder takes the cubin, which is not the candidate's fault */
@@ -266,7 +131,7 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     snprintf(report->spilled, sizeof(report->spilled), "%s", code == GT_OK ? sentence : "");
     judge(compiled, code, sentence, log, options);
     if (++slot->done >= RECYCLE_AFTER || compiled->status == GT_STATUS_COMPILE_CRASH)
-        slot_end(slot, 0, report->how, sizeof(report->how));
+        slot_end(slot, 0);
     return GT_OK;
 }
 
@@ -276,7 +141,7 @@ static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options
 {
     const enum gt_slot_state state = slot->state;
     struct gt_compiled *compiled = &report->compiled;
-    const int status = slot_end(slot, late ? 0 : GRACE_MS, report->how, sizeof(report->how));
+    const int status = slot_end(slot, late ? 0 : GRACE_MS);
     const bool cpu = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
 
     report->event = state == GT_SLOT_BUSY       ? GT_SLOT_LOST
@@ -288,7 +153,7 @@ static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options
     if (slot->unsent || (!late && gt_process_killed(status))) {
         compiled->status = GT_STATUS_KILLED;
         snprintf(compiled->detail, sizeof(compiled->detail),
-                 "the compile worker %s; this says nothing about the candidate", report->how);
+                 "the compile worker %s; this says nothing about the candidate", slot->process.how);
     } else if (late || cpu) {
         compiled->status = GT_STATUS_COMPILE_TIMEOUT;
         snprintf(compiled->detail, sizeof(compiled->detail),
@@ -299,7 +164,7 @@ static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options
         snprintf(
             compiled->detail, sizeof(compiled->detail),
             "with this source the compiler %s (it may use %lld MiB of memory and %g s of CPU time)",
-            report->how, (long long)(options->memory >> 20), options->cpu_s);
+            slot->process.how, (long long)(options->memory >> 20), options->cpu_s);
     }
 }
 
@@ -332,7 +197,7 @@ int gt_slot_pump(struct gt_slot *slot, const struct gt_compile_pool_options *opt
     *report = (struct gt_slot_report){.event = GT_SLOT_NOTHING};
     if (slot->state == GT_SLOT_EMPTY)
         return GT_OK;
-    rc = gt_wire_receive(&slot->wire, &in, 0, NULL);
+    rc = gt_wire_receive(&slot->process.wire, &in, 0, NULL);
     if (rc < 0) {
         slot_lost(slot, options, false, report);
         return GT_OK;
