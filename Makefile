@@ -123,7 +123,6 @@ TUNE_SRC := \
 	tuner/timing/bench_final.c \
 	tuner/timing/bench_workspace.c \
 	tuner/timing/calibrate.c \
-	tuner/timing/chain.c \
 	tuner/timing/energy.c \
 	tuner/timing/throttle.c \
 	tuner/timing/williams.c \
@@ -137,6 +136,7 @@ TUNE_SRC := \
 	tuner/workers/compile_reason.c \
 	tuner/workers/gpu_client.c \
 	tuner/workers/lock.c \
+	tuner/workers/prepared.c \
 	tuner/workers/process.c \
 	tuner/workers/processors.c \
 	tuner/workers/wire.c \
@@ -155,7 +155,9 @@ TUNE_SRC := \
 	tuner/exchange/trials.c \
 	tuner/evaluate/evaluator.c \
 	tuner/evaluate/evaluator_cuda.c \
+	tuner/evaluate/evaluator_cuda_entries.c \
 	tuner/evaluate/evaluator_cuda_finals.c \
+	tuner/evaluate/evaluator_pool.c \
 	tuner/evaluate/evaluator_predict.c \
 	tuner/evaluate/evaluator_replay.c \
 	tuner/report/compare.c \

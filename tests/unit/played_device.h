@@ -171,20 +171,19 @@ static inline int play(struct gt_bench *bench, const struct gt_candidate *candid
     }
 }
 
-int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
-                   size_t size, double best_us, struct gt_trial *trial, struct gt_err *err)
+int gt_bench_trial(struct gt_bench *bench, const struct gt_bench_entry *entry, double best_us,
+                   struct gt_trial *trial, struct gt_err *err)
 {
-    (void)image;
     trial->time_ms = best_us; /* for the test to see */
-    return play(bench, candidate, size, trial, err);
+    return play(bench, entry->candidate, entry->size, trial, err);
 }
 
-int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
-                    size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err)
+int gt_bench_sample(struct gt_bench *bench, const struct gt_bench_entry *entry, int max_samples,
+                    struct gt_trial *trial, struct gt_err *err)
 {
-    (void)image, (void)max_samples;
+    (void)max_samples;
     trial->stage = 2;
-    return play(bench, candidate, size, trial, err);
+    return play(bench, entry->candidate, entry->size, trial, err);
 }
 
 int gt_calibrate(struct gt_calibration *calibration, bool only_copy, struct gt_gpu *gpu,
@@ -198,7 +197,7 @@ int gt_calibrate(struct gt_calibration *calibration, bool only_copy, struct gt_g
     return GT_OK;
 }
 
-int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, size_t entries,
+int gt_bench_final(struct gt_bench *bench, const struct gt_bench_entry *entry, size_t entries,
                    int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                    struct gt_err *err)
 {
@@ -233,7 +232,7 @@ int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *da
     return GT_OK;
 }
 
-int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry,
+int gt_bench_energy(struct gt_bench *bench, const struct gt_bench_entry *entry,
                     const struct gt_energy_wish *wish, struct gt_energy *energy, struct gt_err *err)
 {
     (void)bench;

@@ -34,43 +34,30 @@ int gt_job_add(struct gt_job *job, uint64_t id, struct gt_err *err)
     return GT_OK;
 }
 
-int gt_job_new(struct gt_job **out, const struct gt_candidate *candidate, int nvrtc,
-               struct gt_err *err)
+int gt_job_new(struct gt_job **out, const struct gt_prepared *prepared, struct gt_err *err)
 {
+    const struct gt_kernel *kernel = prepared->candidate.kernel;
     struct gt_job *job = calloc(1, sizeof(*job));
-    struct gt_geometry geometry;
     int rc;
 
     if (!job)
         return gt_err_nomem(err);
     gt_strbuf_init(&job->source);
-    rc = gt_candidate_geometry(candidate, &geometry, err);
-    GT_STEP(rc, gt_render(&job->source, candidate, err));
-    if (rc)
-        goto out;
-    job->name = strdup(candidate->kernel->name);
-    job->include_dirs = strdup(candidate->kernel->include_dirs);
-    if (!job->name || !job->include_dirs) {
+    rc = gt_render(&job->source, &prepared->candidate, err);
+    job->name = strdup(kernel->name);
+    job->include_dirs = strdup(kernel->include_dirs);
+    if (!rc && (!job->name || !job->include_dirs))
         rc = gt_err_nomem(err);
-        goto out;
-    }
-    job->request = (struct gt_compile_request){
-        .source = job->source.text,
-        .name = job->name,
-        .include_dirs = job->include_dirs,
-        .arch = geometry.code_arch,
-        .device_cc = candidate->device->cc,
-        .features = geometry.arch_features,
-        .ptx = geometry.code_ptx,
-        .max_registers = geometry.max_registers,
-    };
-    rc = gt_cache_key(job->key, candidate->kernel, &job->request, nvrtc, err);
-out:
-    if (rc)
+    if (rc) {
         gt_job_free(job);
-    else
-        *out = job;
-    return rc;
+        return rc;
+    }
+    job->request = gt_prepared_request(prepared, job->source.text);
+    job->request.name = job->name;
+    job->request.include_dirs = job->include_dirs;
+    memcpy(job->key, prepared->key, sizeof(job->key));
+    *out = job;
+    return GT_OK;
 }
 
 /* --- queues ----------------------------------------------------------------------------------- */

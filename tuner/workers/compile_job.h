@@ -28,9 +28,8 @@ struct gt_job {
     struct gt_job *next;
 };
 
-/* Renders the candidate; nvrtc is part of the key.  No candidate waits for the job yet. */
-int gt_job_new(struct gt_job **job, const struct gt_candidate *candidate, int nvrtc,
-               struct gt_err *err);
+/* Renders the candidate.  No candidate waits for the job yet. */
+int gt_job_new(struct gt_job **job, const struct gt_prepared *prepared, struct gt_err *err);
 void gt_job_free(struct gt_job *job); /* NULL accepted */
 /* Adds a candidate that waits for the job. */
 int gt_job_add(struct gt_job *job, uint64_t id, struct gt_err *err);

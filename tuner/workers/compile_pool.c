@@ -514,18 +514,23 @@ static void give_notices(struct gt_compile_pool *pool)
     gt_strbuf_release(&taken);
 }
 
+int gt_compile_pool_prepare(struct gt_compile_pool *pool, const struct gt_candidate *candidate,
+                            struct gt_prepared *prepared, struct gt_err *err)
+{
+    return gt_prepare(pool->preparing, candidate, prepared, err);
+}
+
 /* Makes the candidate's job and queues it, unless its cubin is known or already on its way. */
 static int queue_job(struct gt_compile_pool *pool, const uint64_t *id,
-                     const struct gt_candidate *candidate, struct gt_err *err)
+                     const struct gt_prepared *prepared, struct gt_err *err)
 {
     struct gt_job *job = NULL;
-    int rc = gt_job_new(&job, candidate, pool->nvrtc, err);
+    int rc = GT_OK;
 
-    if (rc || served(pool, job->key, id, &rc, err)) {
-        gt_job_free(job);
+    if (served(pool, prepared->key, id, &rc, err))
         return rc;
-    }
-    if (id)
+    rc = gt_job_new(&job, prepared, err);
+    if (!rc && id)
         rc = gt_job_add(job, *id, err);
     if (rc) {
         gt_job_free(job);
@@ -539,16 +544,16 @@ static int queue_job(struct gt_compile_pool *pool, const uint64_t *id,
 }
 
 int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
-                           const struct gt_candidate *candidate, struct gt_err *err)
+                           const struct gt_prepared *prepared, struct gt_err *err)
 {
     struct gt_compiled compiled = {.id = id, .status = GT_STATUS_LAUNCH_INVALID};
-    struct gt_err why = {0};
+    struct gt_err why = prepared->why;
     int rc;
 
     pthread_mutex_lock(&pool->lock);
     pool->pending++;
     pthread_mutex_unlock(&pool->lock);
-    rc = queue_job(pool, &id, candidate, &why);
+    rc = why.code ? why.code : queue_job(pool, &id, prepared, &why);
     if (rc == GT_ENOMEM)
         return gt_err_nomem(err);
     if (!rc)
@@ -561,10 +566,10 @@ int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
     return rc;
 }
 
-int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_candidate *candidate,
+int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_prepared *prepared,
                           struct gt_err *err)
 {
-    int rc = queue_job(pool, NULL, candidate, err);
+    int rc = prepared->why.code ? GT_OK : queue_job(pool, NULL, prepared, err);
 
     return rc == GT_ENOMEM ? rc : GT_OK; /* another reason is the trial's, if there will be one */
 }
@@ -576,18 +581,16 @@ void gt_compile_pool_keep(struct gt_compile_pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_candidate *candidate)
+bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_prepared *prepared)
 {
     struct gt_compiled compiled = {.status = GT_STATUS_COMPILE_ERROR};
-    struct gt_job *job;
     bool known;
 
-    if (gt_job_new(&job, candidate, pool->nvrtc, NULL))
+    if (prepared->why.code)
         return false;
     pthread_mutex_lock(&pool->lock);
-    known = gt_compile_known(pool, job->key, &compiled);
+    known = gt_compile_known(pool, prepared->key, &compiled);
     pthread_mutex_unlock(&pool->lock);
-    gt_job_free(job);
     return known && compiled.status == GT_STATUS_OK;
 }
 
@@ -726,8 +729,11 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
         gt_slot_init(&pool->worker[i].slot);
     pool->cache_dir = strdup(options->cache_dir);
     pool->options.cache_dir = pool->cache_dir;
-    rc = pool->cache_dir ? open_events(pool, err) : gt_err_nomem(err);
+    pool->preparing = calloc(1, sizeof(*pool->preparing));
+    rc = pool->cache_dir && pool->preparing ? open_events(pool, err) : gt_err_nomem(err);
     GT_STEP(rc, gt_crew_wait_first(pool, err));
+    if (!rc)
+        pool->preparing->nvrtc = pool->nvrtc;
     GT_STEP(rc, start_thread(pool, err));
     if (rc)
         gt_compile_pool_close(pool);
@@ -755,6 +761,7 @@ void gt_compile_pool_close(struct gt_compile_pool *pool)
     if (pool->ready >= 0)
         close(pool->ready);
     pthread_mutex_destroy(&pool->lock);
+    free(pool->preparing);
     free(pool->cache_dir);
     free(pool);
 }

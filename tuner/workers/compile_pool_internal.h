@@ -55,6 +55,7 @@ struct gt_compile_pool {
     bool spills;              /* the notice that the cache refused a cubin was given */
     bool keeps;               /* gt_compile_pool_keep was called */
     struct gt_compile_stats stats;
+    struct gt_preparing *preparing; /* the caller's alone */
 };
 
 /* compile_pool.c */

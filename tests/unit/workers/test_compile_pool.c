@@ -318,9 +318,11 @@ static void ahead(struct fixture *f, int fault, int wide)
                                            .problem = &f->problem,
                                            .device = &f->device,
                                            .point = {{fault, wide, 1}}};
+    struct gt_prepared prepared;
     struct gt_err err = {0};
 
-    if (gt_compile_pool_ahead(f->pool, &candidate, &err))
+    if (gt_compile_pool_prepare(f->pool, &candidate, &prepared, &err) ||
+        gt_compile_pool_ahead(f->pool, &prepared, &err))
         fail_msg("%s", err.msg);
 }
 
