@@ -133,16 +133,18 @@ static inline void hang(void)
         pause();
 }
 
-static inline int play(struct gt_bench *bench, const struct gt_candidate *candidate, size_t size,
+static inline int play(struct gt_bench *bench, const struct gt_bench_entry *entry,
                        struct gt_trial *trial, struct gt_err *err)
 {
+    const struct gt_candidate *candidate = entry->candidate;
     const struct timespec launch = {.tv_nsec = 2000000};
 
-    assert_true(size > 0);
+    assert_true(entry->size > 0);
     nanosleep(&launch, NULL);
     trial->status = GT_STATUS_OK;
     trial->us = 100 + (double)candidate->point.value[1];
     trial->samples = 1;
+    trial->prove_ms = (double)entry->geometry.workspace_bytes; /* for the test to see */
     switch ((enum fault)candidate->point.value[0]) {
     case STICKY:
         bench->gpu->poisoned = true;
@@ -175,7 +177,7 @@ int gt_bench_trial(struct gt_bench *bench, const struct gt_bench_entry *entry, d
                    struct gt_trial *trial, struct gt_err *err)
 {
     trial->time_ms = best_us; /* for the test to see */
-    return play(bench, entry->candidate, entry->size, trial, err);
+    return play(bench, entry, trial, err);
 }
 
 int gt_bench_sample(struct gt_bench *bench, const struct gt_bench_entry *entry, int max_samples,
@@ -183,7 +185,7 @@ int gt_bench_sample(struct gt_bench *bench, const struct gt_bench_entry *entry, 
 {
     (void)max_samples;
     trial->stage = 2;
-    return play(bench, entry->candidate, entry->size, trial, err);
+    return play(bench, entry, trial, err);
 }
 
 int gt_calibrate(struct gt_calibration *calibration, bool only_copy, struct gt_gpu *gpu,
@@ -211,7 +213,7 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_bench_entry *entry, s
             abort();
         if (entry[i].candidate->point.value[0] == FINAL_REFUSED)
             return gt_err_set(err, GT_ERANGE, "cuLaunchKernel: refused");
-        rc = play(bench, entry[i].candidate, entry[i].size, &trial[i], err);
+        rc = play(bench, &entry[i], &trial[i], err);
         trial[i].stage = 3;
         trial[i].samples = rounds;
     }

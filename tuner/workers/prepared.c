@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/stats.h"
 #include "base/strbuf.h"
 #include "cuda/cache.h"
 #include "kernel/render.h"
@@ -31,17 +32,15 @@ static size_t point_bytes(const struct gt_candidate *candidate)
     return candidate->kernel->params * sizeof(candidate->point.value[0]);
 }
 
-/* Where the candidate is kept, by FNV-1a over its problem's sizes and its point. */
+/* Where the candidate is kept, drawn by its problem's sizes and its point. */
 static size_t place_of(const struct gt_candidate *candidate)
 {
     const struct gt_problem *problem = candidate->problem;
-    uint64_t hash = 0xcbf29ce484222325u;
+    struct gt_random random = {(uint64_t)((problem->m * 31 + problem->n) * 31 + problem->k)};
 
     for (size_t i = 0; i < candidate->kernel->params; i++)
-        hash = (hash ^ (uint64_t)candidate->point.value[i]) * 0x100000001b3u;
-    hash = (hash ^ (uint64_t)(problem->m * 31 + problem->n) * 31 ^ (uint64_t)problem->k) *
-           0x100000001b3u;
-    return (hash >> 32) % GT_PREPARED_KEPT;
+        random.state = gt_random_next(&random) ^ (uint64_t)candidate->point.value[i];
+    return gt_random_next(&random) % GT_PREPARED_KEPT;
 }
 
 static bool same(const struct gt_candidate *kept, const struct gt_problem *problem,
