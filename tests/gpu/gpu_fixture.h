@@ -84,17 +84,30 @@ static inline void gpu_compile(const struct gpu_fixture *f, const struct gt_cand
     gt_strbuf_release(&source);
 }
 
+/* The candidate with its geometry and image, to be run. */
+static inline struct gt_bench_entry gpu_entry(const struct gt_candidate *candidate,
+                                              const struct gt_binary *binary)
+{
+    struct gt_bench_entry entry = {
+        .candidate = candidate, .image = binary->image, .size = binary->size};
+
+    assert_int_equal(gt_candidate_geometry(candidate, &entry.geometry, NULL), GT_OK);
+    return entry;
+}
+
 /* Compiles and tries one candidate. */
 static inline void gpu_trial(const struct gpu_fixture *f, struct gt_bench *bench,
                              const struct gt_candidate *candidate, double best_us,
                              struct gt_trial *trial)
 {
+    struct gt_bench_entry entry;
     struct gt_binary binary;
     struct gt_err err;
 
     memset(trial, 0, sizeof(*trial));
     gpu_compile(f, candidate, &binary);
-    if (gt_bench_trial(bench, candidate, binary.image, binary.size, best_us, trial, &err))
+    entry = gpu_entry(candidate, &binary);
+    if (gt_bench_trial(bench, &entry, best_us, trial, &err))
         fail_msg("%s: %s", candidate->kernel->name, err.msg);
     gt_binary_release(&binary);
 }

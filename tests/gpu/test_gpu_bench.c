@@ -43,11 +43,11 @@ static void end(struct timed *t)
 
 static double trial_us(struct timed *t, double best_us, enum gt_status expected)
 {
+    const struct gt_bench_entry entry = gpu_entry(&t->candidate, &t->binary);
     struct gt_trial trial = {0};
     struct gt_err err;
 
-    if (gt_bench_trial(t->bench, &t->candidate, t->binary.image, t->binary.size, best_us, &trial,
-                       &err))
+    if (gt_bench_trial(t->bench, &entry, best_us, &trial, &err))
         fail_msg("%s", err.msg);
     if (trial.status != expected)
         fail_msg("%s: %s", gt_status_name(trial.status), trial.detail);
@@ -56,10 +56,11 @@ static double trial_us(struct timed *t, double best_us, enum gt_status expected)
 
 static double sample_us(struct timed *t, struct gt_trial *trial)
 {
+    const struct gt_bench_entry entry = gpu_entry(&t->candidate, &t->binary);
     struct gt_err err;
 
     memset(trial, 0, sizeof(*trial));
-    if (gt_bench_sample(t->bench, &t->candidate, t->binary.image, t->binary.size, 100, trial, &err))
+    if (gt_bench_sample(t->bench, &entry, 100, trial, &err))
         fail_msg("%s", err.msg);
     if (trial->status != GT_STATUS_OK)
         fail_msg("%s: %s", gt_status_name(trial->status), trial->detail);
@@ -147,7 +148,7 @@ static void test_baseline_and_final(void **state)
         }
         if (rc)
             fail_msg("%s: %s", problems[i], err.msg);
-        const struct gt_final_entry entry = {&t.candidate, t.binary.image, t.binary.size};
+        const struct gt_bench_entry entry = gpu_entry(&t.candidate, &t.binary);
 
         if (gt_bench_final(t.bench, &entry, 1, 30, &trial, &yardstick, &err))
             fail_msg("%s: %s", problems[i], err.msg);

@@ -45,10 +45,12 @@ static inline int sample(void **state, struct gt_bench *bench, const struct gt_p
     struct gt_candidate candidate;
     struct gt_strbuf image;
     struct gt_err err = {0};
+    struct gt_bench_entry entry;
     int rc = stub_candidate(*state, problem, fault, &candidate, &image, &err);
 
+    entry = stub_entry(&candidate, &image);
     if (!rc)
-        rc = gt_bench_sample(bench, &candidate, image.text, image.length + 1, most, trial, &err);
+        rc = gt_bench_sample(bench, &entry, most, trial, &err);
     gt_strbuf_release(&image);
     return rc;
 }

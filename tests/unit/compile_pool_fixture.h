@@ -184,9 +184,11 @@ static void submit(struct fixture *f, uint64_t id, int fault, int wide, int grou
         .device = &f->device,
         .point = {{fault, wide, group}},
     };
+    struct gt_prepared prepared;
     struct gt_err err = {0};
 
-    if (gt_compile_pool_submit(f->pool, id, &candidate, &err))
+    if (gt_compile_pool_prepare(f->pool, &candidate, &prepared, &err) ||
+        gt_compile_pool_submit(f->pool, id, &prepared, &err))
         fail_msg("%s", err.msg);
 }
 

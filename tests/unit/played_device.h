@@ -133,16 +133,18 @@ static inline void hang(void)
         pause();
 }
 
-static inline int play(struct gt_bench *bench, const struct gt_candidate *candidate, size_t size,
+static inline int play(struct gt_bench *bench, const struct gt_bench_entry *entry,
                        struct gt_trial *trial, struct gt_err *err)
 {
+    const struct gt_candidate *candidate = entry->candidate;
     const struct timespec launch = {.tv_nsec = 2000000};
 
-    assert_true(size > 0);
+    assert_true(entry->size > 0);
     nanosleep(&launch, NULL);
     trial->status = GT_STATUS_OK;
     trial->us = 100 + (double)candidate->point.value[1];
     trial->samples = 1;
+    trial->prove_ms = (double)entry->geometry.workspace_bytes; /* for the test to see */
     switch ((enum fault)candidate->point.value[0]) {
     case STICKY:
         bench->gpu->poisoned = true;
@@ -171,20 +173,19 @@ static inline int play(struct gt_bench *bench, const struct gt_candidate *candid
     }
 }
 
-int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
-                   size_t size, double best_us, struct gt_trial *trial, struct gt_err *err)
+int gt_bench_trial(struct gt_bench *bench, const struct gt_bench_entry *entry, double best_us,
+                   struct gt_trial *trial, struct gt_err *err)
 {
-    (void)image;
     trial->time_ms = best_us; /* for the test to see */
-    return play(bench, candidate, size, trial, err);
+    return play(bench, entry, trial, err);
 }
 
-int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
-                    size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err)
+int gt_bench_sample(struct gt_bench *bench, const struct gt_bench_entry *entry, int max_samples,
+                    struct gt_trial *trial, struct gt_err *err)
 {
-    (void)image, (void)max_samples;
+    (void)max_samples;
     trial->stage = 2;
-    return play(bench, candidate, size, trial, err);
+    return play(bench, entry, trial, err);
 }
 
 int gt_calibrate(struct gt_calibration *calibration, bool only_copy, struct gt_gpu *gpu,
@@ -198,7 +199,7 @@ int gt_calibrate(struct gt_calibration *calibration, bool only_copy, struct gt_g
     return GT_OK;
 }
 
-int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, size_t entries,
+int gt_bench_final(struct gt_bench *bench, const struct gt_bench_entry *entry, size_t entries,
                    int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                    struct gt_err *err)
 {
@@ -212,7 +213,7 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, s
             abort();
         if (entry[i].candidate->point.value[0] == FINAL_REFUSED)
             return gt_err_set(err, GT_ERANGE, "cuLaunchKernel: refused");
-        rc = play(bench, entry[i].candidate, entry[i].size, &trial[i], err);
+        rc = play(bench, &entry[i], &trial[i], err);
         trial[i].stage = 3;
         trial[i].samples = rounds;
     }
@@ -233,7 +234,7 @@ int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *da
     return GT_OK;
 }
 
-int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry,
+int gt_bench_energy(struct gt_bench *bench, const struct gt_bench_entry *entry,
                     const struct gt_energy_wish *wish, struct gt_energy *energy, struct gt_err *err)
 {
     (void)bench;

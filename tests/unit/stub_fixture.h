@@ -129,6 +129,17 @@ static inline int stub_candidate(const struct stub_fixture *f, const struct gt_p
     return gt_render(image, candidate, err);
 }
 
+/* The candidate with its geometry and image, to be run. */
+static inline struct gt_bench_entry stub_entry(const struct gt_candidate *candidate,
+                                               const struct gt_strbuf *image)
+{
+    struct gt_bench_entry entry = {
+        .candidate = candidate, .image = image->text, .size = image->length + 1};
+
+    assert_int_equal(gt_candidate_geometry(candidate, &entry.geometry, NULL), GT_OK);
+    return entry;
+}
+
 /* One trial on an open bench. */
 static inline int stub_trial(const struct stub_fixture *f, struct gt_bench *bench,
                              const struct gt_problem *problem, const char *fault, double best_us,
@@ -136,11 +147,13 @@ static inline int stub_trial(const struct stub_fixture *f, struct gt_bench *benc
 {
     struct gt_candidate candidate;
     struct gt_strbuf image;
+    struct gt_bench_entry entry;
     int rc = stub_candidate(f, problem, fault, &candidate, &image, err);
 
     memset(trial, 0, sizeof(*trial));
+    entry = stub_entry(&candidate, &image);
     if (!rc)
-        rc = gt_bench_trial(bench, &candidate, image.text, image.length + 1, best_us, trial, err);
+        rc = gt_bench_trial(bench, &entry, best_us, trial, err);
     gt_strbuf_release(&image);
     return rc;
 }

@@ -1,11 +1,8 @@
 /* evaluator_cuda.c - proves and times candidates on a GPU: the operations of the evaluator "cuda".
  *
- * They hand candidates in and trials out; evaluator_cuda.c has the way between. */
+ * They hand candidates in and trials out; evaluator_cuda_entries.c has the way between. */
 #include <errno.h>
-#include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -17,22 +14,6 @@
 /* Deadline of opening a problem. */
 #define PREPARE_S     120  /* for allocation and operands */
 #define PREPARE_FLOPS 2e10 /* per second, for the float64 reference with |A||B| */
-
-void gt_cuda_update_stats(struct gt_evaluator *evaluator)
-{
-    const struct gt_cuda *cuda = evaluator->state;
-    struct gt_evaluator_stats *stats = &evaluator->stats;
-    struct gt_compile_stats compile;
-
-    gt_compile_pool_stats(cuda->pool, &compile);
-    stats->busy_s = cuda->gpu.busy_s - cuda->busy_before;
-    stats->wall_s = (double)(gt_clock_ms() - cuda->opened) / 1000;
-    stats->lead_s = cuda->lead_s;
-    stats->compile_s = compile.busy_s;
-    stats->compiled = compile.compiled;
-    stats->cache_hits = compile.cache_hits;
-    stats->respawns = compile.respawns + cuda->gpu.respawns;
-}
 
 static size_t outstanding(const struct gt_cuda *cuda)
 {
@@ -66,187 +47,23 @@ static bool cuda_starved(const struct gt_evaluator *evaluator)
 }
 
 /* Whether the candidate may use the workspace that it needs; if not, err says both figures. */
-static bool fits(const struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
+static bool fits(const struct gt_evaluator *evaluator, const struct gt_prepared *prepared,
                  struct gt_err *err)
 {
-    struct gt_geometry geometry;
-
-    return gt_candidate_geometry(candidate, &geometry, NULL) || /* the pool says why */
+    return prepared->why.code || /* the pool says why */
            gt_bench_check_workspace(
-               &geometry, gt_bench_workspace(&evaluator->options.bench, candidate->problem), err) ==
-               GT_OK;
+               &prepared->geometry,
+               gt_bench_workspace(&evaluator->options.bench, prepared->candidate.problem),
+               err) == GT_OK;
 }
 
 static bool cuda_at_hand(struct gt_evaluator *evaluator, const struct gt_candidate *candidate)
 {
     struct gt_cuda *cuda = evaluator->state;
+    struct gt_prepared prepared;
 
-    return fits(evaluator, candidate, NULL) && gt_compile_pool_has(cuda->pool, candidate);
-}
-
-static void gt_entries_push_first(struct gt_entry_list *list, struct gt_entry *entry)
-{
-    entry->next = list->first;
-    list->first = entry;
-    if (!list->last)
-        list->last = entry;
-    list->count++;
-}
-
-static struct gt_entry *gt_entries_take(struct gt_entry_list *list, uint64_t ticket)
-{
-    struct gt_entry *entry, *before = NULL;
-
-    for (entry = list->first; entry && entry->ticket != ticket; entry = entry->next)
-        before = entry;
-    if (!entry)
-        return NULL;
-    if (before)
-        before->next = entry->next;
-    else
-        list->first = entry->next;
-    if (list->last == entry)
-        list->last = before;
-    list->count--;
-    return entry;
-}
-
-#define FOLLOW 0.1 /* how much of its error a new value of lead_s corrects */
-
-/* Takes note of how long the entry waited for its cubin, if that had to be compiled. */
-static void note_lead(struct gt_cuda *cuda, const struct gt_entry *entry,
-                      const struct gt_compiled *compiled)
-{
-    const double waited = (double)(gt_clock_ms() - entry->submitted) / 1000;
-
-    if (!compiled->cached)
-        cuda->lead_s += (cuda->lead_s > 0 ? FOLLOW : 1) * (waited - cuda->lead_s);
-}
-
-/* Moves the entries that the compile workers have finished to `ready` or `done`. */
-static int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err)
-{
-    struct gt_compiled compiled;
-    int rc;
-
-    while ((rc = gt_compile_pool_collect(cuda->pool, 0, &compiled, err)) == 1) {
-        struct gt_entry *entry = gt_entries_take(&cuda->compiling, compiled.id);
-
-        if (!entry)
-            continue; /* it was dropped meanwhile */
-        note_lead(cuda, entry, &compiled);
-        entry->compiled = compiled;
-        if (compiled.status == GT_STATUS_OK && entry->launched) {
-            gt_entries_push_first(&cuda->ready, entry); /* its attempt is open already */
-        } else if (compiled.status == GT_STATUS_OK) {
-            gt_entries_push(&cuda->ready, entry);
-        } else {
-            gt_cuda_finish_with(entry, compiled.status, compiled.detail);
-            gt_entries_push(&cuda->done, entry);
-        }
-    }
-    return rc;
-}
-
-/* Attempts that are open beside that of `next`: what runs, and what waits for its image once more.
- */
-struct others {
-    const struct gt_evaluator_events *events;
-    const struct gt_entry *next;
-    size_t count;
-    bool doubt; /* one of them was in doubt before */
-};
-
-static void count_other(struct others *others, const struct gt_entry *entry)
-{
-    const struct gt_evaluator_events *events = others->events;
-
-    if (!entry || entry == others->next || !entry->launched)
-        return;
-    others->count++;
-    others->doubt |= events->in_doubt && events->in_doubt(events->context, entry->id);
-}
-
-/* Whether the attempt of the first ready candidate may be announced now.  At most two attempts may
- * be open, so the caller must first have recorded the trial before the running one.  A candidate
- * that was in doubt before must be the only open one, so that no other is blamed with it again. */
-static bool may_announce(struct gt_evaluator *evaluator)
-{
-    const struct gt_evaluator_events *events = &evaluator->options.events;
-    const struct gt_cuda *cuda = evaluator->state;
-    const struct gt_entry_list *const list[] = {&cuda->compiling, &cuda->ready, &cuda->done};
-    struct others others = {events, cuda->ready.first, 0, false};
-
-    if (cuda->announced || cuda->unrecorded || !others.next)
-        return false;
-    count_other(&others, cuda->running);
-    for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
-        for (const struct gt_entry *entry = list[i]->first; entry; entry = entry->next)
-            count_other(&others, entry);
-    if (!others.count || !events->in_doubt)
-        return others.count < 2;
-    return others.count < 2 && !others.doubt && !events->in_doubt(events->context, others.next->id);
-}
-
-#define TRIAL_RUNS 24 /* launches of a proof and a race, for the deadline */
-
-/* Sends the announced candidate to the GPU worker, if the worker is free. */
-static int send_announced(struct gt_cuda *cuda, struct gt_err *err)
-{
-    struct gt_entry *entry = cuda->announced;
-    int rc;
-
-    if (cuda->running || !entry)
-        return GT_OK;
-    rc = gt_gpu_client_ready(&cuda->gpu, err);
-    if (rc)
-        return rc;
-    cuda->announced = NULL;
-    cuda->running = entry;
-    gt_wire_begin(&cuda->gpu.frame, GT_MSG_TRIAL);
-    gt_wire_put_real(&cuda->gpu.frame, cuda->best_us);
-    gt_gpu_client_put(&cuda->gpu, &entry->candidate, entry->compiled.key);
-    gt_gpu_client_send(&cuda->gpu, cuda->floor_s + TRIAL_RUNS * gt_cuda_launch_s(cuda));
-    return GT_OK;
-}
-
-static struct gt_entry *gt_entries_pop(struct gt_entry_list *list)
-{
-    struct gt_entry *entry = list->first;
-
-    if (!entry)
-        return NULL;
-    list->first = entry->next;
-    if (!list->first)
-        list->last = NULL;
-    list->count--;
-    return entry;
-}
-
-/* Announces the next ready candidate and sends it to an idle GPU worker. */
-static int gt_cuda_feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
-{
-    const struct gt_evaluator_events *events = &evaluator->options.events;
-    struct gt_cuda *cuda = evaluator->state;
-    struct gt_entry *entry;
-    int rc = GT_OK;
-
-    if (may_announce(evaluator)) {
-        if (!cuda->running)
-            rc = gt_gpu_client_ready(&cuda->gpu, err);
-        if (rc)
-            return rc;
-        entry = gt_entries_pop(&cuda->ready);
-        if (events->launching && !entry->launched)
-            rc = events->launching(events->context, entry->id, err);
-        if (rc) {
-            free(entry);
-            return rc;
-        }
-        entry->launched = true;
-        cuda->announced = entry;
-    }
-    return cuda->unrecorded && !cuda->gpu.ready ? GT_OK : send_announced(cuda, err);
+    return !gt_compile_pool_prepare(cuda->pool, candidate, &prepared, NULL) &&
+           fits(evaluator, &prepared, NULL) && gt_compile_pool_has(cuda->pool, &prepared);
 }
 
 static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
@@ -260,13 +77,14 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
     if (!entry)
         return gt_err_nomem(err);
     entry->id = id;
-    entry->candidate = *candidate;
-    if (!fits(evaluator, candidate, &why)) { /* it need not be compiled to know that */
+    rc = gt_compile_pool_prepare(cuda->pool, candidate, &entry->prepared, err);
+    if (!rc &&
+        !fits(evaluator, &entry->prepared, &why)) { /* it need not be compiled to know that */
         gt_cuda_finish_with(entry, GT_STATUS_LAUNCH_INVALID, why.msg);
         gt_entries_push(&cuda->done, entry);
         return GT_OK;
     }
-    rc = gt_cuda_compile(cuda, entry, err);
+    GT_STEP(rc, gt_cuda_compile(cuda, entry, err));
     if (rc) {
         free(entry);
         return rc;
@@ -281,9 +99,12 @@ static int cuda_ahead(struct gt_evaluator *evaluator, const struct gt_candidate 
                       struct gt_err *err)
 {
     struct gt_cuda *cuda = evaluator->state;
+    struct gt_prepared prepared;
+    int rc = gt_compile_pool_prepare(cuda->pool, candidate, &prepared, err);
 
-    return fits(evaluator, candidate, NULL) ? gt_compile_pool_ahead(cuda->pool, candidate, err)
-                                            : GT_OK;
+    return rc || !fits(evaluator, &prepared, NULL)
+               ? rc
+               : gt_compile_pool_ahead(cuda->pool, &prepared, err);
 }
 
 static void cuda_drop_ahead(struct gt_evaluator *evaluator)
@@ -291,89 +112,6 @@ static void cuda_drop_ahead(struct gt_evaluator *evaluator)
     struct gt_cuda *cuda = evaluator->state;
 
     gt_compile_pool_drop_ahead(cuda->pool);
-}
-
-/* Completes the running candidate: the worker has answered or is gone.  *again: the candidate must
- * be compiled again, because its image is no longer in the cache. */
-static int take_reply(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_gpu_reply *reply,
-                      bool *again, struct gt_err *err)
-{
-    *again = false;
-    if (reply->lost) {
-        gt_cuda_finish_with(entry, reply->lost, reply->how);
-    } else if (reply->code == GT_ENOTFOUND) {
-        *again = true;
-        return gt_cuda_miss(cuda, entry, reply->sentence, err);
-    } else if (reply->code == GT_ESTALE || reply->code == GT_ESYNTAX) {
-        return gt_err_set(err, reply->code, "%s", reply->sentence);
-    } else if (reply->code) { /* an error of the worker itself, which another try may not have */
-        gt_cuda_finish_with(entry, GT_STATUS_DEVICE_LOST, reply->sentence);
-    } else if (gt_cuda_read_trial(reply, entry, &entry->trial)) {
-        gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
-    }
-    return GT_OK;
-}
-
-/* Takes the running candidate's reply if there is one, and sends the announced candidate. */
-static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
-{
-    struct gt_entry *entry = cuda->running;
-    struct gt_gpu_reply reply;
-    bool again;
-    int rc;
-
-    if (!entry)
-        return send_announced(cuda, err);
-    rc = gt_gpu_client_poll(&cuda->gpu, timeout_ms, &reply, err);
-    if (rc <= 0)
-        return rc;
-    cuda->running = NULL;
-    if (reply.lost || reply.code)
-        cuda->gpu.ready = false;
-    rc = take_reply(cuda, entry, &reply, &again, err);
-    if (rc) {
-        free(entry);
-    } else if (again) {
-        cuda->gpu.ready = true; /* the worker is well: only a file was missing */
-        gt_entries_push(&cuda->compiling, entry);
-        rc = gt_cuda_compile(cuda, entry, err);
-    } else {
-        if (entry->trial.status == GT_STATUS_FAULT || entry->trial.status == GT_STATUS_DEVICE_LOST)
-            cuda->gpu.ready = false;
-        gt_entries_push_first(&cuda->done, entry);
-        cuda->unrecorded = entry;
-    }
-    /* Replacing a dead worker takes a while, so the caller gets the trial first. */
-    return rc || !cuda->gpu.ready ? rc : send_announced(cuda, err);
-}
-
-/* Does all that can be done without waiting: takes the GPU worker's answer and those of the
- * compile workers, and feeds the GPU. */
-static int gt_cuda_pump(struct gt_evaluator *evaluator, struct gt_err *err)
-{
-    struct gt_cuda *cuda = evaluator->state;
-    int rc = pump_gpu(cuda, 0, err);
-
-    GT_STEP(rc, gt_cuda_pump_pool(cuda, err));
-    return rc ? rc : gt_cuda_feed_gpu(evaluator, err);
-}
-
-/* Sleeps until a worker sends something, a deadline passes or timeout_ms are over; false: a signal
- * came. */
-static bool gt_cuda_wait_for_workers(const struct gt_cuda *cuda, int64_t timeout_ms)
-{
-    struct pollfd fd[2] = {{.fd = gt_compile_pool_fd(cuda->pool), .events = POLLIN}};
-    int wait = (int)timeout_ms;
-    nfds_t count = 1;
-
-    if (cuda->running) {
-        const int64_t left = cuda->gpu.deadline - gt_clock_ms();
-
-        fd[count++] = (struct pollfd){.fd = cuda->gpu.process.fd, .events = POLLIN};
-        if (left < wait)
-            wait = left > 0 ? (int)left : 0;
-    }
-    return poll(fd, count, wait) >= 0;
 }
 
 static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
@@ -402,14 +140,6 @@ static int cuda_collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t
         if (left <= 0 || !gt_cuda_wait_for_workers(cuda, left))
             return 0;
     }
-}
-
-static void gt_entries_clear(struct gt_entry_list *list)
-{
-    struct gt_entry *entry;
-
-    while ((entry = gt_entries_pop(list)))
-        free(entry);
 }
 
 static size_t cuda_drop(struct gt_evaluator *evaluator)
@@ -555,159 +285,3 @@ const struct gt_evaluator_ops gt_evaluator_cuda = {
     .calibrate = gt_cuda_calibrate,
     .close = cuda_close,
 };
-
-/* The entries of the cuda evaluator: their lists, their deadline, and how
- * the replies of the compiler and of the GPU worker become a trial. */
-
-/* Deadlines.  A launch may take flops / SLOW_FLOPS + bytes / SLOW_BYTES seconds, which is far too
- * slow for any use.  Once a best time is known, it may take PATIENCE times that, if that is less.
- */
-#define SLOW_FLOPS 2e11
-#define SLOW_BYTES 1e10
-#define PATIENCE   50
-#define RUN_S      5e-3 /* the host's part of a launch, at most */
-
-void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry)
-{
-    entry->next = NULL;
-    if (list->last)
-        list->last->next = entry;
-    else
-        list->first = entry;
-    list->last = entry;
-    list->count++;
-}
-
-double gt_cuda_launch_s(const struct gt_cuda *cuda)
-{
-    const struct gt_problem *problem = &cuda->gpu.problem;
-    const double patient = PATIENCE * cuda->best_us / 1e6;
-    double slow = gt_problem_flops(problem) / SLOW_FLOPS;
-    int operand;
-
-    for (operand = GT_OPERAND_A; operand <= GT_OPERAND_C; operand++)
-        slow += (double)gt_problem_bytes(problem, (enum gt_operand)operand) / SLOW_BYTES;
-    return gt_chain_launches(cuda->gpu.options.bench.timing) *
-           (RUN_S + (cuda->best_us > 0 && patient < slow ? patient : slow));
-}
-
-/* Adds the facts that only the compiler knows, and those that the worker could not find out. */
-static void complete_trial(const struct gt_entry *entry, struct gt_trial *trial)
-{
-    const struct gt_compiled *compiled = &entry->compiled;
-    struct gt_geometry geometry;
-    size_t i;
-
-    if (!trial->registers)
-        trial->registers = compiled->registers;
-    if (!trial->spill_bytes)
-        trial->spill_bytes = compiled->spill_bytes;
-    if (!trial->static_shared)
-        trial->static_shared = compiled->static_shared;
-    trial->compile_ms = compiled->ms;
-    if (gt_candidate_geometry(&entry->candidate, &geometry, NULL))
-        return;
-    trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
-    trial->varies = !geometry.deterministic;
-    for (i = 0; i < geometry.launches; i++) {
-        const int64_t shared = (int64_t)geometry.launch[i].shared_bytes + trial->static_shared;
-
-        if (shared > trial->shared_bytes)
-            trial->shared_bytes = shared;
-    }
-}
-
-void gt_cuda_finish_with(struct gt_entry *entry, enum gt_status status, const char *detail)
-{
-    entry->trial = (struct gt_trial){.status = status};
-    snprintf(entry->trial.detail, sizeof(entry->trial.detail), "%s", detail);
-    complete_trial(entry, &entry->trial);
-}
-
-/* Turns a trial that no worker of this program can have written into a fault. */
-static void check_trial(struct gt_trial *trial)
-{
-    trial->detail[sizeof(trial->detail) - 1] = '\0';
-    if (trial->status > GT_STATUS_NONE && trial->status < GT_STATUS_COUNT && trial->samples >= 0 &&
-        trial->samples <= GT_MAX_SAMPLES)
-        return;
-    *trial = (struct gt_trial){.status = GT_STATUS_FAULT};
-    snprintf(trial->detail, sizeof(trial->detail), "the worker's answer has values out of range");
-}
-
-int gt_cuda_read_trial(struct gt_gpu_reply *reply, const struct gt_entry *entry,
-                       struct gt_trial *trial)
-{
-    gt_wire_get_struct(&reply->in, trial, sizeof(*trial));
-    if (reply->in.failed)
-        return GT_ESYNTAX;
-    check_trial(trial);
-    complete_trial(entry, trial);
-    return GT_OK;
-}
-
-/* Moves candidates along: compile workers ahead, one GPU worker.
- *
- * A candidate goes through compiling -> ready -> announced -> running (on the GPU) -> done.  While
- * one is running, the attempt of the next is made durable, so that it is sent as soon as the worker
- * has answered.  The death of a worker is charged to the candidate that was running. */
-
-#define MISSES 3 /* of an image, before the run ends */
-
-/* --- compiled candidates ---------------------------------------------------------------------- */
-
-int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
-{
-    entry->ticket = ++cuda->tickets;
-    entry->submitted = gt_clock_ms();
-    return gt_compile_pool_submit(cuda->pool, entry->ticket, &entry->candidate, err);
-}
-
-int gt_cuda_miss(struct gt_cuda *cuda, struct gt_entry *entry, const char *sentence,
-                 struct gt_err *err)
-{
-    gt_compile_pool_keep(cuda->pool);
-    if (++entry->recompiled <= MISSES)
-        return GT_OK;
-    return gt_err_set(err, GT_EIO,
-                      "%s; compiled kernels leave the cache before they are run, and no temporary "
-                      "folder keeps them",
-                      sentence);
-}
-
-/* --- the GPU ---------------------------------------------------------------------------------- */
-
-int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err)
-{
-    int rc = GT_OK;
-
-    while (!rc && (cuda->running || cuda->announced))
-        rc = pump_gpu(cuda, 1000, err);
-    return rc;
-}
-
-int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
-{
-    const volatile sig_atomic_t *signals = cuda->gpu.options.signals;
-    const uint64_t ticket = entry->ticket;
-
-    for (;;) {
-        int rc = gt_cuda_pump_pool(cuda, err);
-
-        if (rc)
-            return rc;
-        if (gt_entries_take(&cuda->ready, ticket) || gt_entries_take(&cuda->done, ticket))
-            return GT_OK;
-        if (signals && *signals > 1)
-            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
-        gt_cuda_wait_for_workers(cuda, 1000);
-    }
-}
-
-void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry)
-{
-    const uint64_t ticket = entry->ticket;
-
-    if (!gt_entries_take(&cuda->compiling, ticket) && !gt_entries_take(&cuda->ready, ticket))
-        gt_entries_take(&cuda->done, ticket);
-}

@@ -1,6 +1,6 @@
-/* evaluator_cuda.h - what the files of the cuda evaluator share: evaluator_cuda.c (the operations),
- * evaluator_cuda.c (the way of a candidate in the race), evaluator_cuda.c and
- * evaluator_cuda_finals.c (stages 2 and 3, baseline, reference).  No other file includes this. */
+/* evaluator_cuda.h - what the files of the cuda evaluator share: evaluator_cuda.c (the operations)
+ * uses evaluator_cuda_finals.c (stages 2 and 3, baseline, reference), and both use
+ * evaluator_cuda_entries.c (the way of a candidate in the race).  No other file includes this. */
 #ifndef GT_EVALUATOR_CUDA_H
 #define GT_EVALUATOR_CUDA_H
 
@@ -13,7 +13,7 @@ struct gt_entry {
     uint64_t id;       /* the sweep's */
     uint64_t ticket;   /* the compile pool's */
     int64_t submitted; /* to the pool, by gt_clock_ms */
-    struct gt_candidate candidate;
+    struct gt_prepared prepared;
     struct gt_compiled compiled;
     struct gt_trial trial;
     bool launched;  /* its attempt was announced */
@@ -27,6 +27,8 @@ struct gt_entry_list {
 };
 
 void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry); /* at the end */
+struct gt_entry *gt_entries_pop(struct gt_entry_list *list);              /* NULL: it is empty */
+void gt_entries_clear(struct gt_entry_list *list);                        /* frees the entries */
 
 struct gt_cuda {
     struct gt_compile_pool *pool;
@@ -59,6 +61,20 @@ int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct g
 
 /* Takes the entry out of the list it is in, if any; the caller then owns it. */
 void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry);
+
+/* Moves the entries that the compile workers have finished to `ready` or `done`. */
+int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err);
+
+/* Announces the next ready candidate and sends it to an idle GPU worker. */
+int gt_cuda_feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err);
+
+/* Does all that can be done without waiting: takes the GPU worker's answer and those of the
+ * compile workers, and feeds the GPU. */
+int gt_cuda_pump(struct gt_evaluator *evaluator, struct gt_err *err);
+
+/* Sleeps until a worker sends something, a deadline passes or timeout_ms are over; false: a signal
+ * came. */
+bool gt_cuda_wait_for_workers(const struct gt_cuda *cuda, int64_t timeout_ms);
 
 /* Waits until no candidate is on the GPU or announced. */
 int gt_cuda_settle(struct gt_cuda *cuda, struct gt_err *err);

@@ -57,8 +57,9 @@ static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
     int rc = GT_OK;
 
     for (asked = 0; asked < count && !rc; asked++) {
-        entry[asked] = (struct gt_entry){.candidate = candidate[asked]};
-        rc = gt_cuda_compile(cuda, &entry[asked], err);
+        entry[asked] = (struct gt_entry){.next = NULL};
+        rc = gt_compile_pool_prepare(cuda->pool, &candidate[asked], &entry[asked].prepared, err);
+        GT_STEP(rc, gt_cuda_compile(cuda, &entry[asked], err));
         if (!rc)
             gt_entries_push(&cuda->compiling, &entry[asked]);
     }
@@ -73,7 +74,7 @@ static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
 static int image_again(struct gt_cuda *cuda, struct gt_entry *entry, const char *sentence,
                        struct gt_err *err)
 {
-    const struct gt_candidate candidate = entry->candidate;
+    const struct gt_candidate candidate = entry->prepared.candidate;
     int misses, rc = gt_cuda_miss(cuda, entry, sentence, err);
 
     misses = entry->recompiled;
@@ -98,7 +99,7 @@ static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, bool *misse
         return rc;
     gt_wire_begin(&cuda->gpu.frame, GT_MSG_SAMPLE);
     gt_wire_put_int(&cuda->gpu.frame, MAX_SAMPLES);
-    gt_gpu_client_put(&cuda->gpu, &entry->candidate, entry->compiled.key);
+    gt_gpu_client_put(&cuda->gpu, &entry->prepared);
     rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
     if (rc)
         return rc;
@@ -217,7 +218,7 @@ static int send_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
         gt_wire_put_int(&cuda->gpu.frame, rounds);
         for (size_t i = 0; i < count; i++) {
             if (entry[i].trial.status == GT_STATUS_NONE)
-                gt_gpu_client_put(&cuda->gpu, &entry[i].candidate, entry[i].compiled.key);
+                gt_gpu_client_put(&cuda->gpu, &entry[i].prepared);
         }
         rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), reply, err);
         if (rc || reply->lost || reply->code != GT_ENOTFOUND)
@@ -420,7 +421,7 @@ int gt_cuda_energy(struct gt_evaluator *evaluator, const struct gt_candidate *ca
     gt_wire_put_bytes(&cuda->gpu.frame, wish, sizeof(*wish));
     gt_wire_put_int(&cuda->gpu.frame, candidate != NULL);
     if (candidate)
-        gt_gpu_client_put(&cuda->gpu, &entry.candidate, entry.compiled.key);
+        gt_gpu_client_put(&cuda->gpu, &entry.prepared);
     rc = call(cuda, energy_deadline(cuda, wish), &reply, err);
     gt_cuda_update_stats(evaluator);
     if (rc)

@@ -20,7 +20,7 @@
 
 struct estimate {
     uint64_t id;
-    struct gt_candidate candidate;
+    struct gt_prepared prepared;
 };
 
 struct predictor {
@@ -134,22 +134,24 @@ static int submit(struct gt_evaluator *evaluator, uint64_t id, const struct gt_c
                   struct gt_err *err)
 {
     struct predictor *predictor = evaluator->state;
+    struct estimate *next = &predictor->waiting[predictor->count];
     int rc;
 
     if (predictor->count == predictor->capacity)
         return gt_err_set(err, GT_EBUSY, "%zu candidates are under way; there is no room for more",
                           predictor->count);
-    rc = gt_compile_pool_submit(predictor->pool, id, candidate, err);
-    if (!rc)
-        predictor->waiting[predictor->count++] = (struct estimate){id, *candidate};
+    next->id = id;
+    rc = gt_compile_pool_prepare(predictor->pool, candidate, &next->prepared, err);
+    GT_STEP(rc, gt_compile_pool_submit(predictor->pool, id, &next->prepared, err));
+    predictor->count += !rc;
     return rc;
 }
 
 /* Makes a trial of the compiler's answer. */
-static void estimate(const struct gt_candidate *candidate, const struct gt_compiled *compiled,
+static void estimate(const struct gt_prepared *prepared, const struct gt_compiled *compiled,
                      struct gt_trial *trial)
 {
-    struct gt_geometry geometry;
+    struct gt_geometry geometry = prepared->geometry;
     struct gt_prediction prediction;
     struct gt_err err = {0};
 
@@ -162,8 +164,8 @@ static void estimate(const struct gt_candidate *candidate, const struct gt_compi
         .compile_ms = compiled->ms,
     };
     snprintf(trial->detail, sizeof(trial->detail), "%s", compiled->detail);
-    if (gt_candidate_geometry(candidate, &geometry, &err))
-        goto invalid;
+    if (prepared->why.code)
+        return; /* the pool has said why */
     trial->varies = !geometry.deterministic;
     trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
     for (size_t i = 0; i < geometry.launches; i++) {
@@ -175,19 +177,16 @@ static void estimate(const struct gt_candidate *candidate, const struct gt_compi
     }
     if (compiled->status != GT_STATUS_OK)
         return;
-    if (gt_predict_explain(candidate, &geometry, compiled->registers, compiled->spill_bytes,
-                           &prediction, &err))
-        goto invalid;
+    if (gt_predict_explain(&prepared->candidate, &geometry, compiled->registers,
+                           compiled->spill_bytes, &prediction, &err)) {
+        trial->status = GT_STATUS_LAUNCH_INVALID;
+        snprintf(trial->detail, sizeof(trial->detail), "%s", err.msg);
+        return;
+    }
     trial->us = trial->lo_us = trial->hi_us = prediction.us;
     snprintf(trial->detail, sizeof(trial->detail),
              "predicted, not measured: bound by %s, %d blocks per SM, %.2f waves", prediction.bound,
              prediction.blocks_sm, prediction.waves);
-    return;
-invalid:
-    if (compiled->status == GT_STATUS_OK) {
-        trial->status = GT_STATUS_LAUNCH_INVALID;
-        snprintf(trial->detail, sizeof(trial->detail), "%s", err.msg);
-    }
 }
 
 static void update_stats(struct gt_evaluator *evaluator)
@@ -217,7 +216,7 @@ static int collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
         if (predictor->waiting[i].id != compiled.id)
             continue;
         *id = compiled.id;
-        estimate(&predictor->waiting[i].candidate, &compiled, trial);
+        estimate(&predictor->waiting[i].prepared, &compiled, trial);
         predictor->waiting[i] = predictor->waiting[--predictor->count];
         update_stats(evaluator);
         return 1;

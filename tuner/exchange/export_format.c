@@ -1,4 +1,5 @@
 /* export_format.c - the printer of records, as CSV, Markdown or JSON. */
+#include <stdarg.h>
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,16 +1,20 @@
-/* resident.c - stage: lays out and allocates the memory of a problem on the GPU.  The shapes of the
- * small cases come from verify.c, and the contents from resident.c. */
+/* resident.c - stage: the memory of a problem on the GPU: its small cases, layout, allocation and
+ * contents, and the arguments of launches. */
 #include <math.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "proof/resident.h"
-#include "proof/verify.h"
 
-#define GUARD_WORDS   4096      /* around inputs: 16 KiB */
-#define GUARD_ROWS    256       /* around results: rows of the tallest tile that may overshoot */
-#define GUARD_MAX     (1 << 20) /* words: 4 MiB */
-#define RESERVE_BYTES (64u << 20)
+#define GUARD_WORDS     4096      /* around inputs: 16 KiB */
+#define GUARD_ROWS      256       /* around results: rows of the tallest tile that may overshoot */
+#define GUARD_MAX       (1 << 20) /* words: 4 MiB */
+#define RESERVE_BYTES   (64u << 20)
+#define WORKSPACE_GUARD 16384 /* guarded words behind the workspace */
+
+/* Inputs that are allocations of their own, at most: each set's, the bias, and those of the case
+ * that has the problem's size. */
+#define OWN_INPUTS (3 * GT_MAX_SETS + 5)
 
 enum gt_dist gt_dist_parse(const char *name)
 {
@@ -24,12 +28,97 @@ enum gt_dist gt_dist_parse(const char *name)
     return (enum gt_dist)i;
 }
 
-/* ---- matrices ---- */
-
 static int64_t round_up(int64_t value, int64_t to)
 {
     return (value + to - 1) / to * to;
 }
+
+/* ---- the small cases ----
+ *
+ * Shapes that kernels often get wrong: sizes around powers of two, matrices thinner than a tile,
+ * k = 0, C or A and B that must not be read, C and D in the same memory. */
+
+enum { PACKED = 1, IN_PLACE = 2, UNREAD = 4 };
+
+/* Some sizes are multiples of 4 or 16, for kernels that serve no others. */
+static const struct shape {
+    short m, n, k;
+    short alpha, beta;
+    unsigned flags;
+} shapes[GT_CASES] = {
+    {255, 257, 129, 1, 0, 0},     /* one less and one more than a tile, in every direction */
+    {1, 3, 1, 1, 0, 0},           /* almost the smallest */
+    {33, 65, 7, 2, 2, 0},         /* alpha and beta other than 0 and 1 */
+    {33, 65, 0, 1, 2, 0},         /* k = 0: D = beta C */
+    {16, 20, 0, 1, 0, 0},         /* k = 0 and beta = 0: zeros */
+    {129, 130, 63, -1, 0, 0},     /* negative alpha */
+    {128, 256, 64, 1, 0, PACKED}, /* whole tiles */
+    {132, 68, 36, 1, -1, IN_PLACE},
+    {65, 127, 40, 0, 2, UNREAD}, /* alpha = 0: A and B must not be read */
+    {3, 1, 300, 1, 0, 0},        /* a column */
+    {1, 260, 132, 1, 1, 0},      /* a row */
+    {252, 260, 516, 1, 0, 0},    /* multiples of 4, long enough for split-k */
+    {40, 24, 2049, 1, 0, 0},     /* long and odd */
+    {68, 36, 12, 3, 0, PACKED},
+    {64, 64, 1024, 1, 1, IN_PLACE},
+};
+
+/* The smallest leading dimension of at least `least` elements of `size` bytes whose alignment class
+ * is `alignment` bytes: a multiple of that, and if it is below 16, not of twice that. */
+static int64_t leading(int64_t least, int alignment, int64_t size)
+{
+    int64_t step = alignment >= size ? alignment / size : 1;
+    int64_t ld = round_up(least > 1 ? least : 1, step);
+
+    return alignment < 16 && ld / step % 2 == 0 ? ld + step : ld;
+}
+
+/* The stride of a batch whose matrices have `gap` times 16 bytes between them. */
+static int64_t stride_of(int64_t rows, int64_t ld, int64_t size, int64_t gap)
+{
+    return rows * ld + gap * 16 / size;
+}
+
+static void shape_problem(struct gt_problem *p, const struct shape *shape,
+                          const struct gt_problem *like)
+{
+    int64_t pad = shape->flags & PACKED ? 0 : 5, gap = like->batch > 1 ? pad : 0;
+    int64_t in = gt_dtype_size(like->type), out = gt_dtype_size(like->out);
+    int align[] = {gt_problem_alignment(like, GT_OPERAND_A),
+                   gt_problem_alignment(like, GT_OPERAND_B),
+                   gt_problem_alignment(like, GT_OPERAND_C)};
+
+    *p = *like;
+    p->m = shape->m;
+    p->n = shape->n;
+    p->k = shape->k;
+    p->alpha = shape->alpha;
+    p->beta = shape->beta;
+    p->batch = like->batch > 1 ? 2 : 1;
+    p->lda = leading(gt_problem_cols(p, GT_OPERAND_A) + pad, align[0], in);
+    p->ldb = leading(gt_problem_cols(p, GT_OPERAND_B) + pad, align[1], in);
+    p->ldc = leading(p->n + pad, align[2], out);
+    p->stride_a = stride_of(gt_problem_rows(p, GT_OPERAND_A), p->lda, in, gap);
+    p->stride_b = stride_of(gt_problem_rows(p, GT_OPERAND_B), p->ldb, in, gap);
+    p->stride_c = stride_of(p->m, p->ldc, out, gap);
+}
+
+void gt_cases_fill(struct gt_case item[GT_CASES + 1], const struct gt_problem *problem)
+{
+    struct gt_problem *whole = &item[GT_CASES].problem;
+
+    for (int i = 0; i < GT_CASES; i++) {
+        shape_problem(&item[i].problem, &shapes[i], problem);
+        item[i].in_place = shapes[i].flags & IN_PLACE;
+        item[i].unread = shapes[i].flags & UNREAD;
+    }
+    /* The problem itself, with factors that keep integers exact. */
+    *whole = *problem;
+    whole->alpha = problem->alpha == 0 ? 0 : 1;
+    whole->beta = problem->beta == 0 ? 0 : 2;
+}
+
+/* ---- matrices ---- */
 
 static int64_t span_bytes(const struct gt_span *span)
 {
@@ -40,7 +129,7 @@ static int64_t span_bytes(const struct gt_span *span)
 }
 
 /* The shape of a line of elements. */
-static struct gt_span gt_matrix_line(int64_t elements, enum gt_dtype type)
+static struct gt_span line_of(int64_t elements, enum gt_dtype type)
 {
     return (struct gt_span){NULL, 1, elements, elements, 1, elements, (int)type};
 }
@@ -58,12 +147,12 @@ static struct gt_span shape_of(const struct gt_problem *p, enum gt_operand opera
                            (int)gt_problem_dtype(p, operand)};
 
     if (p->batch > 1 && span.stride < (span.rows - 1) * span.ld + span.cols)
-        span = gt_matrix_line(gt_problem_elements(p, operand), gt_problem_dtype(p, operand));
+        span = line_of(gt_problem_elements(p, operand), gt_problem_dtype(p, operand));
     return span;
 }
 
 /* The size of a case's exact result in words. */
-static int64_t gt_case_exact_words(const struct gt_case *item)
+static int64_t exact_words(const struct gt_case *item)
 {
     return round_up(gt_problem_results(&item->problem) * gt_dtype_size(item->problem.out), 4) / 4;
 }
@@ -81,7 +170,7 @@ static void lay_out(struct gt_matrix *matrix, struct gt_span span, int64_t guard
 }
 
 /* Sets the memory of a matrix that is laid out. */
-static void gt_matrix_place(struct gt_matrix *matrix, gt_devptr base)
+static void place(struct gt_matrix *matrix, gt_devptr base)
 {
     matrix->base = base;
     /* A device address, which the host must not read. */
@@ -109,7 +198,7 @@ static void lay_out_inputs(const struct gt_problem *p, struct gt_matrix *a, stru
 static void lay_out_bias(const struct gt_problem *p, struct gt_matrix *bias)
 {
     if (p->epilogue & GT_EPILOGUE_BIAS)
-        lay_out(bias, gt_matrix_line(p->n, p->out), GUARD_WORDS, p->align);
+        lay_out(bias, line_of(p->n, p->out), GUARD_WORDS, p->align);
 }
 
 /* Chooses how many copies of the operands rotation needs: together more than 3 x L2, at most
@@ -148,15 +237,13 @@ static void lay_out_all(struct gt_resident *r, const struct gt_resident_request 
     lay_out_inputs(&r->problem, &r->set[0].a, &r->set[0].b, &r->set[0].c);
     lay_out_bias(&r->problem, &r->bias);
     choose_sets(r, request);
-    lay_out(&r->workspace, gt_matrix_line((int64_t)request->workspace / 4, GT_F32),
-            GT_WORKSPACE_GUARD, 16);
+    lay_out(&r->workspace, line_of((int64_t)request->workspace / 4, GT_F32), WORKSPACE_GUARD, 16);
     if (r->flush)
-        lay_out(&r->scratch, gt_matrix_line(3 * gt_gpu_device(r->gpu)->l2_bytes / 4, GT_F32), 0,
-                16);
+        lay_out(&r->scratch, line_of(3 * gt_gpu_device(r->gpu)->l2_bytes / 4, GT_F32), 0, 16);
 }
 
 /* Lists the inputs of a case; there are 4. */
-static size_t gt_case_inputs(struct gt_case *item, struct gt_matrix **list)
+static size_t case_inputs(struct gt_case *item, struct gt_matrix **list)
 {
     list[0] = &item->a;
     list[1] = &item->b;
@@ -165,7 +252,8 @@ static size_t gt_case_inputs(struct gt_case *item, struct gt_matrix **list)
     return 4;
 }
 
-static size_t gt_resident_inputs(struct gt_resident *resident, struct gt_matrix **list)
+/* Lists the inputs that are allocations of their own. */
+static size_t own_inputs(struct gt_resident *resident, struct gt_matrix **list)
 {
     size_t count = 0;
 
@@ -175,10 +263,10 @@ static size_t gt_resident_inputs(struct gt_resident *resident, struct gt_matrix 
         list[count++] = &resident->set[i].c;
     }
     list[count++] = &resident->bias;
-    return count + gt_case_inputs(&resident->exact[GT_CASES], list + count);
+    return count + case_inputs(&resident->exact[GT_CASES], list + count);
 }
 
-#define MAX_LARGE (GT_OWN_INPUTS + GT_RESULTS + 2)
+#define MAX_LARGE (OWN_INPUTS + GT_RESULTS + 2)
 
 /* Lists every matrix that is an allocation of its own. */
 static size_t large_matrices(struct gt_resident *r, struct gt_matrix **list)
@@ -187,7 +275,7 @@ static size_t large_matrices(struct gt_resident *r, struct gt_matrix **list)
 
     for (int i = 0; i < GT_RESULTS; i++)
         list[count++] = &r->result[i];
-    count += gt_resident_inputs(r, list + count);
+    count += own_inputs(r, list + count);
     list[count++] = &r->workspace;
     list[count++] = &r->scratch;
     return count;
@@ -201,13 +289,13 @@ static void arrange_arenas(struct gt_resident *r)
 
     r->arena_in_words = r->arena_out_words = 0;
     for (int i = 0; i < GT_CASES; i++) {
-        size_t count = gt_case_inputs(&r->exact[i], list);
+        size_t count = case_inputs(&r->exact[i], list);
 
         for (size_t j = 0; j < count; j++) {
-            gt_matrix_place(list[j], r->arena_in + 4 * (gt_devptr)r->arena_in_words);
+            place(list[j], r->arena_in + 4 * (gt_devptr)r->arena_in_words);
             r->arena_in_words += list[j]->words;
         }
-        gt_matrix_place(&r->exact[i].d, r->arena_out + 4 * (gt_devptr)r->arena_out_words);
+        place(&r->exact[i].d, r->arena_out + 4 * (gt_devptr)r->arena_out_words);
         r->arena_out_words += r->exact[i].d.words;
     }
 }
@@ -218,7 +306,7 @@ static int check_memory(struct gt_resident *r, struct gt_err *err)
     size_t count = large_matrices(r, list), present = 0, total = 0;
     double bytes = 4.0 * (double)(r->arena_in_words + r->arena_out_words) +
                    12.0 * (double)gt_problem_results(&r->problem) +
-                   4.0 * (double)gt_case_exact_words(&r->exact[GT_CASES]) + RESERVE_BYTES;
+                   4.0 * (double)exact_words(&r->exact[GT_CASES]) + RESERVE_BYTES;
     char text[GT_PROBLEM_TEXT_MAX];
     int rc = gt_gpu_memory(r->gpu, &present, &total, err);
 
@@ -243,14 +331,13 @@ static int allocate(struct gt_resident *r, struct gt_err *err)
     GT_STEP(rc, gt_gpu_alloc(r->gpu, &r->ref, 8 * whole, err));
     GT_STEP(rc, gt_gpu_alloc(r->gpu, &r->bound, 4 * whole, err));
     for (int i = 0; i <= GT_CASES && !rc; i++)
-        rc = gt_gpu_alloc(r->gpu, &r->exact[i].exact, 4 * (size_t)gt_case_exact_words(&r->exact[i]),
-                          err);
+        rc = gt_gpu_alloc(r->gpu, &r->exact[i].exact, 4 * (size_t)exact_words(&r->exact[i]), err);
     for (size_t i = 0; i < count && !rc; i++) {
         gt_devptr base = 0;
 
         if (list[i]->words)
             rc = gt_gpu_alloc(r->gpu, &base, 4 * (size_t)list[i]->words, err);
-        gt_matrix_place(list[i], base);
+        place(list[i], base);
     }
     arrange_arenas(r);
     r->exact[GT_CASES].d = r->result[0];
@@ -297,8 +384,7 @@ void gt_resident_release(struct gt_resident *resident)
     memset(resident, 0, sizeof(*resident));
 }
 
-/* Stage: fills, poisons, hashes and restores the contents of a resident problem
- * (resident.h), and makes the arguments of launches. */
+/* ---- contents ---- */
 
 static int poison(const struct gt_resident *r, const struct gt_matrix *matrix, struct gt_err *err)
 {
@@ -367,7 +453,7 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
     struct gt_case *item = &r->exact[index];
     const struct gt_set in = {item->a, item->b, item->c};
     struct gt_matrix *list[4];
-    size_t count = gt_case_inputs(item, list);
+    size_t count = case_inputs(item, list);
     int range = integer_range(&item->problem), rc = GT_OK;
     bool beside = item->problem.type == GT_TF32 && !item->unread;
     struct gt_reference_args args;
@@ -446,8 +532,8 @@ int gt_resident_restore(struct gt_resident *resident, struct gt_err *err)
 
 int gt_resident_hash_inputs(struct gt_resident *resident, int slot, struct gt_err *err)
 {
-    struct gt_matrix *list[GT_OWN_INPUTS];
-    size_t count = gt_resident_inputs(resident, list);
+    struct gt_matrix *list[OWN_INPUTS];
+    size_t count = own_inputs(resident, list);
     int rc =
         gt_proof_hash(resident->proof, resident->arena_in, resident->arena_in_words, slot, err);
 
@@ -465,7 +551,7 @@ int gt_resident_hash_reference(const struct gt_resident *resident, int slot, str
     GT_STEP(rc, gt_proof_hash(resident->proof, resident->bound, whole, slot, err));
     for (int i = 0; i <= GT_CASES && !rc; i++)
         rc = gt_proof_hash(resident->proof, resident->exact[i].exact,
-                           gt_case_exact_words(&resident->exact[i]), slot, err);
+                           exact_words(&resident->exact[i]), slot, err);
     return rc;
 }
 
@@ -496,9 +582,9 @@ int gt_resident_poison_workspace(struct gt_resident *resident, size_t bytes, str
     int64_t words = (int64_t)(bytes + 3) / 4;
 
     /* The memory behind the bytes asked for is guarded too. */
-    workspace->span = gt_matrix_line(words, GT_F32);
-    workspace->words = workspace->offset / 4 + words + GT_WORKSPACE_GUARD;
-    gt_matrix_place(workspace, workspace->base);
+    workspace->span = line_of(words, GT_F32);
+    workspace->words = workspace->offset / 4 + words + WORKSPACE_GUARD;
+    place(workspace, workspace->base);
     return poison(resident, workspace, err);
 }
 

@@ -75,6 +75,9 @@ struct gt_resident_request {
     enum gt_dist dist;
 };
 
+/* Fills the problems and flags of the GT_CASES small cases and of the whole problem after them. */
+void gt_cases_fill(struct gt_case item[GT_CASES + 1], const struct gt_problem *problem);
+
 /* Allocates and fills everything.  GT_ETOOBIG: the sentence has the bytes needed and present. */
 int gt_resident_open(struct gt_resident *resident, struct gt_gpu *gpu, struct gt_proof *proof,
                      const struct gt_resident_request *request, struct gt_err *err);
@@ -100,15 +103,5 @@ int gt_resident_poison_workspace(struct gt_resident *resident, size_t bytes, str
 
 /* Enqueues a write that removes the operands from the L2 cache. */
 int gt_resident_flush(const struct gt_resident *resident, struct gt_err *err);
-
-/* Shared by resident.c and resident.c only. */
-#define GT_WORKSPACE_GUARD 16384 /* guarded words behind the workspace */
-/* The shape of a line of elements. */
-/* The size of a case's exact result in words. */
-/* Sets the memory of a matrix that is laid out. */
-/* Lists the inputs of a case; there are 4. */
-/* Lists the inputs that are allocations of their own, GT_OWN_INPUTS at most: each set's, the bias,
- * and those of the case that has the problem's size. */
-#define GT_OWN_INPUTS (3 * GT_MAX_SETS + 5)
 
 #endif

@@ -8,119 +8,35 @@
 #include "base/err.h"
 #include "proof/verify.h"
 
-/* Stage: shapes that kernels often get wrong: sizes around powers of two, matrices
- * thinner than a tile, k = 0, C or A and B that must not be read, C and D in the same memory.
- * resident.c uses them. */
-
-enum { PACKED = 1, IN_PLACE = 2, UNREAD = 4 };
-
-/* Some sizes are multiples of 4 or 16, for kernels that serve no others. */
-static const struct shape {
-    short m, n, k;
-    short alpha, beta;
-    unsigned flags;
-} shapes[GT_CASES] = {
-    {255, 257, 129, 1, 0, 0},     /* one less and one more than a tile, in every direction */
-    {1, 3, 1, 1, 0, 0},           /* almost the smallest */
-    {33, 65, 7, 2, 2, 0},         /* alpha and beta other than 0 and 1 */
-    {33, 65, 0, 1, 2, 0},         /* k = 0: D = beta C */
-    {16, 20, 0, 1, 0, 0},         /* k = 0 and beta = 0: zeros */
-    {129, 130, 63, -1, 0, 0},     /* negative alpha */
-    {128, 256, 64, 1, 0, PACKED}, /* whole tiles */
-    {132, 68, 36, 1, -1, IN_PLACE},
-    {65, 127, 40, 0, 2, UNREAD}, /* alpha = 0: A and B must not be read */
-    {3, 1, 300, 1, 0, 0},        /* a column */
-    {1, 260, 132, 1, 1, 0},      /* a row */
-    {252, 260, 516, 1, 0, 0},    /* multiples of 4, long enough for split-k */
-    {40, 24, 2049, 1, 0, 0},     /* long and odd */
-    {68, 36, 12, 3, 0, PACKED},
-    {64, 64, 1024, 1, 1, IN_PLACE},
-};
-
-static int64_t round_up(int64_t value, int64_t to)
-{
-    return (value + to - 1) / to * to;
-}
-
-/* The smallest leading dimension of at least `least` elements of `size` bytes whose alignment class
- * is `alignment` bytes: a multiple of that, and if it is below 16, not of twice that. */
-static int64_t leading(int64_t least, int alignment, int64_t size)
-{
-    int64_t step = alignment >= size ? alignment / size : 1;
-    int64_t ld = round_up(least > 1 ? least : 1, step);
-
-    return alignment < 16 && ld / step % 2 == 0 ? ld + step : ld;
-}
-
-/* The stride of a batch whose matrices have `gap` times 16 bytes between them. */
-static int64_t stride_of(int64_t rows, int64_t ld, int64_t size, int64_t gap)
-{
-    return rows * ld + gap * 16 / size;
-}
-
-static void shape_problem(struct gt_problem *p, const struct shape *shape,
-                          const struct gt_problem *like)
-{
-    int64_t pad = shape->flags & PACKED ? 0 : 5, gap = like->batch > 1 ? pad : 0;
-    int64_t in = gt_dtype_size(like->type), out = gt_dtype_size(like->out);
-    int align[] = {gt_problem_alignment(like, GT_OPERAND_A),
-                   gt_problem_alignment(like, GT_OPERAND_B),
-                   gt_problem_alignment(like, GT_OPERAND_C)};
-
-    *p = *like;
-    p->m = shape->m;
-    p->n = shape->n;
-    p->k = shape->k;
-    p->alpha = shape->alpha;
-    p->beta = shape->beta;
-    p->batch = like->batch > 1 ? 2 : 1;
-    p->lda = leading(gt_problem_cols(p, GT_OPERAND_A) + pad, align[0], in);
-    p->ldb = leading(gt_problem_cols(p, GT_OPERAND_B) + pad, align[1], in);
-    p->ldc = leading(p->n + pad, align[2], out);
-    p->stride_a = stride_of(gt_problem_rows(p, GT_OPERAND_A), p->lda, in, gap);
-    p->stride_b = stride_of(gt_problem_rows(p, GT_OPERAND_B), p->ldb, in, gap);
-    p->stride_c = stride_of(p->m, p->ldc, out, gap);
-}
-
-void gt_cases_fill(struct gt_case item[GT_CASES + 1], const struct gt_problem *problem)
-{
-    struct gt_problem *whole = &item[GT_CASES].problem;
-
-    for (int i = 0; i < GT_CASES; i++) {
-        shape_problem(&item[i].problem, &shapes[i], problem);
-        item[i].in_place = shapes[i].flags & IN_PLACE;
-        item[i].unread = shapes[i].flags & UNREAD;
-    }
-    /* The problem itself, with factors that keep integers exact. */
-    *whole = *problem;
-    whole->alpha = problem->alpha == 0 ? 0 : 1;
-    whole->beta = problem->beta == 0 ? 0 : 2;
-}
-
-/* Stage: the error that a right result may have, by accuracy, accumulator and
- * types; declared in verify.h. */
+/* ---- the error that a right result may have ---- */
 
 #define UNIT 0x1p-24 /* unit roundoff of float */
 
+/* Half of the spacing of a type's numbers: relative to a number, and absolute for subnormals and
+ * integers. */
+struct rounding {
+    double relative, absolute;
+};
+
 _Static_assert(GT_DTYPE_COUNT == 8, "a new type needs its rounding here");
 
-static struct gt_rounding gt_verify_rounding(enum gt_dtype out)
+static struct rounding rounding_of(enum gt_dtype out)
 {
     switch (out) {
     case GT_F16:
-        return (struct gt_rounding){0x1p-11, 0x1p-25};
+        return (struct rounding){0x1p-11, 0x1p-25};
     case GT_BF16:
-        return (struct gt_rounding){0x1p-8, 0};
+        return (struct rounding){0x1p-8, 0};
     case GT_E4M3:
-        return (struct gt_rounding){0x1p-4, 0x1p-10};
+        return (struct rounding){0x1p-4, 0x1p-10};
     case GT_E5M2:
-        return (struct gt_rounding){0x1p-3, 0x1p-17};
+        return (struct rounding){0x1p-3, 0x1p-17};
     case GT_S8:
-        return (struct gt_rounding){0, 0.5};
+        return (struct rounding){0, 0.5};
     case GT_S32:
-        return (struct gt_rounding){0, 0};
+        return (struct rounding){0, 0};
     default:
-        return (struct gt_rounding){UNIT, 0};
+        return (struct rounding){UNIT, 0};
     }
 }
 
@@ -177,7 +93,7 @@ static struct gt_verify_bound input_error(const struct gt_problem *p)
 
 void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound)
 {
-    struct gt_rounding out = gt_verify_rounding(problem->out);
+    struct rounding out = rounding_of(problem->out);
 
     if (problem->out == GT_S32) {
         *bound = (struct gt_verify_bound){0, 0, 0};
@@ -208,8 +124,6 @@ enum {
 };
 _Static_assert(SLOT_LOOK < GT_VERIFY_CLOCK_SLOT, "result slots overlap");
 
-#define UNIT_VERIFY 0x1p-24 /* unit roundoff of float */
-
 /* ---- enqueue ---- */
 
 static int check_exact(const struct gt_resident *resident, const struct gt_case *item, int slot,
@@ -217,13 +131,13 @@ static int check_exact(const struct gt_resident *resident, const struct gt_case 
 {
     struct gt_compare_args args = {.d = item->d.span,
                                    .exact = (const void *)(uintptr_t)item->exact};
-    struct gt_rounding rounding = gt_verify_rounding(item->problem.out);
+    struct rounding rounding = rounding_of(item->problem.out);
     int rc;
 
     /* GELU is the only epilogue that is not exact on integers: the two sides may round differently.
      */
     if (GT_ACTIVATION(item->problem.epilogue) == GT_EPILOGUE_GELU)
-        args.slack = 8 * UNIT_VERIFY + 2 * rounding.relative + rounding.absolute / 4;
+        args.slack = 8 * UNIT + 2 * rounding.relative + rounding.absolute / 4;
     /* Operands of TF32 lie beside integers. FP32 arithmetic, which also serves TF32, does not round
      * them; its sums, of at most 2^21, are then off by less than a quarter. */
     if (item->problem.type == GT_TF32) {
@@ -252,25 +166,32 @@ static int run_case(struct gt_resident *resident, struct gt_module *module,
     return rc ? rc : check_exact(resident, item, index, err);
 }
 
-int gt_verify_run_cases(struct gt_resident *resident, struct gt_module *module,
-                        const struct gt_candidate *candidate, unsigned *ran, struct gt_err *err)
+void gt_verify_prepare(const struct gt_resident *resident, const struct gt_candidate *candidate,
+                       struct gt_cases *cases)
 {
-    int rc = gt_resident_poison_cases(resident, err);
+    struct gt_candidate small = *candidate;
 
-    *ran = 0;
-    for (int i = 0; i < GT_CASES && !rc; i++) {
-        struct gt_candidate small = *candidate;
-        struct gt_geometry geometry;
+    cases->served = 0;
+    for (int i = 0; i < GT_CASES; i++) {
+        struct gt_geometry *geometry = &cases->geometry[i];
         int failed = -1;
 
         small.problem = &resident->exact[i].problem;
-        if (gt_candidate_valid(&small, &failed, NULL) || failed >= 0 ||
-            gt_candidate_geometry(&small, &geometry, NULL) ||
-            (int64_t)geometry.workspace_bytes > resident->workspace_bytes)
-            continue; /* the point does not serve this shape */
-        rc = run_case(resident, module, &geometry, i, err);
-        *ran |= 1u << i;
+        if (!gt_candidate_valid(&small, &failed, NULL) && failed < 0 &&
+            !gt_candidate_geometry(&small, geometry, NULL) &&
+            (int64_t)geometry->workspace_bytes <= resident->workspace_bytes)
+            cases->served |= 1u << i;
     }
+}
+
+int gt_verify_run_cases(struct gt_resident *resident, struct gt_module *module,
+                        const struct gt_cases *cases, struct gt_err *err)
+{
+    int rc = gt_resident_poison_cases(resident, err);
+
+    for (int i = 0; i < GT_CASES && !rc; i++)
+        if (cases->served >> i & 1)
+            rc = run_case(resident, module, &cases->geometry[i], i, err);
     return rc;
 }
 
@@ -423,8 +344,8 @@ static int judge(const struct gt_resident *resident, const struct judged *judged
     return GT_OK;
 }
 
-int gt_verify_judge_cases(const struct gt_resident *resident, unsigned ran, struct gt_trial *trial,
-                          struct gt_err *err)
+int gt_verify_judge_cases(const struct gt_resident *resident, const struct gt_cases *cases,
+                          struct gt_trial *trial, struct gt_err *err)
 {
     int rc = GT_OK;
 
@@ -432,7 +353,7 @@ int gt_verify_judge_cases(const struct gt_resident *resident, unsigned ran, stru
         const struct gt_case *item = &resident->exact[i];
         const struct judged judged = {&item->problem, &item->d, item->exact, 0, "integers"};
 
-        if (i == GT_CASES || ran >> i & 1)
+        if (i == GT_CASES || cases->served >> i & 1)
             rc = judge(resident, &judged, i, trial, err);
     }
     return rc;
@@ -474,7 +395,7 @@ int gt_verify_judge_real(const struct gt_resident *resident, int results, bool d
         memcpy(&error, &bits, sizeof(error));
         worst = error > worst ? error : worst;
     }
-    trial->err_u = worst / UNIT_VERIFY;
+    trial->err_u = worst / UNIT;
     return rc;
 }
 

@@ -16,10 +16,17 @@
 #include "problem/trial.h"
 #include "proof/resident.h"
 
-/* Enqueues the candidate for every small case for which its point is valid, and sets the bits of
- * those in *ran.  The module keeps the geometry of the last one. */
+/* A candidate's geometry for each small case that its point serves. */
+struct gt_cases {
+    struct gt_geometry geometry[GT_CASES];
+    unsigned served; /* bit i: case i */
+};
+void gt_verify_prepare(const struct gt_resident *resident, const struct gt_candidate *candidate,
+                       struct gt_cases *cases);
+
+/* Enqueues the candidate for its small cases.  The module keeps the geometry of the last one. */
 int gt_verify_run_cases(struct gt_resident *resident, struct gt_module *module,
-                        const struct gt_candidate *candidate, unsigned *ran, struct gt_err *err);
+                        const struct gt_cases *cases, struct gt_err *err);
 
 /* Enqueues the checks of the integer product of the whole problem, which is in result[0]. */
 int gt_verify_check_whole(const struct gt_resident *resident, struct gt_err *err);
@@ -35,8 +42,8 @@ int gt_verify_check_workspace(const struct gt_resident *resident, struct gt_err 
 /* Judge the findings in the order of the list above.  The first finding sets trial->status and
  * detail; without one they do not change.  judge_real also sets err_u.  These functions read slots
  * that were fetched, and download single elements for the sentence. */
-int gt_verify_judge_cases(const struct gt_resident *resident, unsigned ran, struct gt_trial *trial,
-                          struct gt_err *err);
+int gt_verify_judge_cases(const struct gt_resident *resident, const struct gt_cases *cases,
+                          struct gt_trial *trial, struct gt_err *err);
 int gt_verify_judge_real(const struct gt_resident *resident, int results, bool deterministic,
                          struct gt_trial *trial, struct gt_err *err);
 
@@ -57,17 +64,6 @@ struct gt_verify_bound {
 };
 void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound);
 
-/* Half of the spacing of a type's numbers: relative to a number, and absolute for subnormals and
- * integers. */
-struct gt_rounding {
-    double relative, absolute;
-};
-
 #define GT_VERIFY_CLOCK_SLOT (GT_PROOF_SLOTS - 1) /* only bench.c uses it */
-
-/* Stage: the small ragged products whose results must be exact for every candidate. */
-
-/* Fills the problems and flags of the GT_CASES small cases and of the whole problem after them. */
-void gt_cases_fill(struct gt_case item[GT_CASES + 1], const struct gt_problem *problem);
 
 #endif

@@ -491,14 +491,17 @@ static const char *const verdict_names[GT_CARRY_COUNT] = {"open", "current", "ca
 static int submit(struct gt_carrying *carrying, struct gt_compile_pool *pool, size_t *waiting,
                   struct gt_err *err)
 {
+    struct gt_prepared prepared;
     int rc = GT_OK;
 
     *waiting = 0;
     for (size_t i = 0; i < carrying->rows && !rc; i++)
         for (int which = 0; which < GT_CARRY_TEXTS && !rc; which++)
             if (carrying->row[i].verdict == GT_CARRY_OPEN) {
-                rc = gt_compile_pool_submit(pool, i * GT_CARRY_TEXTS + (size_t)which,
-                                            &carrying->row[i].candidate[which], err);
+                rc = gt_compile_pool_prepare(pool, &carrying->row[i].candidate[which], &prepared,
+                                             err);
+                GT_STEP(rc, gt_compile_pool_submit(pool, i * GT_CARRY_TEXTS + (size_t)which,
+                                                   &prepared, err));
                 *waiting += !rc;
             }
     return rc;

@@ -66,6 +66,10 @@ struct gt_arm {
     size_t retries, retry_capacity;
     struct gt_reuse *reuse; /* the one expected to be fastest last */
     size_t reuses;
+    struct {
+        size_t after; /* the point plus 1; 0: none is kept here */
+        float us;     /* its logarithm */
+    } expected[1024]; /* of points asked about of late (gt_sweep_expect) */
 };
 
 /* A candidate handed to the evaluator. */

@@ -150,11 +150,17 @@ static bool predict(const struct gt_space *space, const struct gt_ranking *ranki
 
 float gt_sweep_expect(void *context, size_t point)
 {
-    const struct gt_arm *arm = context;
+    struct gt_arm *arm = context;
+    const size_t place = point % (sizeof(arm->expected) / sizeof(*arm->expected));
     struct gt_ranked ranked;
 
-    return predict(&arm->space, arm->race->options->ranking, point, &ranked) ? logf(ranked.us)
-                                                                             : NAN;
+    if (arm->expected[place].after != point + 1) {
+        arm->expected[place].after = point + 1;
+        arm->expected[place].us = predict(&arm->space, arm->race->options->ranking, point, &ranked)
+                                      ? logf(ranked.us)
+                                      : NAN;
+    }
+    return arm->expected[place].us;
 }
 
 /* Goes from a point to its best neighbour as long as that is faster. */

@@ -10,167 +10,9 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "cuda/graph.h"
-#include "cuda/sources.h"
 #include "problem/problem.h"
-#include "templates/calibrate/move_args.h"
 #include "timing/bench_internal.h"
-#include "timing/chain.h"
 #include "timing/throttle.h"
-
-/* Stage: gt_bench_move of bench.h.  It times kernels that move the problem's data
- * and compute nothing, in the same way as candidates. */
-
-#define BLOCK_THREADS 256 /* of a block, as in the template */
-#define RACES         12  /* launches of each form */
-#define FINALISTS     3   /* forms that are sampled */
-#define SAMPLES       41
-#define BULK_CC       90
-#define BULK_WORDS    512 /* of 16 bytes that a copy has, as in the template */
-
-enum entry { LOADS_4, LOADS_8, BULK, ENTRIES };
-
-static const char *const entries[ENTRIES] = {"move_loads_4", "move_loads_8", "move_bulk"};
-
-static const struct gt_program_sources sources = {
-    .name = "templates/calibrate/move.cu",
-    .file = {"common/args.h", "common/platform.cuh", "calibrate/move_args.h", "calibrate/move.cu"},
-};
-
-/* The ways of moving bytes that are tried.  blocks_sm: blocks of an SM; 0: so many that each thread
- * has one round. */
-static const struct form {
-    enum entry entry;
-    int loads, blocks_sm;
-} forms[] = {
-    {LOADS_4, 4, 4}, {LOADS_4, 4, 8}, {LOADS_4, 4, 0}, {LOADS_8, 8, 2}, {LOADS_8, 8, 4},
-    {LOADS_8, 8, 8}, {LOADS_8, 8, 0}, {BULK, 0, 1},    {BULK, 0, 2},    {BULK, 0, 4},
-};
-
-#define FORMS (sizeof(forms) / sizeof(*forms))
-
-/* A form that can be timed; runner is the first member, so that run_move can cast it back. */
-struct mover {
-    struct gt_runner runner;
-    const struct gt_program *program;
-    const struct form *form;
-    struct gt_move_args args; /* without the addresses */
-    unsigned blocks;
-    double us; /* in the race */
-};
-
-static int run_move(const struct gt_runner *runner, const struct gt_args *launch,
-                    struct gt_err *err)
-{
-    const struct mover *mover = (const struct mover *)runner;
-    const void *const from[GT_MOVE_PARTS] = {launch->a, launch->b, launch->c};
-    const unsigned grid[3] = {mover->blocks, 1, 1};
-    struct gt_move_args args = mover->args;
-
-    for (int i = 0; i < GT_MOVE_PARTS; i++) /* device addresses, which the host must not read */
-        args.from[i] = (const void *)(((uintptr_t)from[i] + 15) / 16 * 16);
-    args.to = (void *)(((uintptr_t)launch->d + 15) / 16 * 16);
-    return gt_program_run(mover->program, mover->form->entry, grid, BLOCK_THREADS, &args, err);
-}
-
-/* Whole words of 16 bytes within an operand: as many as its elements have, without its edges. */
-static int64_t words_of(const struct gt_problem *problem, enum gt_operand operand)
-{
-    double touched = gt_problem_touched(problem, operand);
-    int64_t bytes = gt_problem_bytes(problem, operand);
-
-    if (touched < (double)bytes)
-        bytes = (int64_t)touched;
-    return problem->align < 16 ? (bytes > 15 ? (bytes - 15) / 16 : 0) : bytes / 16;
-}
-
-static void make_mover(struct mover *mover, const struct gt_bench *bench,
-                       const struct gt_program *program, const struct form *form)
-{
-    const struct gt_problem *problem = &bench->resident.problem;
-    const int64_t sms = gt_gpu_device(bench->gpu)->sms;
-    struct gt_move_args *args = &mover->args;
-    int64_t words, blocks;
-
-    *mover = (struct mover){.runner.run = run_move, .program = program, .form = form};
-    args->words[0] = words_of(problem, GT_OPERAND_A);
-    args->words[1] = words_of(problem, GT_OPERAND_B);
-    args->words[2] = problem->beta != 0 ? words_of(problem, GT_OPERAND_C) : 0;
-    args->written = words_of(problem, GT_OPERAND_C);
-    args->never = 0x9e3779b9;
-    words = args->words[0] + args->words[1] + args->words[2];
-    blocks = form->loads ? (words + BLOCK_THREADS * form->loads - 1) / (BLOCK_THREADS * form->loads)
-                         : (words + BULK_WORDS - 1) / BULK_WORDS;
-    if (form->blocks_sm && blocks > sms * form->blocks_sm)
-        blocks = sms * form->blocks_sm;
-    mover->blocks = blocks < 1 ? 1 : blocks > INT32_MAX ? INT32_MAX : (unsigned)blocks;
-}
-
-/* Times a few launches of every form that the device supports. */
-static int race(struct gt_bench *bench, const struct gt_program *program, struct mover *mover,
-                struct gt_err *err)
-{
-    int rc = GT_OK;
-
-    for (size_t i = 0; i < FORMS && !rc; i++) {
-        float sample[RACES];
-
-        make_mover(&mover[i], bench, program, &forms[i]);
-        if (forms[i].entry == BULK && gt_gpu_device(bench->gpu)->cc < BULK_CC)
-            continue;
-        rc = gt_bench_run_batch(bench, &mover[i].runner, RACES, sample, err);
-        if (rc)
-            break;
-        mover[i].us = gt_median(sample, RACES);
-        gt_trace("bench", "%s, %u blocks: %.2f us", entries[forms[i].entry], mover[i].blocks,
-                 mover[i].us);
-    }
-    return rc;
-}
-
-/* Samples the fastest forms; the least median is the result. */
-static int sample_best(struct gt_bench *bench, struct mover *mover, struct gt_move *move,
-                       struct gt_err *err)
-{
-    int rc = GT_OK;
-
-    for (int i = 0; i < FINALISTS && !rc; i++) {
-        struct mover *best = NULL;
-        struct gt_series series;
-
-        for (size_t j = 0; j < FORMS; j++)
-            if (mover[j].us > 0 && (!best || mover[j].us < best->us))
-                best = &mover[j];
-        if (!best)
-            break;
-        rc = gt_bench_series(bench, &best->runner, SAMPLES, &series, err);
-        best->us = 0;
-        if (rc || (move->us > 0 && series.us >= move->us))
-            continue;
-        move->us = series.us;
-        move->lo_us = series.lo_us;
-        move->hi_us = series.hi_us;
-        snprintf(move->form, sizeof(move->form), "%s, %u blocks", entries[best->form->entry],
-                 best->blocks);
-    }
-    return rc;
-}
-
-int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *data_dir,
-                  const char *cache_dir, struct gt_move *move, struct gt_err *err)
-{
-    struct mover *mover = calloc(FORMS, sizeof(*mover));
-    struct gt_program *program = NULL;
-    int rc = mover ? GT_OK : gt_err_nomem(err);
-
-    *move = (struct gt_move){0};
-    GT_STEP(rc, gt_program_build(&program, bench->gpu, nvrtc, data_dir, cache_dir, &sources,
-                                 entries, ENTRIES, err));
-    GT_STEP(rc, race(bench, program, mover, err));
-    GT_STEP(rc, sample_best(bench, mover, move, err));
-    gt_program_free(program);
-    free(mover);
-    return rc;
-}
 
 /* Stage: takes samples (stage 2 of bench.h) and runs the canary. */
 
@@ -299,8 +141,8 @@ void gt_trial_take_series(struct gt_trial *trial, const struct gt_bench *bench,
     trial->status = GT_STATUS_OK;
 }
 
-int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
-                    size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err)
+int gt_bench_sample(struct gt_bench *bench, const struct gt_bench_entry *entry, int max_samples,
+                    struct gt_trial *trial, struct gt_err *err)
 {
     double start = 1e3 * gt_clock_s();
     struct gt_err local = {0};
@@ -309,7 +151,7 @@ int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate
     int rc;
 
     gt_trial_begin(trial);
-    rc = gt_runner_load(&runner, bench, candidate, image, size, &local);
+    rc = gt_runner_load(&runner, bench, entry, &local);
     GT_STEP(rc, gt_chain_make(bench, &runner, &local));
     GT_STEP(rc, gt_bench_poison(bench, &runner, &local));
     GT_STEP(rc, gt_bench_series(bench, &runner, max_samples, &series, &local));
@@ -437,12 +279,19 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
     return GT_OK;
 }
 
+void gt_lt_close(struct gt_lt *lt)
+{
+    if (lt)
+        gt_cublaslt_close(lt->lt);
+    free(lt);
+}
+
 void gt_bench_close(struct gt_bench *bench)
 {
     if (!bench)
         return;
     gt_throttle_close(bench->throttle);
-    gt_baseline_close(bench->lt);
+    gt_lt_close(bench->lt);
     for (int i = 0; i < GT_BENCH_BATCH; i++) {
         gt_event_free(bench->begin[i]);
         gt_event_free(bench->end[i]);
@@ -462,23 +311,17 @@ static int run_module(const struct gt_runner *runner, const struct gt_args *args
 }
 
 int gt_runner_load(struct gt_runner *runner, struct gt_bench *bench,
-                   const struct gt_candidate *candidate, const void *image, size_t size,
-                   struct gt_err *err)
+                   const struct gt_bench_entry *entry, struct gt_err *err)
 {
-    struct gt_candidate here = *candidate;
     int rc;
 
-    memset(runner, 0, sizeof(*runner));
-    runner->run = run_module;
-    here.problem = &bench->resident.problem;
-    rc = gt_candidate_geometry(&here, &runner->geometry, err);
-    if (rc)
-        return rc;
+    *runner = (struct gt_runner){.run = run_module,
+                                 .geometry = entry->geometry,
+                                 .workspace = entry->geometry.workspace_bytes};
     rc = gt_bench_check_workspace(&runner->geometry, (size_t)bench->resident.workspace_bytes, err);
-    if (rc)
-        return rc;
-    runner->workspace = runner->geometry.workspace_bytes;
-    return gt_module_load(&runner->module, bench->gpu, image, size, &runner->geometry, err);
+    GT_STEP(rc, gt_module_load(&runner->module, bench->gpu, entry->image, entry->size,
+                               &runner->geometry, err));
+    return rc;
 }
 
 void gt_runner_release(struct gt_runner *runner)
@@ -487,6 +330,36 @@ void gt_runner_release(struct gt_runner *runner)
     gt_module_free(runner->module);
     runner->module = NULL;
     runner->chain = NULL;
+}
+
+/* ---- chains ---- */
+
+static int run_place(const struct gt_bench *bench, const struct gt_runner *runner, int place,
+                     struct gt_err *err)
+{
+    const struct gt_resident *resident = &bench->resident;
+    struct gt_args args;
+
+    gt_resident_args(resident, resident->timed + place % (resident->sets - resident->timed),
+                     place % GT_RESULTS, &args);
+    memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
+    return runner->run(runner, &args, err);
+}
+
+int gt_chain_make(struct gt_bench *bench, struct gt_runner *runner, struct gt_err *err)
+{
+    int rc;
+
+    if (bench->options.timing != GT_TIMING_GRAPH || runner->chain)
+        return GT_OK;
+    rc = run_place(bench, runner, 0,
+                   err); /* what the driver or cuBLASLt does only once is done now */
+    GT_STEP(rc, gt_graph_begin(bench->gpu, err));
+    if (rc)
+        return rc;
+    for (int i = 0; i < GT_CHAIN && !rc; i++)
+        rc = run_place(bench, runner, i, err);
+    return gt_graph_end(&runner->chain, bench->gpu, rc, err);
 }
 
 /* ---- trials ---- */
@@ -627,16 +500,14 @@ static void note_clock(const struct gt_bench *bench, struct gt_trial *trial)
 }
 
 /* Steps 1 and 2 of the proof.  The integer product of the whole problem gives the first time. */
-static int prove(struct gt_bench *bench, struct gt_runner *runner,
-                 const struct gt_candidate *candidate, float *us, struct gt_trial *trial,
-                 struct gt_err *err)
+static int prove(struct gt_bench *bench, struct gt_runner *runner, float *us,
+                 struct gt_trial *trial, struct gt_err *err)
 {
     struct gt_args args;
-    unsigned ran = 0;
     int rc = gt_proof_clear(bench->proof, err);
 
     GT_STEP(rc, gt_resident_poison(&bench->resident, 0, err));
-    GT_STEP(rc, gt_verify_run_cases(&bench->resident, runner->module, candidate, &ran, err));
+    GT_STEP(rc, gt_verify_run_cases(&bench->resident, runner->module, &bench->cases, err));
     GT_STEP(rc, gt_module_geometry(runner->module, &runner->geometry, err));
     GT_STEP(rc, gt_resident_poison_workspace(&bench->resident, runner->workspace, err));
     gt_resident_case(&bench->resident, &bench->resident.exact[GT_CASES], &args);
@@ -653,7 +524,7 @@ static int prove(struct gt_bench *bench, struct gt_runner *runner,
     if (!rc)
         note_clock(bench, trial);
     GT_STEP(rc, judge_inputs(bench, trial, err));
-    GT_STEP(rc, gt_verify_judge_cases(&bench->resident, ran, trial, err));
+    GT_STEP(rc, gt_verify_judge_cases(&bench->resident, &bench->cases, trial, err));
     return rc ? rc : gt_event_us(bench->begin[0], bench->end[0], us, err);
 }
 
@@ -704,9 +575,8 @@ static int race_bench(struct gt_bench *bench, struct gt_runner *runner, struct g
     return GT_OK;
 }
 
-static int attempt_once(struct gt_bench *bench, const struct gt_candidate *candidate,
-                        const void *image, size_t size, double best_us, struct gt_trial *trial,
-                        struct gt_err *err)
+static int attempt_once(struct gt_bench *bench, const struct gt_bench_entry *entry, double best_us,
+                        struct gt_trial *trial, struct gt_err *err)
 {
     double start = 1e3 * gt_clock_s(), proved;
     struct gt_runner runner;
@@ -714,10 +584,10 @@ static int attempt_once(struct gt_bench *bench, const struct gt_candidate *candi
     int rc;
 
     gt_trial_begin(trial);
-    rc = gt_runner_load(&runner, bench, candidate, image, size, err);
+    rc = gt_runner_load(&runner, bench, entry, err);
     if (!rc) {
         note_facts(trial, &runner);
-        rc = prove(bench, &runner, candidate, &first_us, trial, err);
+        rc = prove(bench, &runner, &first_us, trial, err);
     }
     if (!rc)
         check_slow(trial, bench, first_us, best_us);
@@ -733,14 +603,14 @@ static int attempt_once(struct gt_bench *bench, const struct gt_candidate *candi
 
 /* Tries a candidate again if its clock was low.  A device that was idle, because it waited for
  * cubins, starts at a fraction of its clock, and times taken then are useless. */
-static int attempt(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
-                   size_t size, double best_us, struct gt_trial *trial, struct gt_err *err)
+static int attempt(struct gt_bench *bench, const struct gt_bench_entry *entry, double best_us,
+                   struct gt_trial *trial, struct gt_err *err)
 {
     double rated = gt_gpu_device(bench->gpu)->clock_mhz;
     int rc = GT_OK;
 
     for (int i = 0; i < TIMINGS && !rc; i++) {
-        rc = attempt_once(bench, candidate, image, size, best_us, trial, err);
+        rc = attempt_once(bench, entry, best_us, trial, err);
         if (rc || (trial->status != GT_STATUS_OK && trial->status != GT_STATUS_SLOW) ||
             trial->clock_mhz == 0 || trial->clock_mhz > LOW_CLOCK * rated)
             break;
@@ -748,19 +618,21 @@ static int attempt(struct gt_bench *bench, const struct gt_candidate *candidate,
     return rc;
 }
 
-int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
-                   size_t size, double best_us, struct gt_trial *trial, struct gt_err *err)
+int gt_bench_trial(struct gt_bench *bench, const struct gt_bench_entry *entry, double best_us,
+                   struct gt_trial *trial, struct gt_err *err)
 {
     struct gt_err local = {0};
     bool intact = true;
-    int rc = attempt(bench, candidate, image, size, best_us, trial, &local);
+    int rc;
 
+    gt_verify_prepare(&bench->resident, entry->candidate, &bench->cases);
+    rc = attempt(bench, entry, best_us, trial, &local);
     if (!rc && trial->status == GT_STATUS_WRONG)
         rc = gt_verify_reference_intact(&bench->resident, &intact, &local);
     if (!rc && !intact) {
         /* This candidate or an earlier one wrote far outside its results, so it is judged again. */
         rc = gt_resident_restore(&bench->resident, &local);
-        GT_STEP(rc, attempt(bench, candidate, image, size, best_us, trial, &local));
+        GT_STEP(rc, attempt(bench, entry, best_us, trial, &local));
         if (!rc && trial->status == GT_STATUS_WRONG)
             rc = gt_verify_reference_intact(&bench->resident, &intact, &local);
         if (!rc && !intact) {

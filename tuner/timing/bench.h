@@ -15,14 +15,15 @@ struct gt_nvrtc;
 struct gt_bench;
 
 struct gt_bench_options {
-    enum gt_timing timing; /* operands rotate through > 3 x L2; stay there; or chains (chain.h) */
+    enum gt_timing
+        timing; /* operands rotate through > 3 x L2; stay there; or chains (bench_internal.h) */
     enum gt_dist dist;
     uint64_t seed;        /* of the operands */
     size_t workspace_cap; /* bytes a candidate may use; 0: 256 MiB, or twice those of A and B */
     double slow_factor;   /* stage 1 gives up on a candidate beyond this times the best; 0: 1.5 */
 };
 
-/* The launches that one sample of this timing has: those of a chain (chain.h), or 1. */
+/* The launches that one sample of this timing has: those of a chain (bench_internal.h), or 1. */
 int gt_chain_launches(enum gt_timing timing);
 
 /* The bytes of workspace that a candidate may use. */
@@ -40,31 +41,34 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
                   const struct gt_bench_options *options, struct gt_err *err);
 void gt_bench_close(struct gt_bench *bench); /* NULL accepted */
 
+/* A candidate of the bench's problem that is to be run. */
+struct gt_bench_entry {
+    const struct gt_candidate *candidate;
+    struct gt_geometry geometry; /* of the candidate */
+    const void *image;           /* a cubin or PTX */
+    size_t size;
+};
+
 /* The proof (verify.h) and stage 1 of timing.  Small ragged integer products come first.  The
  * problem with integers follows; its time is also that of the warm-up.  If it takes more than
  * slow_factor x best_us + 3 us, the candidate is `slow` (best_us 0: none yet).  Three timed
  * launches with normal reals come last, and each is proved; trial->us is their median.  A slow
  * trial's us is that of its first run.  A candidate timed at a fraction of the rated clock is timed
- * again.  image is a cubin or PTX. */
-int gt_bench_trial(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
-                   size_t size, double best_us, struct gt_trial *trial, struct gt_err *err);
+ * again. */
+int gt_bench_trial(struct gt_bench *bench, const struct gt_bench_entry *entry, double best_us,
+                   struct gt_trial *trial, struct gt_err *err);
 
 /* Stage 2: takes samples until the interval of the median is below 0.5 % or there are max_samples,
  * and then proves once more (step 5). */
-int gt_bench_sample(struct gt_bench *bench, const struct gt_candidate *candidate, const void *image,
-                    size_t size, int max_samples, struct gt_trial *trial, struct gt_err *err);
+int gt_bench_sample(struct gt_bench *bench, const struct gt_bench_entry *entry, int max_samples,
+                    struct gt_trial *trial, struct gt_err *err);
 
 /* Stage 3: times the entries in turns, `rounds` times in balanced order; the baseline, if it is
  * open, is the last entry.  Sample r of all entries is one pairing.  Of more than two entries those
  * that have lost take no part in further rounds, and have fewer samples.  The first entry runs
  * alone before, until its time no longer rises because of a power cap, for 0.15 s at least and
  * about 1.2 s at most.  trial[e] gets the samples, statistics and stage 3. */
-struct gt_final_entry {
-    const struct gt_candidate *candidate;
-    const void *image;
-    size_t size;
-};
-int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, size_t entries,
+int gt_bench_final(struct gt_bench *bench, const struct gt_bench_entry *entry, size_t entries,
                    int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                    struct gt_err *err);
 

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
-#include "timing/chain.h"
 #include "timing/throttle.h"
 #include "timing/williams.h"
 
@@ -175,14 +174,13 @@ static int run_round(struct gt_bench *bench, struct final *final, int round, str
     return rc;
 }
 
-static int load_finalists(struct gt_bench *bench, const struct gt_final_entry *entry,
+static int load_finalists(struct gt_bench *bench, const struct gt_bench_entry *entry,
                           size_t entries, struct final *final, struct gt_err *err)
 {
     int rc = GT_OK;
 
     for (size_t i = 0; i < entries && !rc; i++) {
-        rc = gt_runner_load(&final->runner[i], bench, entry[i].candidate, entry[i].image,
-                            entry[i].size, err);
+        rc = gt_runner_load(&final->runner[i], bench, &entry[i], err);
         GT_STEP(rc, gt_chain_make(bench, &final->runner[i], err));
         if (rc)
             rc = gt_trial_settle(final->trial[i], bench, rc, err);
@@ -254,7 +252,7 @@ static int run_final(struct gt_bench *bench, struct final *final, int rounds, st
     return rc;
 }
 
-int gt_bench_final(struct gt_bench *bench, const struct gt_final_entry *entry, size_t entries,
+int gt_bench_final(struct gt_bench *bench, const struct gt_bench_entry *entry, size_t entries,
                    int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                    struct gt_err *err)
 {

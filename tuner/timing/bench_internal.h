@@ -3,6 +3,8 @@
 #ifndef GT_BENCH_INTERNAL_H
 #define GT_BENCH_INTERNAL_H
 
+#include "cuda/cublaslt.h"
+#include "cuda/graph.h"
 #include "proof/verify.h"
 #include "timing/bench.h"
 
@@ -10,12 +12,24 @@
 #define GT_BENCH_CLOCK_NS 50000 /* over which the SM clock is read */
 
 struct gt_throttle;
-struct gt_lt; /* cuBLASLt with its answers for the problem */
+
+#define GT_LT_ANSWERS 64
+
+/* cuBLASLt with its answers for the problem (baseline.c). */
+struct gt_lt {
+    struct gt_cublaslt *lt;
+    struct gt_lt_answer answer[GT_LT_ANSWERS];
+    int answers, best;
+    char why[600]; /* what is wrong with the first answer that ran and failed its proof */
+    struct gt_cublaslt_operands operands; /* workspace and factors */
+    void *stream;
+};
 
 struct gt_bench {
     struct gt_gpu *gpu;
     struct gt_proof *proof;
     struct gt_resident resident;
+    struct gt_cases cases; /* of the candidate on trial */
     struct gt_bench_options options;
     struct gt_event *begin[GT_BENCH_BATCH], *end[GT_BENCH_BATCH];
     uint64_t launches; /* so far; chooses the next set and result */
@@ -39,9 +53,23 @@ struct gt_runner {
 /* Loads a candidate for the bench's problem.  GT_ERANGE: it cannot be launched.  Release the runner
  * with gt_runner_release. */
 int gt_runner_load(struct gt_runner *runner, struct gt_bench *bench,
-                   const struct gt_candidate *candidate, const void *image, size_t size,
-                   struct gt_err *err);
+                   const struct gt_bench_entry *entry, struct gt_err *err);
 void gt_runner_release(struct gt_runner *runner);
+
+/* Chains of launches in a CUDA graph, as programs run short products.
+ *
+ * A chain is GT_CHAIN launches of one runner, each of which begins when the one before has ended,
+ * with no gap but the GPU's own: the host is out of it, and so is the 1 to 2 us that a launch takes
+ * alone. The time of a product is that of the chain divided by GT_CHAIN.  Launch i reads copy i of
+ * A, B and C (gt_resident: as many copies as the chain is long, or fewer if they exceed 3 x L2
+ * together), and L2 is emptied before each chain where they do not exceed it.  So every operand is
+ * read from memory, as in the timing "cold"; only D, of which there are GT_RESULTS in turn, may
+ * still be in L2 when it is written again.  Both sides are timed so, ours and cuBLASLt's. */
+#define GT_CHAIN 32
+
+/* Makes the runner's chain, after one launch of it by itself.  Nothing happens if it has one, or if
+ * the bench times launches one by one.  gt_runner_release frees it. */
+int gt_chain_make(struct gt_bench *bench, struct gt_runner *runner, struct gt_err *err);
 
 /* Enqueues one launch between the events of place `index`; result: the D to write, -1: the next. Of
  * a runner with a chain it is the whole chain, which writes every D. */
@@ -101,6 +129,8 @@ int gt_bench_judge(struct gt_bench *bench, const struct gt_runner *runner, int r
 
 /* The runner of cuBLASLt's best answer; false: the baseline was not measured. */
 bool gt_baseline_runner(struct gt_bench *bench, struct gt_runner *runner);
-void gt_baseline_close(struct gt_lt *lt); /* NULL accepted */
+
+/* bench.c */
+void gt_lt_close(struct gt_lt *lt); /* NULL accepted */
 
 #endif

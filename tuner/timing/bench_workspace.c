@@ -2,7 +2,7 @@
  * what is known without the GPU.  A candidate that needs more is known before it is compiled. */
 #include "base/err.h"
 #include "problem/problem.h"
-#include "timing/chain.h"
+#include "timing/bench_internal.h"
 
 #define LEAST (256u << 20) /* bytes, if the options do not set it */
 

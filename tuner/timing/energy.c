@@ -398,7 +398,7 @@ static int measure(struct gt_energy_run *run, struct gt_energy *energy, struct g
     return rc ? rc : check(bench, energy, gap, err);
 }
 
-int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry,
+int gt_bench_energy(struct gt_bench *bench, const struct gt_bench_entry *entry,
                     const struct gt_energy_wish *wish, struct gt_energy *energy, struct gt_err *err)
 {
     struct gt_trial trial = {.status = GT_STATUS_NONE};
@@ -411,7 +411,7 @@ int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry,
         return gt_err_set(err, GT_ENOLIB,
                           "energy is read from NVML (libnvidia-ml.so.1), which is not here");
     if (entry)
-        rc = gt_runner_load(&runner, bench, entry->candidate, entry->image, entry->size, err);
+        rc = gt_runner_load(&runner, bench, entry, err);
     else if (!gt_baseline_runner(bench, &runner))
         rc = gt_err_set(err, GT_ENOTFOUND, "cuBLASLt's answer was not timed before");
     GT_STEP(rc, gt_bench_poison(bench, &runner, err));

@@ -30,7 +30,7 @@
 /* Measures a candidate or, if entry is NULL, cuBLASLt's best answer (gt_bench_baseline came before)
  * as `wish` has it.  Its results are proved.  GT_ENOLIB: there is no NVML, or it has no meter of
  * the device; GT_ERANGE: the candidate cannot be launched or its results are wrong. */
-int gt_bench_energy(struct gt_bench *bench, const struct gt_final_entry *entry,
+int gt_bench_energy(struct gt_bench *bench, const struct gt_bench_entry *entry,
                     const struct gt_energy_wish *wish, struct gt_energy *energy,
                     struct gt_err *err);
 

@@ -98,10 +98,11 @@ struct gt_compile_pool {
     void *failures;           /* tsearch tree */
     struct doubt doubt[DOUBTS];
     size_t pending;
-    bool held[GT_TOKENS_MAX]; /* tokens that workers of this pool have */
-    bool waiting;             /* for a token */
-    bool spills;              /* the notice that the cache refused a cubin was given */
-    bool keeps;               /* gt_compile_pool_keep was called */
+    bool held[GT_TOKENS_MAX];       /* tokens that workers of this pool have */
+    bool waiting;                   /* for a token */
+    bool spills;                    /* the notice that the cache refused a cubin was given */
+    bool keeps;                     /* gt_compile_pool_keep was called */
+    struct gt_preparing *preparing; /* the caller's alone */
     struct gt_compile_stats stats;
 };
 
@@ -127,44 +128,31 @@ static int job_add(struct job *job, uint64_t id, struct gt_err *err)
     return GT_OK;
 }
 
-/* Renders the candidate; nvrtc is part of the key.  No candidate waits for the job yet. */
-static int job_new(struct job **out, const struct gt_candidate *candidate, int nvrtc,
-                   struct gt_err *err)
+/* Renders the candidate.  No candidate waits for the job yet. */
+static int job_new(struct job **out, const struct gt_prepared *prepared, struct gt_err *err)
 {
+    const struct gt_kernel *kernel = prepared->candidate.kernel;
     struct job *job = calloc(1, sizeof(*job));
-    struct gt_geometry geometry;
     int rc;
 
     if (!job)
         return gt_err_nomem(err);
     gt_strbuf_init(&job->source);
-    rc = gt_candidate_geometry(candidate, &geometry, err);
-    GT_STEP(rc, gt_render(&job->source, candidate, err));
-    if (rc)
-        goto out;
-    job->name = strdup(candidate->kernel->name);
-    job->include_dirs = strdup(candidate->kernel->include_dirs);
-    if (!job->name || !job->include_dirs) {
+    rc = gt_render(&job->source, &prepared->candidate, err);
+    job->name = strdup(kernel->name);
+    job->include_dirs = strdup(kernel->include_dirs);
+    if (!rc && (!job->name || !job->include_dirs))
         rc = gt_err_nomem(err);
-        goto out;
-    }
-    job->request = (struct gt_compile_request){
-        .source = job->source.text,
-        .name = job->name,
-        .include_dirs = job->include_dirs,
-        .arch = geometry.code_arch,
-        .device_cc = candidate->device->cc,
-        .features = geometry.arch_features,
-        .ptx = geometry.code_ptx,
-        .max_registers = geometry.max_registers,
-    };
-    rc = gt_cache_key(job->key, candidate->kernel, &job->request, nvrtc, err);
-out:
-    if (rc)
+    if (rc) {
         job_free(job);
-    else
-        *out = job;
-    return rc;
+        return rc;
+    }
+    job->request = gt_prepared_request(prepared, job->source.text);
+    job->request.name = job->name;
+    job->request.include_dirs = job->include_dirs;
+    memcpy(job->key, prepared->key, sizeof(job->key));
+    *out = job;
+    return GT_OK;
 }
 
 static void queue_init(struct queue *queue)
@@ -801,18 +789,23 @@ static void give_notices(struct gt_compile_pool *pool)
     gt_strbuf_release(&taken);
 }
 
+int gt_compile_pool_prepare(struct gt_compile_pool *pool, const struct gt_candidate *candidate,
+                            struct gt_prepared *prepared, struct gt_err *err)
+{
+    return gt_prepare(pool->preparing, candidate, prepared, err);
+}
+
 /* Makes the candidate's job and queues it, unless its cubin is known or already on its way. */
 static int queue_job(struct gt_compile_pool *pool, const uint64_t *id,
-                     const struct gt_candidate *candidate, struct gt_err *err)
+                     const struct gt_prepared *prepared, struct gt_err *err)
 {
     struct job *job = NULL;
-    int rc = job_new(&job, candidate, pool->nvrtc, err);
+    int rc = GT_OK;
 
-    if (rc || served(pool, job->key, id, &rc, err)) {
-        job_free(job);
+    if (served(pool, prepared->key, id, &rc, err))
         return rc;
-    }
-    if (id)
+    rc = job_new(&job, prepared, err);
+    if (!rc && id)
         rc = job_add(job, *id, err);
     if (rc) {
         job_free(job);
@@ -826,16 +819,16 @@ static int queue_job(struct gt_compile_pool *pool, const uint64_t *id,
 }
 
 int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
-                           const struct gt_candidate *candidate, struct gt_err *err)
+                           const struct gt_prepared *prepared, struct gt_err *err)
 {
     struct gt_compiled compiled = {.id = id, .status = GT_STATUS_LAUNCH_INVALID};
-    struct gt_err why = {0};
+    struct gt_err why = prepared->why;
     int rc;
 
     pthread_mutex_lock(&pool->lock);
     pool->pending++;
     pthread_mutex_unlock(&pool->lock);
-    rc = queue_job(pool, &id, candidate, &why);
+    rc = why.code ? why.code : queue_job(pool, &id, prepared, &why);
     if (rc == GT_ENOMEM)
         return gt_err_nomem(err);
     if (!rc)
@@ -848,10 +841,10 @@ int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
     return rc;
 }
 
-int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_candidate *candidate,
+int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_prepared *prepared,
                           struct gt_err *err)
 {
-    int rc = queue_job(pool, NULL, candidate, err);
+    int rc = prepared->why.code ? GT_OK : queue_job(pool, NULL, prepared, err);
 
     return rc == GT_ENOMEM ? rc : GT_OK; /* another reason is the trial's, if there will be one */
 }
@@ -863,18 +856,16 @@ void gt_compile_pool_keep(struct gt_compile_pool *pool)
     pthread_mutex_unlock(&pool->lock);
 }
 
-bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_candidate *candidate)
+bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_prepared *prepared)
 {
     struct gt_compiled compiled = {.status = GT_STATUS_COMPILE_ERROR};
-    struct job *job;
     bool known;
 
-    if (job_new(&job, candidate, pool->nvrtc, NULL))
+    if (prepared->why.code)
         return false;
     pthread_mutex_lock(&pool->lock);
-    known = find_known(pool, job->key, &compiled);
+    known = find_known(pool, prepared->key, &compiled);
     pthread_mutex_unlock(&pool->lock);
-    job_free(job);
     return known && compiled.status == GT_STATUS_OK;
 }
 
@@ -1005,8 +996,11 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
         gt_slot_init(&pool->worker[i].slot);
     pool->cache_dir = strdup(options->cache_dir);
     pool->options.cache_dir = pool->cache_dir;
-    rc = pool->cache_dir ? open_events(pool, err) : gt_err_nomem(err);
+    pool->preparing = calloc(1, sizeof(*pool->preparing));
+    rc = pool->cache_dir && pool->preparing ? open_events(pool, err) : gt_err_nomem(err);
     GT_STEP(rc, wait_first(pool, err));
+    if (!rc)
+        pool->preparing->nvrtc = pool->nvrtc;
     GT_STEP(rc, start_thread(pool, err));
     if (rc)
         gt_compile_pool_close(pool);
@@ -1035,6 +1029,7 @@ void gt_compile_pool_close(struct gt_compile_pool *pool)
     if (pool->ready >= 0)
         close(pool->ready);
     pthread_mutex_destroy(&pool->lock);
+    free(pool->preparing);
     free(pool->cache_dir);
     free(pool);
 }

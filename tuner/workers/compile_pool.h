@@ -15,6 +15,7 @@
 #include "cuda/compile.h"
 #include "kernel/kernel.h"
 #include "problem/trial.h"
+#include "workers/prepared.h"
 #include "workers/processors.h"
 
 struct gt_compile_pool;
@@ -57,19 +58,23 @@ int gt_compile_pool_jobs(const struct gt_compile_pool *pool);
 int gt_compile_pool_nvrtc(const struct gt_compile_pool *pool); /* 13000 for 13.0 */
 void gt_compile_pool_stats(struct gt_compile_pool *pool, struct gt_compile_stats *stats);
 
-/* Renders the candidate and queues it.  collect gives the answer, also for a candidate that cannot
- * be rendered.  Candidates with the same cubin are compiled once. */
+/* Computes the candidate's geometry and key, or knows them from the last time (prepared.h). */
+int gt_compile_pool_prepare(struct gt_compile_pool *pool, const struct gt_candidate *candidate,
+                            struct gt_prepared *prepared, struct gt_err *err);
+
+/* Queues the candidate.  collect gives the answer, also for a candidate that cannot be rendered.
+ * Candidates with the same cubin are compiled once. */
 int gt_compile_pool_submit(struct gt_compile_pool *pool, uint64_t id,
-                           const struct gt_candidate *candidate, struct gt_err *err);
+                           const struct gt_prepared *prepared, struct gt_err *err);
 
 /* As submit, but nobody waits for the cubin yet, and no answer comes: it is compiled when no worker
  * has anything else to do.  A candidate that is submitted later finds it in the cache, or its job
  * among those that are wanted now. */
-int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_candidate *candidate,
+int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_prepared *prepared,
                           struct gt_err *err);
 
 /* Whether the candidate's cubin is in the cache and worth a trial. */
-bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_candidate *candidate);
+bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_prepared *prepared);
 
 /* Another process takes cubins out of the cache while they are needed: from now on each one that is
  * asked for is also kept in the run's own folder (gt_cache_spill_save), if that takes it. */

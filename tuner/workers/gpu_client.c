@@ -41,16 +41,23 @@ static int end_worker(struct gt_gpu_client *client, int grace_ms, struct gt_err 
     return rc;
 }
 
-void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_candidate *candidate,
-                       const char *key)
+void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_prepared *prepared)
 {
+    const struct gt_candidate *candidate = &prepared->candidate;
     const struct gt_kernel *kernel = candidate->kernel;
+    const struct gt_geometry *geometry = &prepared->geometry;
 
     gt_wire_put_text(&client->frame, kernel->name);
     gt_wire_put_text(&client->frame, kernel->signature);
-    gt_wire_put_text(&client->frame, key);
+    gt_wire_put_text(&client->frame, prepared->key);
     gt_wire_put_bytes(&client->frame, candidate->point.value,
                       kernel->params * sizeof(candidate->point.value[0]));
+    gt_wire_put_bytes(&client->frame, geometry, sizeof(*geometry));
+    for (size_t i = 0, of = 0; i < geometry->launches; i++) { /* an address says nothing there */
+        while (kernel->launch[of].entry != geometry->launch[i].entry)
+            of++;
+        gt_wire_put_int(&client->frame, (int64_t)of);
+    }
 }
 
 void gt_gpu_client_send(struct gt_gpu_client *client, double deadline_s)

@@ -11,9 +11,9 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include "base/digest.h"
 #include "problem/trial.h"
 #include "timing/bench.h"
+#include "workers/prepared.h"
 #include "workers/process.h"
 #include "workers/wire.h"
 
@@ -71,8 +71,7 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
 int gt_gpu_client_ready(struct gt_gpu_client *client, struct gt_err *err);
 
 /* Puts a candidate's fields into the frame, between begin and send. */
-void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_candidate *candidate,
-                       const char *key);
+void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_prepared *prepared);
 
 /* Ends the worker: the next problem is opened by a new one. */
 int gt_gpu_client_renew(struct gt_gpu_client *client, struct gt_err *err);

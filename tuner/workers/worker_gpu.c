@@ -37,6 +37,7 @@ struct worker {
 /* A candidate that was received, with its image. */
 struct request {
     struct gt_candidate candidate;
+    struct gt_bench_entry entry; /* of candidate and binary */
     struct gt_binary binary;
 };
 
@@ -95,6 +96,24 @@ static int open_problem(struct worker *self, struct gt_wire_in *in, struct gt_er
                          &self->problem, &self->options, err);
 }
 
+/* Reads the geometry that the supervisor computed.  Entries are those of this process's kernel. */
+static int read_geometry(struct gt_wire_in *in, const struct gt_kernel *kernel,
+                         struct gt_geometry *geometry, struct gt_err *err)
+{
+    gt_wire_get_struct(in, geometry, sizeof(*geometry));
+    for (size_t i = 0; !in->failed && i < geometry->launches && i < GT_MAX_LAUNCHES; i++) {
+        const int64_t of = gt_wire_get_int(in);
+
+        if (of < 0 || of >= (int64_t)kernel->launches)
+            in->failed = true;
+        else
+            geometry->launch[i].entry = kernel->launch[of].entry;
+    }
+    if (in->failed || geometry->launches > GT_MAX_LAUNCHES || geometry->maps > GT_MAX_MAPS)
+        return gt_err_set(err, GT_ESYNTAX, "the launches of kernel %s are malformed", kernel->name);
+    return GT_OK;
+}
+
 /* Reads a candidate and loads its image.  GT_ESTALE: the kernel's files have changed since the
  * sweep began.  GT_ENOTFOUND: the image is not in the cache, or it is damaged. */
 static int read_request(struct worker *self, struct gt_wire_in *in, struct request *request,
@@ -122,9 +141,15 @@ static int read_request(struct worker *self, struct gt_wire_in *in, struct reque
     request->candidate.problem = &self->problem;
     request->candidate.device = gt_gpu_device(self->gpu);
     memcpy(request->candidate.point.value, values, bytes);
+    rc = read_geometry(in, kernel, &request->entry.geometry, err);
+    if (rc)
+        return rc;
     rc = gt_cache_load(self->cache_dir, key, &request->binary, err);
     if (rc && gt_cache_spill_load(getppid(), key, &request->binary, NULL) == GT_OK)
         rc = GT_OK;
+    request->entry.candidate = &request->candidate;
+    request->entry.image = request->binary.image;
+    request->entry.size = request->binary.size;
     return rc;
 }
 
@@ -150,18 +175,16 @@ static int one_candidate(struct worker *self, struct gt_wire_in *in, struct gt_e
 
     GT_STEP(rc, gt_wire_finish(in, err));
     if (!rc && sample)
-        rc = gt_bench_sample(self->bench, &request.candidate, request.binary.image,
-                             request.binary.size, max_samples, &trial, err);
+        rc = gt_bench_sample(self->bench, &request.entry, max_samples, &trial, err);
     else if (!rc)
-        rc = gt_bench_trial(self->bench, &request.candidate, request.binary.image,
-                            request.binary.size, best_us, &trial, err);
+        rc = gt_bench_trial(self->bench, &request.entry, best_us, &trial, err);
     gt_binary_release(&request.binary);
     return answer(self, rc, &trial, sizeof(trial), err);
 }
 
 struct final {
     struct request request[MAX_FINAL];
-    struct gt_final_entry entry[MAX_FINAL];
+    struct gt_bench_entry entry[MAX_FINAL];
     struct gt_trial trial[MAX_FINAL], baseline;
     size_t count;
 };
@@ -180,13 +203,8 @@ static int run_final(struct worker *self, struct gt_wire_in *in, struct final *f
     for (; !rc && final->count < (size_t)count; final->count++)
         rc = read_request(self, in, &final->request[final->count], err);
     GT_STEP(rc, gt_wire_finish(in, err));
-    for (i = 0; i < final->count; i++) {
-        final->entry[i] = (struct gt_final_entry){
-            .candidate = &final->request[i].candidate,
-            .image = final->request[i].binary.image,
-            .size = final->request[i].binary.size,
-        };
-    }
+    for (i = 0; i < final->count; i++)
+        final->entry[i] = final->request[i].entry;
     GT_STEP(rc, gt_bench_final(self->bench, final->entry, final->count, rounds, final->trial,
                                &final->baseline, err));
     return rc;
@@ -243,7 +261,6 @@ static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 static int energy(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
     struct request request = {0};
-    struct gt_final_entry entry;
     struct gt_energy_wish wish;
     struct gt_energy found = {0};
     bool ours;
@@ -253,8 +270,7 @@ static int energy(struct worker *self, struct gt_wire_in *in, struct gt_err *err
     ours = gt_wire_get_int(in) != 0;
     rc = ours ? read_request(self, in, &request, err) : GT_OK;
     GT_STEP(rc, finish_request(self, in, err));
-    entry = (struct gt_final_entry){&request.candidate, request.binary.image, request.binary.size};
-    GT_STEP(rc, gt_bench_energy(self->bench, ours ? &entry : NULL, &wish, &found, err));
+    GT_STEP(rc, gt_bench_energy(self->bench, ours ? &request.entry : NULL, &wish, &found, err));
     gt_binary_release(&request.binary);
     return answer(self, rc, &found, sizeof(found), err);
 }

@@ -71,6 +71,42 @@ static void sample_and_final(void **state)
     assert_true(trial[0].varies && !trial[1].varies);
 }
 
+/* A candidate's geometry and key are computed once, by the supervisor: its worker, whose own
+ * description says something else, is sent them, and what the description says later does not
+ * count. */
+static void a_candidate_is_prepared_once(void **state)
+{
+    struct fixture *f = *state;
+    const struct gt_candidate candidate = candidate_of(f, GOOD, 2);
+    struct gt_expr *from_disk = f->kernel->workspace;
+    struct gt_trial trial, baseline;
+    struct gt_err err = {0};
+    struct gt_evaluator *evaluator = &f->evaluator;
+
+    open_evaluator(f);
+    assert_int_equal(gt_expr_parse(&f->kernel->workspace, "M * 100", &f->kernel->names, &err),
+                     GT_OK);
+    submit(f, 0, GOOD, 2);
+    collect(f, &trial, 1);
+    assert_int_equal(trial.status, GT_STATUS_OK);
+    assert_int_equal(trial.workspace_bytes, 6400);
+    assert_true(trial.prove_ms == 6400); /* as the worker was told */
+    gt_expr_free(f->kernel->workspace);
+    assert_int_equal(gt_expr_parse(&f->kernel->workspace, "M / 0", &f->kernel->names, &err), GT_OK);
+    assert_true(gt_evaluator_cuda.at_hand(evaluator, &candidate));
+    assert_int_equal(gt_evaluator_cuda.ahead(evaluator, &candidate, &err), GT_OK);
+    assert_int_equal(gt_evaluator_cuda.sample(evaluator, &candidate, &trial, &err), GT_OK);
+    assert_true(trial.status == GT_STATUS_OK && trial.prove_ms == 6400);
+    assert_int_equal(gt_evaluator_cuda.final(evaluator, &candidate, 1, 9, &trial, &baseline, &err),
+                     GT_OK);
+    assert_true(trial.status == GT_STATUS_OK && trial.prove_ms == 6400);
+    submit(f, 0, GOOD, 3); /* another candidate is prepared anew, and refused */
+    collect(f, &trial, 1);
+    assert_int_equal(trial.status, GT_STATUS_LAUNCH_INVALID);
+    gt_expr_free(f->kernel->workspace);
+    f->kernel->workspace = from_disk;
+}
+
 /* The worker times moving the data alone; its failure and its death are reported. */
 static void what_memory_takes(void **state)
 {
@@ -378,6 +414,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(sample_and_final),
+        TEST(a_candidate_is_prepared_once),
         TEST(what_memory_takes),
         TEST(what_a_product_costs),
         TEST(baselines_that_are_not_there),

@@ -198,6 +198,7 @@ static void test_workspace_cap(void **state)
     struct gt_bench *bench = open_bench(f, "64x64x64", false, &problem);
     struct gt_kernel kernel = *f->kernel; /* whose workspace is another expression */
     struct gt_candidate candidate;
+    struct gt_bench_entry entry;
     struct gt_strbuf image;
     struct gt_trial trial = {0};
     struct gt_err err;
@@ -205,8 +206,8 @@ static void test_workspace_cap(void **state)
     assert_int_equal(stub_candidate(f, &problem, NULL, &candidate, &image, &err), GT_OK);
     assert_int_equal(gt_expr_parse(&kernel.workspace, "M * 1000000", &kernel.names, &err), GT_OK);
     candidate.kernel = &kernel;
-    assert_int_equal(
-        gt_bench_trial(bench, &candidate, image.text, image.length + 1, 0, &trial, &err), GT_OK);
+    entry = stub_entry(&candidate, &image);
+    assert_int_equal(gt_bench_trial(bench, &entry, 0, &trial, &err), GT_OK);
     assert_int_equal(trial.status, GT_STATUS_LAUNCH_INVALID);
     assert_non_null(strstr(trial.detail, "64000000 bytes of workspace"));
     gt_expr_free(kernel.workspace);

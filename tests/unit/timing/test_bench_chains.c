@@ -12,7 +12,7 @@ static void test_chains(void **state)
     struct gt_bench *bench = open_bench(f, "32x32x32", false, &problem);
     struct gt_baseline baseline;
     struct gt_trial single, chained, vendor, wrong;
-    struct gt_final_entry entry;
+    struct gt_bench_entry entry;
     struct gt_candidate candidate;
     struct gt_strbuf image;
     struct gt_err err = {0};
@@ -30,7 +30,7 @@ static void test_chains(void **state)
     assert_int_equal(gt_bench_baseline(bench, &baseline, &err), GT_OK);
     assert_float_equal(baseline.us, 78, 1e-3); /* the third answer, 80 us */
     assert_int_equal(stub_candidate(f, &problem, NULL, &candidate, &image, &err), GT_OK);
-    entry = (struct gt_final_entry){&candidate, image.text, image.length + 1};
+    entry = stub_entry(&candidate, &image);
     assert_int_equal(gt_bench_final(bench, &entry, 1, 11, &chained, &vendor, &err), GT_OK);
     assert_int_equal(chained.status, GT_STATUS_OK);
     assert_int_equal(chained.stage, 3);
@@ -88,7 +88,7 @@ static void test_final_without_the_baseline(void **state)
     struct gt_bench *bench;
     struct gt_baseline baseline;
     struct gt_trial trial, vendor;
-    struct gt_final_entry entry;
+    struct gt_bench_entry entry;
     struct gt_candidate candidate;
     struct gt_strbuf image;
     struct gt_err err = {0};
@@ -97,7 +97,7 @@ static void test_final_without_the_baseline(void **state)
     OK(gt_bench_open(&bench, f->gpu, f->nvrtc, ".", NULL, &problem, &options, &err));
     OK(gt_bench_baseline(bench, &baseline, &err));
     OK(stub_candidate(f, &problem, NULL, &candidate, &image, &err));
-    entry = (struct gt_final_entry){&candidate, image.text, image.length + 1};
+    entry = stub_entry(&candidate, &image);
     setenv("STUB_GRAPH_FAILS", "begin once", 1);
     OK(gt_bench_final(bench, &entry, 1, 11, &trial, &vendor, &err));
     unsetenv("STUB_GRAPH_FAILS");

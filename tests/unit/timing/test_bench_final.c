@@ -83,7 +83,7 @@ static void test_final(void **state)
     struct gt_bench *bench = open_bench(*state, "64x64x64", false, &problem);
     struct gt_candidate candidate[3];
     struct gt_strbuf image[3];
-    struct gt_final_entry entry[3];
+    struct gt_bench_entry entry[3];
     struct gt_trial trial[3], baseline;
     struct gt_baseline measured;
     struct gt_err err = {0};
@@ -94,7 +94,7 @@ static void test_final(void **state)
     for (int i = 0; i < 3; i++) {
         assert_int_equal(
             stub_candidate(*state, &problem, faults[i], &candidate[i], &image[i], &err), GT_OK);
-        entry[i] = (struct gt_final_entry){&candidate[i], image[i].text, image[i].length + 1};
+        entry[i] = stub_entry(&candidate[i], &image[i]);
     }
     assert_int_equal(gt_bench_final(bench, entry, 3, 50, trial, &baseline, &err), GT_OK);
     assert_int_equal(trial[0].status, GT_STATUS_OK);
@@ -126,7 +126,7 @@ static void test_a_final_on_a_device_that_gets_hot(void **state)
     struct gt_bench *bench = open_bench(*state, "64x64x64", false, &problem);
     struct gt_candidate candidate[2];
     struct gt_strbuf image[2];
-    struct gt_final_entry entry[2];
+    struct gt_bench_entry entry[2];
     struct gt_trial trial[2];
     struct gt_err err = {0};
 
@@ -135,7 +135,7 @@ static void test_a_final_on_a_device_that_gets_hot(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(stub_candidate(*state, &problem, NULL, &candidate[i], &image[i], &err),
                          GT_OK);
-        entry[i] = (struct gt_final_entry){&candidate[i], image[i].text, image[i].length + 1};
+        entry[i] = stub_entry(&candidate[i], &image[i]);
     }
     assert_int_equal(gt_bench_final(bench, entry, 2, 40, trial, NULL, &err), GT_OK);
     for (int i = 0; i < 2; i++) {
@@ -156,7 +156,7 @@ static void test_a_final_blames_who_did_it(void **state)
     struct gt_bench *bench = open_bench(*state, "64x64x64", false, &problem);
     struct gt_candidate candidate[2];
     struct gt_strbuf image[2];
-    struct gt_final_entry entry[2];
+    struct gt_bench_entry entry[2];
     struct gt_trial trial[2];
     struct gt_err err = {0};
 
@@ -164,7 +164,7 @@ static void test_a_final_blames_who_did_it(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(
             stub_candidate(*state, &problem, faults[i], &candidate[i], &image[i], &err), GT_OK);
-        entry[i] = (struct gt_final_entry){&candidate[i], image[i].text, image[i].length + 1};
+        entry[i] = stub_entry(&candidate[i], &image[i]);
     }
     assert_int_equal(gt_bench_final(bench, entry, 2, 5, trial, NULL, &err), GT_OK);
     assert_int_equal(trial[0].status, GT_STATUS_OK);

@@ -229,12 +229,12 @@ static void test_candidates(void **state)
 
     setenv("STUB_PRODUCT_US", "300", 1);
     for (int wrong = 0; wrong < 2; wrong++) {
-        struct gt_final_entry entry;
+        struct gt_bench_entry entry;
 
         assert_int_equal(
             stub_candidate(*state, &problem, wrong ? "wrong" : NULL, &candidate, &image, &err),
             GT_OK);
-        entry = (struct gt_final_entry){&candidate, image.text, image.length + 1};
+        entry = stub_entry(&candidate, &image);
         assert_int_equal(gt_bench_energy(bench, &entry, &wish, &energy, &err),
                          wrong ? GT_ERANGE : GT_OK);
         if (!wrong)

@@ -40,6 +40,37 @@ static void one_cubin_is_compiled_once(void **state)
     assert_int_equal(f->notices, 0);
 }
 
+/* The pool compiles what it is sent under the key it is sent, and computes neither: the same
+ * candidate is not prepared again, however its description changes, and another one is. */
+static void what_is_prepared_is_not_computed_again(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_candidate candidate = {
+        .kernel = f->kernel, .problem = &f->problem, .device = &f->device, .point = {{0, 1, 1}}};
+    struct gt_expr *grid = f->kernel->launch[0].grid[0];
+    struct gt_prepared first, again;
+    struct gt_compiled done[1];
+    struct gt_err err = {0};
+
+    open_pool(f, 1, 0, 0);
+    assert_int_equal(gt_compile_pool_prepare(f->pool, &candidate, &first, &err), GT_OK);
+    assert_int_equal(first.why.code, GT_OK);
+    assert_int_equal(gt_expr_parse(&f->kernel->launch[0].grid[0], "M / 0", &f->kernel->names, &err),
+                     GT_OK);
+    assert_int_equal(gt_compile_pool_prepare(f->pool, &candidate, &again, &err), GT_OK);
+    assert_memory_equal(&again, &first, sizeof(again));
+    memset(first.key, 'a', sizeof(first.key) - 1);
+    assert_int_equal(gt_compile_pool_submit(f->pool, 0, &first, &err), GT_OK);
+    collect(f, done, 1);
+    assert_int_equal(done[0].status, GT_STATUS_OK);
+    assert_string_equal(done[0].key, first.key);
+    candidate.point.value[1] = 2;
+    assert_int_equal(gt_compile_pool_prepare(f->pool, &candidate, &again, &err), GT_OK);
+    assert_int_equal(again.why.code, GT_ERANGE);
+    gt_expr_free(f->kernel->launch[0].grid[0]);
+    f->kernel->launch[0].grid[0] = grid;
+}
+
 /* The last 64 bytes are what candidates may spill; a source error is quoted; neither is compiled
  * again for another launch parameter. */
 static void failures_are_statuses(void **state)
@@ -318,9 +349,11 @@ static void ahead(struct fixture *f, int fault, int wide)
                                            .problem = &f->problem,
                                            .device = &f->device,
                                            .point = {{fault, wide, 1}}};
+    struct gt_prepared prepared;
     struct gt_err err = {0};
 
-    if (gt_compile_pool_ahead(f->pool, &candidate, &err))
+    if (gt_compile_pool_prepare(f->pool, &candidate, &prepared, &err) ||
+        gt_compile_pool_ahead(f->pool, &prepared, &err))
         fail_msg("%s", err.msg);
 }
 
@@ -391,19 +424,13 @@ static void an_unwritable_cache_costs_a_remark(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(one_cubin_is_compiled_once),
-        TEST(failures_are_statuses),
-        TEST(serialized_wgmma_are_a_status),
-        TEST(memory_and_time_are_limited),
-        TEST(compilers_leave_the_driver_alone),
-        TEST(killed_and_stopped_workers),
-        TEST(kills_from_outside_are_no_verdict),
-        TEST(a_refused_start_is_tried_again),
-        TEST(one_worker_for_each_allowed_processor),
-        TEST(dropped_jobs_do_not_come_back),
-        TEST(no_worker_waits_for_the_caller),
-        TEST(ahead_comes_after_now),
-        TEST(an_unwritable_cache_costs_a_remark),
+        TEST(one_cubin_is_compiled_once),     TEST(what_is_prepared_is_not_computed_again),
+        TEST(failures_are_statuses),          TEST(serialized_wgmma_are_a_status),
+        TEST(memory_and_time_are_limited),    TEST(compilers_leave_the_driver_alone),
+        TEST(killed_and_stopped_workers),     TEST(kills_from_outside_are_no_verdict),
+        TEST(a_refused_start_is_tried_again), TEST(one_worker_for_each_allowed_processor),
+        TEST(dropped_jobs_do_not_come_back),  TEST(no_worker_waits_for_the_caller),
+        TEST(ahead_comes_after_now),          TEST(an_unwritable_cache_costs_a_remark),
     };
 
     if (argc > 1 && !strcmp(argv[1], GT_ROLE_COMPILE))
