@@ -109,9 +109,9 @@ TUNE_SRC := \
 	db/store.c \
 	db/store_deploy.c \
 	db/store_forget.c \
-	db/store_lock.c \
 	db/store_merge.c \
-	db/store_write.c \
+	db/store_records.c \
+	db/store_writer.c \
 	tuner/proof/proof.c \
 	tuner/proof/resident.c \
 	tuner/proof/verify.c \
