@@ -22,8 +22,7 @@
 
 #define LOCK_TRIES     20         /* x 50 ms: a killed holder's children may take a moment to go */
 #define FUSE           0x65735546 /* f_type of every file system in user space, near or far */
-#define SHARED_WAIT_MS 60000 /* for the other processes' transactions, each of some milliseconds \
-                              */
+#define SHARED_WAIT_MS 60000      /* for other processes' transactions, of some milliseconds each */
 
 /* ---- where a database that is written may lie ---- */
 
