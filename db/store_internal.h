@@ -239,7 +239,7 @@ int gt_store_fill(sqlite3 *to, const char *schema, sqlite3 *from, const char *pa
 /* "file:PATH?QUERY" with what is special in PATH escaped; malloc'ed, NULL without memory. */
 char *gt_store_uri(const char *path, const char *query);
 
-/* Steps of opening, for store_open.c (readers) and store_write.c (the writer).  gt_store_new
+/* Steps of opening, for store_open.c (readers) and store_writer.c (the writer).  gt_store_new
  * allocates a handle without a database and refuses what is no file; gt_store_check finds out whose
  * file it is (*fresh: it is empty and may become ours; *version: of its schema);
  * gt_store_check_pages whether it is sound, which reads all of it.  gt_store_open_unchecked leaves
@@ -269,9 +269,6 @@ int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], str
 /* Whether a database still holds the winners that its digest is of: GT_EDB if not.  One without a
  * digest passes. */
 int gt_store_check_digest(struct gt_store *store, struct gt_err *err);
-
-/* Takes the writer's lock, a file beside the database; GT_EBUSY names who has it. */
-int gt_store_lock(struct gt_store *store, struct gt_err *err);
 
 /* Whether the lock file that is held is the one that has its name: its folder may have been moved,
  * and another writer's lock may have the name now. */

@@ -1,6 +1,6 @@
 /* store_open.c - opens and closes a tuning database: whose file it is, whether it is sound, its
  * settings and its schema; and notices that the file was moved.  Opening for writing:
- * store_write.c. */
+ * store_writer.c. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

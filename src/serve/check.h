@@ -7,7 +7,6 @@
 #ifndef GT_CHECK_H
 #define GT_CHECK_H
 
-#include "serve/serve.h"
 #include "serve/session.h"
 
 struct gt_nvrtc;
@@ -17,6 +16,14 @@ struct gt_nvrtc;
  * (which for nvrtc NULL is the caller's) says why.  NULL: no memory. */
 struct gt_checker *gt_checker_new(const struct gt_serve_driver *driver, void *context, int ordinal,
                                   int arch, struct gt_nvrtc *nvrtc, struct gt_err *err);
+
+/* cuBLAS's own product, for comparisons: into d, with C at c. */
+struct gt_reference {
+    int (*run)(const struct gt_reference *reference, const void *c, void *d);
+    const void *real; /* struct gt_real or gt_real_lt */
+    void *handle;     /* of cuBLAS; NULL: see call */
+    const void *call; /* struct gt_gemm, or gt_matmul */
+};
 
 struct gt_checking {
     struct gt_session *session;

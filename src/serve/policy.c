@@ -2,7 +2,6 @@
 #include "serve/policy.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "problem/problem.h"
 
 enum key {
 #define KEY_ENUM(key, variable, values) KEY_##key,

@@ -451,18 +451,18 @@ static void *known(_Atomic(void *) *address, const char *name)
     return found;
 }
 
-#define DEFINE_REAL(name)                            \
-    gt_##name *gt_real_##name(void)                  \
+#define DEFINE_REAL(real, type, name)                \
+    type *real(void)                                 \
     {                                                \
         static _Atomic(void *) address;              \
-        void *found = known(&address, #name);        \
-        gt_##name *function;                         \
+        void *found = known(&address, name);         \
+        type *function;                              \
                                                      \
         memcpy(&function, &found, sizeof(function)); \
         return function;                             \
     }
-DEFINE_REAL(dlsym)
-DEFINE_REAL(dlvsym)
+DEFINE_REAL(gt_real_dlsym, gt_dlsym, "dlsym")
+DEFINE_REAL(gt_real_dlvsym, gt_dlvsym, "dlvsym")
 
 void *gt_find_name(void *library, const char *name, const char *version)
 {

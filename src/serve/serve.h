@@ -5,14 +5,6 @@
 
 #include "serve/handle.h"
 
-/* cuBLAS's own product, for comparisons: into d, with C at c. */
-struct gt_reference {
-    int (*run)(const struct gt_reference *reference, const void *c, void *d);
-    const void *real; /* struct gt_real or gt_real_lt */
-    void *handle;     /* of cuBLAS; NULL: see call */
-    const void *call; /* struct gt_gemm, or gt_matmul */
-};
-
 /* true: the product is enqueued.  gemm: without what the handle says. */
 bool gt_serve_gemm(const struct gt_real *real, void *handle, const struct gt_gemm *gemm);
 

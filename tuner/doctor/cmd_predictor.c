@@ -12,7 +12,6 @@
 #include "base/strbuf.h"
 #include "base/err.h"
 #include "lookup/predict.h"
-#include "problem/problem.h"
 #include "console/cmd_write.h"
 #include "session/cmd_session.h"
 #include "doctor/quality.h"

@@ -9,7 +9,6 @@
 #include "base/strbuf.h"
 #include "learn/boost.h"
 #include "learn/learn.h"
-#include "problem/problem.h"
 
 #define SLOW       4.0 /* times the best of a problem */
 #define SIZE_FOLDS 10

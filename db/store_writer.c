@@ -1,11 +1,8 @@
-/* store_lock.c - where a database that is written may lie, and that only one process writes it.
+/* store_writer.c - opens a database for writing: where it may lie, and that only one process writes
+ * it.  Part of the store: see store.h.
  *
  * WAL allows one writer at a time anyway, and two tuners on one database would repeat each other's
- * work.  Part of the store: see store.h. */
-#include "db/store_internal.h"
-
-#include "base/err.h"
-
+ * work. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -19,8 +16,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GT_LOCK_TRIES 20         /* x 50 ms: a killed holder's children may take a moment to go */
-#define GT_FUSE       0x65735546 /* f_type of every file system in user space, near or far */
+#include "base/clock.h"
+#include "base/err.h"
+#include "db/store_internal.h"
+
+#define LOCK_TRIES     20         /* x 50 ms: a killed holder's children may take a moment to go */
+#define FUSE           0x65735546 /* f_type of every file system in user space, near or far */
+#define SHARED_WAIT_MS 60000      /* for other processes' transactions, of some milliseconds each */
+
+/* ---- where a database that is written may lie ---- */
 
 const char *gt_store_network(long f_type)
 {
@@ -92,7 +96,7 @@ static int check_network(const char *path, struct gt_err *err)
     if (!folder)
         return gt_err_nomem(err);
     if (statfs(folder, &fs) == 0)
-        name = fs.f_type == GT_FUSE ? find_fuse(folder) : gt_store_network((long)fs.f_type);
+        name = fs.f_type == FUSE ? find_fuse(folder) : gt_store_network((long)fs.f_type);
     free(folder);
     if (!name)
         return GT_OK;
@@ -145,6 +149,8 @@ int gt_store_check_place(const char *path, struct gt_err *err)
     return code ? code : check_names(path, err);
 }
 
+/* ---- the lock: only one process writes ---- */
+
 /* GT_EBUSY with the holder's process id, which it wrote into the lock file. */
 static int report_holder(const struct gt_store *store, int lock, struct gt_err *err)
 {
@@ -194,12 +200,12 @@ static int try_lock(struct gt_store *store, struct gt_err *err)
     return code;
 }
 
-int gt_store_lock(struct gt_store *store, struct gt_err *err)
+static int lock_file(struct gt_store *store, struct gt_err *err)
 {
     const struct timespec pause = {0, 50 * 1000 * 1000};
     int code = GT_EBUSY;
 
-    for (int i = 0; i < GT_LOCK_TRIES && store->lock < 0; i++) {
+    for (int i = 0; i < LOCK_TRIES && store->lock < 0; i++) {
         code = try_lock(store, err);
         if (code && code != GT_EBUSY)
             return code;
@@ -209,4 +215,153 @@ int gt_store_lock(struct gt_store *store, struct gt_err *err)
     return store->lock < 0 && !code
                ? gt_err_set(err, GT_EBUSY, "%s: the lock file keeps changing", store->lock_path)
                : code;
+}
+
+/* ---- opening ---- */
+
+/* What is written to has no digest until it is closed (gt_store_seal). */
+static int drop_digest(struct gt_store *store, struct gt_err *err)
+{
+    int64_t entries;
+    int code = gt_store_integer(store->db, store->path, "SELECT count(*) FROM meta", &entries, err);
+
+    if (code || entries == 0)
+        return code;
+    code = gt_store_begin(store, err);
+    return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE FROM meta", err), err);
+}
+
+/* A clock that was ahead must not make an older text of a kernel look newer than every text that is
+ * used from now on. */
+static int cap_clock(struct gt_store *store, struct gt_err *err)
+{
+    const int64_t now = gt_clock_date_ms();
+    struct gt_query q =
+        gt_query(store, "read it", "SELECT count(*) FROM kernel WHERE seen >= ?1", err);
+    bool ahead;
+    int code;
+
+    gt_query_bind(&q, 1, "%ld", now);
+    ahead = gt_query_row(&q) && sqlite3_column_int64(q.s, 0) > 0;
+    code = gt_query_end(&q);
+    if (code || !ahead)
+        return code;
+    code = gt_store_begin(store, err);
+    return code ? code
+                : gt_store_finish(store,
+                                  gt_store_do(store, "correct its dates",
+                                              "UPDATE kernel SET seen = max(?1 - 1, 0)"
+                                              " WHERE seen >= ?1",
+                                              err, "%ld", now),
+                                  err);
+}
+
+/* Before the writer closes: the digest.  Without memory or disk there is none. */
+static void seal(struct gt_store *store)
+{
+    if (gt_store_check_moved(store, NULL) == GT_OK)
+        gt_store_seal(store, NULL);
+}
+
+/* Remembers which log is ours, and who may read the database: another one may take its place. */
+static void note_file(struct gt_store *store)
+{
+    char *log = sqlite3_mprintf("%s-wal", store->path);
+    struct stat status;
+
+    store->mode = stat(store->path, &status) == 0 ? status.st_mode & 0666 : 0600;
+    if (log && stat(log, &status) == 0) {
+        store->log_device = (uint64_t)status.st_dev;
+        store->log_inode = (uint64_t)status.st_ino;
+    }
+    sqlite3_free(log);
+}
+
+/* The lock lies beside the database itself, so that two links to it are not two databases. */
+static int name_lock(struct gt_store *store, struct gt_err *err)
+{
+    struct stat status;
+    bool linked = lstat(store->path, &status) == 0 && S_ISLNK(status.st_mode);
+    char *target = linked ? realpath(store->path, NULL) : NULL; /* NULL: to nothing yet */
+    int code = GT_OK;
+
+    if (asprintf(&store->lock_path, "%s-lock", target ? target : store->path) < 0) {
+        store->lock_path = NULL;
+        code = gt_err_nomem(err);
+    }
+    GT_STEP(code, gt_store_check_place(target ? target : store->path, err));
+    free(target);
+    return code;
+}
+
+static int open_write(struct gt_store *store, struct gt_err *err)
+{
+    int64_t version = 0;
+    bool fresh = false;
+    int code = name_lock(store, err);
+
+    GT_STEP(code, lock_file(store, err));
+    GT_STEP(code, gt_store_open_file(store, true, err));
+    GT_STEP(code, gt_store_check(store, &fresh, &version, err));
+    if (!code && !fresh)
+        code = gt_store_check_pages(store, err);
+    GT_STEP(code, gt_store_set_up(store, true, err));
+    GT_STEP(code, gt_store_migrate(store->db, store->path, err));
+    GT_STEP(code, gt_store_check_schema(store->db, store->path, err));
+    GT_STEP(code, gt_store_check_digest(store, err)); /* of what a writer before this one closed */
+    GT_STEP(code, cap_clock(store, err));
+    GT_STEP(code, drop_digest(store, err));
+    if (!code) {
+        note_file(store);
+        store->seal = seal;
+    }
+    return code;
+}
+
+/* Beside the holder of the lock, who has brought the schema forward and checked the file. */
+static int open_shared(struct gt_store *store, struct gt_err *err)
+{
+    int code;
+
+    store->shared = true;
+    code = gt_store_open_file(store, true, err);
+    GT_STEP(code, gt_store_set_up(store, true, err));
+    if (code)
+        return code;
+    sqlite3_busy_timeout(store->db, SHARED_WAIT_MS);
+    code = gt_store_check_schema(store->db, store->path, err);
+    if (!code)
+        note_file(store);
+    return code;
+}
+
+int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                  struct gt_err *err)
+{
+    return gt_store_open_watched(store, path, mode, NULL, err);
+}
+
+int gt_store_open_watched(struct gt_store **store, const char *path, enum gt_store_mode mode,
+                          const volatile sig_atomic_t *signals, struct gt_err *err)
+{
+    struct gt_store *opened;
+    int code;
+
+    *store = NULL;
+    code = mode == GT_STORE_READ ? gt_store_open_read(&opened, path, err)
+                                 : gt_store_new(&opened, path, err);
+    if (code)
+        return code;
+    opened->signals = signals;
+    code = mode == GT_STORE_READ     ? gt_store_check_digest(opened, err)
+           : mode == GT_STORE_SHARED ? open_shared(opened, err)
+                                     : open_write(opened, err);
+    opened->signals = NULL;
+    if (code) {
+        gt_store_close(opened);
+        return code;
+    }
+    sqlite3_progress_handler(opened->db, 0, NULL, NULL);
+    *store = opened;
+    return GT_OK;
 }
