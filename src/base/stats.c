@@ -61,13 +61,18 @@ void gt_median_interval(const float *value, int n, double *lo, double *hi)
     *hi = sorted[n - 1 - rank];
 }
 
+static void divide(float *ratio, const float *x, const float *y, int n)
+{
+    assert(n >= 1 && n <= MAX_VALUES);
+    for (int i = 0; i < n; i++)
+        ratio[i] = x[i] / y[i];
+}
+
 void gt_paired_interval(const float *x, const float *y, int n, double *lo, double *hi)
 {
     float ratio[MAX_VALUES];
 
-    assert(n >= 1 && n <= MAX_VALUES);
-    for (int i = 0; i < n; i++)
-        ratio[i] = x[i] / y[i];
+    divide(ratio, x, y, n);
     gt_median_interval(ratio, n, lo, hi);
 }
 
@@ -83,9 +88,7 @@ double gt_paired_ratio(const float *x, const float *y, int n)
 {
     float ratio[MAX_VALUES];
 
-    assert(n >= 1 && n <= MAX_VALUES);
-    for (int i = 0; i < n; i++)
-        ratio[i] = x[i] / y[i];
+    divide(ratio, x, y, n);
     return gt_median(ratio, n);
 }
 

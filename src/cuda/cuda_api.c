@@ -102,40 +102,21 @@ int gt_nvrtc_api_load(struct gt_nvrtc_api *api, struct gt_err *err)
     return rc;
 }
 
-int gt_jitlink_api_load(struct gt_jitlink_api *api, struct gt_err *err)
-{
-    static const char *const names[] = {"libnvJitLink.so.13", "libnvJitLink.so.12", NULL};
-    static const struct gt_library library = {"assembler library (nvJitLink)",
-                                              "GEMMTUNE_LIBNVJITLINK",
-                                              names,
-                                              "install the CUDA Toolkit",
-                                              false,
-                                              true};
-    static const char *const symbols[] = {GT_JITLINK_MAP(SYMBOL)};
+/* Defines the function that fills struct gt_NAME_api, all of whose functions must be there. */
+#define LOADER(name, map, what, environment, hint, as_loaded, in_toolkit, ...)    \
+    int gt_##name##_api_load(struct gt_##name##_api *api, struct gt_err *err)     \
+    {                                                                             \
+        static const char *const names[] = {__VA_ARGS__, NULL};                   \
+        static const struct gt_library library = {what, environment, names,       \
+                                                  hint, as_loaded,   in_toolkit}; \
+        static const char *const symbols[] = {map(SYMBOL)};                       \
+                                                                                  \
+        return load(api, &library, symbols, COUNT(symbols), COUNT(symbols), err); \
+    }
 
-    return load(api, &library, symbols, COUNT(symbols), COUNT(symbols), err);
-}
-
-int gt_cublaslt_api_load(struct gt_cublaslt_api *api, struct gt_err *err)
-{
-    static const char *const names[] = {"libcublasLt.so.13", "libcublasLt.so.12", NULL};
-    static const struct gt_library library = {
-        "cuBLASLt library", "GEMMTUNE_LIBCUBLASLT", names, "install the CUDA Toolkit", true, true};
-    static const char *const symbols[] = {GT_CUBLASLT_MAP(SYMBOL)};
-
-    return load(api, &library, symbols, COUNT(symbols), COUNT(symbols), err);
-}
-
-int gt_nvml_api_load(struct gt_nvml_api *api, struct gt_err *err)
-{
-    static const char *const names[] = {"libnvidia-ml.so.1", NULL};
-    static const struct gt_library library = {"NVIDIA management library (NVML)",
-                                              "GEMMTUNE_LIBNVML",
-                                              names,
-                                              "install the NVIDIA driver",
-                                              false,
-                                              false};
-    static const char *const symbols[] = {GT_NVML_MAP(SYMBOL)};
-
-    return load(api, &library, symbols, COUNT(symbols), COUNT(symbols), err);
-}
+LOADER(jitlink, GT_JITLINK_MAP, "assembler library (nvJitLink)", "GEMMTUNE_LIBNVJITLINK",
+       "install the CUDA Toolkit", false, true, "libnvJitLink.so.13", "libnvJitLink.so.12")
+LOADER(cublaslt, GT_CUBLASLT_MAP, "cuBLASLt library", "GEMMTUNE_LIBCUBLASLT",
+       "install the CUDA Toolkit", true, true, "libcublasLt.so.13", "libcublasLt.so.12")
+LOADER(nvml, GT_NVML_MAP, "NVIDIA management library (NVML)", "GEMMTUNE_LIBNVML",
+       "install the NVIDIA driver", false, false, "libnvidia-ml.so.1")

@@ -71,6 +71,30 @@ bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr
     return false;
 }
 
+void gt_kernel_each_expr(const struct gt_kernel *kernel,
+                         void (*each)(void *context, struct gt_expr *expr), void *context)
+{
+#define EACH(member, standard) each(context, of->member);
+    for (const struct gt_launch *of = kernel->launch; of < kernel->launch + kernel->launches;
+         of++) {
+        for (int i = 0; i < 3; i++) {
+            each(context, of->grid[i]);
+            each(context, of->block[i]);
+            each(context, of->cluster[i]);
+        }
+        GT_LAUNCH_EXPRS(EACH)
+    }
+    for (const struct gt_tensor_map *of = kernel->map; of < kernel->map + kernel->maps; of++) {
+        for (int i = 0; i < GT_MAX_MAP_RANK; i++) {
+            each(context, of->dims[i]);
+            each(context, of->strides[i]);
+            each(context, of->box[i]);
+        }
+        GT_MAP_EXPRS(EACH)
+    }
+#undef EACH
+}
+
 /* ---- slots and constraints ---- */
 
 /* Fills the slots.  Derived values that cannot be computed (a division by zero, say) are returned

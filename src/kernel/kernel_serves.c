@@ -53,8 +53,7 @@ bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *p
     return i < kernel->entries;
 }
 
-/* Why kernels do not serve a problem on a device: one sentence, made of what
- * their descriptions say under "serves". */
+/* ---- why none serves: a sentence, made of what descriptions say under "serves" ---- */
 
 /* What the entries serve that come closest to the problem, all of them together. */
 struct reach {

@@ -12,12 +12,12 @@
 #include <limits.h>
 #include <math.h>
 
-#define GT_REPAIR_ROUNDS 12   /* changes before a repair is given up */
-#define GT_REPAIR_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
-#define GT_REFINEMENTS   4    /* changes of one parameter that are made for time */
-#define GT_WALK_STEPS    3000 /* changes of a walk; after them, no valid point is assumed to exist */
-#define GT_WALK_FREE     0.3  /* share of them that are drawn blindly */
-#define GT_GAIN          0.75 /* a refinement must leave at most this share of the time */
+#define REPAIR_ROUNDS 12   /* changes before a repair is given up */
+#define REPAIR_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
+#define REFINEMENTS   4    /* changes of one parameter that are made for time */
+#define WALK_STEPS    3000 /* changes of a walk; after them, no valid point is assumed to exist */
+#define WALK_FREE     0.3  /* share of them that are drawn blindly */
+#define GAIN          0.75 /* a refinement must leave at most this share of the time */
 
 bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
@@ -211,9 +211,9 @@ bool gt_lookup_repair(struct gt_candidate *candidate, struct gt_geometry *geomet
 
     gt_candidate_renew(candidate);
     broken = gt_lookup_broken(candidate, INT_MAX);
-    for (int round = 0; broken && round < GT_REPAIR_ROUNDS; round++)
+    for (int round = 0; broken && round < REPAIR_ROUNDS; round++)
         if (!change_one(candidate, &broken) &&
-            (pairs++ == GT_REPAIR_PAIRS || !change_two(candidate, &broken)))
+            (pairs++ == REPAIR_PAIRS || !change_two(candidate, &broken)))
             return false;
     return gt_lookup_fits(candidate, geometry);
 }
@@ -291,7 +291,7 @@ static double gain(const struct gt_candidate *changed, double before_us,
     struct gt_candidate there = *changed;
     double share = judge(changed, 0) / before_us, error = HUGE_VAL;
 
-    if (share >= GT_GAIN)
+    if (share >= GAIN)
         return share;
     there.problem = tuned;
     if (tuned_us > 0)
@@ -307,7 +307,7 @@ static bool refine_one(struct gt_candidate *candidate, const struct gt_problem *
     const struct gt_point start = candidate->point;
     const double before_us = judge(candidate, 0);
     struct gt_point best = start;
-    double least = GT_GAIN;
+    double least = GAIN;
 
     for (size_t i = 0; i < kernel->params; i++) {
         candidate->point = start;
@@ -323,7 +323,7 @@ static bool refine_one(struct gt_candidate *candidate, const struct gt_problem *
         }
     }
     candidate->point = best;
-    return least < GT_GAIN;
+    return least < GAIN;
 }
 
 bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry)
@@ -333,8 +333,8 @@ bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry
     uint64_t params = broken_params(candidate, &random);
     int refined = 0;
 
-    for (int step = 0; params && step < GT_WALK_STEPS; step++) {
-        if (gt_random_unit(&random) < GT_WALK_FREE)
+    for (int step = 0; params && step < WALK_STEPS; step++) {
+        if (gt_random_unit(&random) < WALK_FREE)
             change_any(candidate, params, &random);
         else
             change_best(candidate, params, &random);
@@ -342,7 +342,7 @@ bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry
     }
     if (params || !gt_lookup_fits(candidate, geometry))
         return false;
-    while (refined++ < GT_REFINEMENTS && refine_one(candidate, problem, 0))
+    while (refined++ < REFINEMENTS && refine_one(candidate, problem, 0))
         ;
     return gt_lookup_fits(candidate, geometry);
 }
@@ -360,7 +360,7 @@ bool gt_lookup_refine(struct gt_candidate *candidate, const struct gt_point *won
     tuned_us = judge(&there, 0);
     if (!isfinite(tuned_us))
         tuned_us = 0;
-    while (refined < GT_REFINEMENTS && refine_one(candidate, tuned, tuned_us))
+    while (refined < REFINEMENTS && refine_one(candidate, tuned, tuned_us))
         refined++;
     return gt_lookup_fits(candidate, geometry) && refined;
 }

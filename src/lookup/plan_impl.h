@@ -1,7 +1,4 @@
-/* plan_impl.h - what the files src/lookup/plan*.c share: making plans (plan.c), running them
- * (plan_run.c), finding or compiling their code (plan.c, declared in lookup.h), choosing
- * among candidates by their times (plan.c), taking those times (plan.c), and avoiding
- * what spills registers (plan.c). */
+/* plan_impl.h - what making plans (plan.c) and running them (plan_run.c) share. */
 #ifndef GT_PLAN_IMPL_H
 #define GT_PLAN_IMPL_H
 

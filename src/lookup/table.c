@@ -159,7 +159,7 @@ static int add_store_row(void *context, const struct gt_row *row, struct gt_err 
 }
 
 /* Adds the winners of a store that is open.  On failure the table is as it was. */
-static int gt_table_add_stored(struct gt_table *table, struct gt_store *store, struct gt_err *err)
+static int add_stored(struct gt_table *table, struct gt_store *store, struct gt_err *err)
 {
     struct loading loading = {table, "the database", 0};
     const struct mark mark = mark_of(table);
@@ -440,7 +440,7 @@ int gt_snapshot_take(struct gt_snapshot *snapshot, const struct gt_kernels *kern
     int code;
 
     *snapshot = (struct gt_snapshot){.kernels = kernels};
-    code = store ? gt_table_add_stored(&snapshot->table, store, err) : GT_OK;
+    code = store ? add_stored(&snapshot->table, store, err) : GT_OK;
     snapshot->user_rows = snapshot->table.rows;
     if (!code && shipped)
         code = add_rows(&snapshot->table, shipped, err);

@@ -2,7 +2,7 @@
  * copy) or a text table of db/shipped.  Nothing of the file stays open.
  *
  * A table may be damaged or come from elsewhere: it is data of a known form, its digest is checked,
- * and what it says about kernels is checked again against the kernels that are there (lookup.c). */
+ * and what it says about kernels is checked again against the kernels that are there. */
 #ifndef GT_TABLE_H
 #define GT_TABLE_H
 
