@@ -693,15 +693,15 @@ static int read_winner(struct gt_race *race, struct gt_err *err)
 static int find_settled(const struct gt_race *race, bool *settled, struct gt_err *err)
 {
     const struct gt_sweep_result *result = race->result;
-    bool final = false;
+    bool held = false;
 
     *settled = false;
     for (size_t i = 0; i < result->rows; i++) {
         if (result->row[i].blamed)
             return GT_OK;
-        final |= result->row[i].trial.stage == 3;
+        held |= result->row[i].trial.stage == 3;
     }
-    if (result->fresh || !final)
+    if (result->fresh || !held)
         return GT_OK;
     return gt_store_final_is_last(race->options->store, &race->arm[0].key, settled, err);
 }
