@@ -176,18 +176,10 @@ static bool sums_as_kernels(struct product *product, enum gt_dtype type)
 /* Whether a kernel has such a D; the same as what tune serve takes. */
 static bool has_out(enum gt_dtype type, enum gt_dtype out)
 {
-    switch (type) {
-    case GT_F32:
-    case GT_TF32:
-        return out == GT_F32;
-    case GT_F16:
-    case GT_BF16:
-        return out == type || out == GT_F32;
-    case GT_S8:
-        return out == GT_S32;
-    default:
-        return (type == GT_E4M3 || type == GT_E5M2) && out != GT_S32;
-    }
+    if (type == GT_E4M3 || type == GT_E5M2)
+        return out != GT_S32;
+    return type != GT_S32 &&
+           (out == gt_dtype_default_out(type) || (out == GT_F32 && type != GT_S8));
 }
 
 /* Sets types and accuracy; else returns why the product is left out, and *which type it is. */

@@ -609,41 +609,25 @@ static int on_entry(struct gt_recording_reader *reader, const char *key)
     return rc;
 }
 
-/* Reads "tune_params_keys", the parameters in their order. */
-static int read_keys(struct gt_recording_reader *reader, const cJSON *list)
+/* Reads "tune_params_keys", the parameters in their order, and of each the values in "tune_params",
+ * in their order. */
+static int read_params(struct gt_recording_reader *reader)
 {
-    const cJSON *item;
+    const cJSON *name, *item;
+    uint8_t index;
     int rc = GT_OK;
 
     reader->listed = true;
-    cJSON_ArrayForEach(item, list)
+    cJSON_ArrayForEach(name, reader->keys)
     {
-        if (!cJSON_IsString(item))
+        if (!cJSON_IsString(name))
             return gt_err_set(reader->err, GT_ECONFIG, "%s: tune_params_keys must list names",
                               reader->path);
-        rc = gt_recording_add_param(reader, item->valuestring);
+        GT_STEP(rc, gt_recording_add_param(reader, name->valuestring));
+        cJSON_ArrayForEach(item, get(reader->values, name->valuestring))
+            GT_STEP(rc, value_index(reader, &reader->param[reader->params - 1], item, &index));
         if (rc)
-            break;
-    }
-    return rc;
-}
-
-/* Reads "tune_params", the values of each parameter in their order. */
-static int read_values(struct gt_recording_reader *reader, const cJSON *object)
-{
-    int rc = GT_OK;
-
-    for (size_t i = 0; i < reader->params && !rc; i++) {
-        struct gt_t1_param *param = &reader->param[i];
-        const cJSON *list = get(object, param->name), *item;
-        uint8_t index;
-
-        cJSON_ArrayForEach(item, list)
-        {
-            rc = value_index(reader, param, item, &index);
-            if (rc)
-                break;
-        }
+            return rc;
     }
     return rc;
 }
@@ -785,11 +769,8 @@ static int read_lists(struct gt_recording_reader *reader)
 {
     if (reader->preset)
         return check_values(reader, reader->values);
-    if (reader->keys) {
-        int rc = read_keys(reader, reader->keys);
-
-        return rc ? rc : read_values(reader, reader->values);
-    }
+    if (reader->keys)
+        return read_params(reader);
     return !reader->cached
                ? GT_OK
                : gt_err_set(reader->err, GT_ECONFIG,
