@@ -150,9 +150,9 @@ float gt_sweep_expect(void *context, size_t point)
 
     if (arm->expected[place].after != point + 1) {
         arm->expected[place].after = point + 1;
-        arm->expected[place].us =
-            predict(&arm->space, arm->race->options->ranking, point, &ranked) ? logf(ranked.us)
-                                                                              : NAN;
+        arm->expected[place].us = predict(&arm->space, arm->race->options->ranking, point, &ranked)
+                                      ? logf(ranked.us)
+                                      : NAN;
     }
     return arm->expected[place].us;
 }
