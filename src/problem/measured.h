@@ -31,7 +31,7 @@ struct gt_energy_wish {
     double most_s; /* 0: no such limit */
 };
 
-/* What a product costs (tuner/timing/energy.h). */
+/* What a product costs (tuner/timing/bench.h). */
 struct gt_energy {
     double us;        /* its time in the same run */
     double joules;    /* of the whole GPU */

@@ -56,7 +56,7 @@ static inline bool gt_interval_known(enum gt_provenance provenance, double lo_us
 
 /* How a time was taken; part of what a trial is stored under, so the three are never mixed.  Cold
  * and warm: launches timed one by one.  Graph: chains of launches in a CUDA graph, each of which
- * waits for the one before (tuner/timing/chain.h), with operands as cold. */
+ * waits for the one before (tuner/timing/bench_internal.h), with operands as cold. */
 enum gt_timing { GT_TIMING_COLD, GT_TIMING_WARM, GT_TIMING_GRAPH, GT_TIMING_COUNT };
 
 const char *gt_timing_name(int timing); /* "cold" */

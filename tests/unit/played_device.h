@@ -19,7 +19,6 @@
 
 #include "timing/bench.h"
 #include "timing/calibrate.h"
-#include "timing/energy.h"
 #include "cuda/compile.h"
 #include "base/err.h"
 

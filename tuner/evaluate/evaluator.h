@@ -110,7 +110,7 @@ struct gt_evaluator_ops {
     /* The time that moving the problem's data alone takes; NULL if nothing is measured. */
     int (*move)(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err);
     /* The energy of a product; candidate NULL: of the baseline, which was measured before.  NULL if
-     * nothing is measured.  Codes as gt_bench_energy (tuner/timing/energy.h); GT_ERANGE also if it
+     * nothing is measured.  Codes as gt_bench_energy (tuner/timing/bench.h); GT_ERANGE also if it
      * faults or kills the worker; GT_ELOST: it did not answer in time. */
     int (*energy)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate,
                   const struct gt_energy_wish *wish, struct gt_energy *energy, struct gt_err *err);

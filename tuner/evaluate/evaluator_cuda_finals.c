@@ -48,6 +48,24 @@ static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *re
     return rc;
 }
 
+/* The same for a request without which the rest can go on: a loss or an error of the worker is an
+ * error here, and the answer is one structure.  what: the request, for the sentence of a loss. */
+static int ask(struct gt_cuda *cuda, double deadline_s, const char *what, void *answer, size_t size,
+               struct gt_err *err)
+{
+    struct gt_gpu_reply reply;
+    int rc = call(cuda, deadline_s, &reply, err);
+
+    if (rc)
+        return rc;
+    if (reply.lost)
+        return gt_err_set(err, GT_ELOST, "%s: %s", what, reply.how);
+    if (reply.code)
+        return gt_err_set(err, reply.code, "%s", reply.sentence);
+    gt_wire_get_struct(&reply.in, answer, size);
+    return gt_wire_finish(&reply.in, err);
+}
+
 /* Makes sure that the candidates' images are in the cache.  Missing ones are compiled in parallel;
  * entry->compiled has the outcome. */
 static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
@@ -157,28 +175,21 @@ int gt_cuda_sample(struct gt_evaluator *evaluator, const struct gt_candidate *ca
 
 static int run_baseline(struct gt_cuda *cuda, struct gt_baseline *baseline, struct gt_err *err)
 {
-    struct gt_gpu_reply reply;
     int rc = prepare(cuda, err);
 
     if (rc)
         return rc;
     gt_wire_begin(&cuda->gpu.frame, GT_MSG_BASELINE);
-    rc = call(cuda, BASELINE_S + BASELINE_RUN * gt_cuda_launch_s(cuda), &reply, err);
-    if (rc)
-        return rc;
-    if (reply.lost)
-        return gt_err_set(err, GT_ELOST, "cuBLASLt: %s", reply.how);
-    if (reply.code)
-        return gt_err_set(err, reply.code, "%s", reply.sentence);
-    gt_wire_get_struct(&reply.in, baseline, sizeof(*baseline));
-    baseline->name[sizeof(baseline->name) - 1] = '\0';
-    baseline->algo[sizeof(baseline->algo) - 1] = '\0';
-    if (gt_wire_finish(&reply.in, err) || baseline->samples < 0 ||
-        baseline->samples > GT_MAX_SAMPLES)
+    rc = ask(cuda, BASELINE_S + BASELINE_RUN * gt_cuda_launch_s(cuda), "cuBLASLt", baseline,
+             sizeof(*baseline), err);
+    if (rc == GT_ESYNTAX || (!rc && (baseline->samples < 0 || baseline->samples > GT_MAX_SAMPLES)))
         return gt_err_set(err, GT_ELOST,
                           "the worker's answer for cuBLASLt has values out of range");
-    cuda->gpu.baseline = true;
-    return GT_OK;
+    baseline->name[sizeof(baseline->name) - 1] = '\0';
+    baseline->algo[sizeof(baseline->algo) - 1] = '\0';
+    if (!rc)
+        cuda->gpu.baseline = true;
+    return rc;
 }
 
 /* A baseline that kills two workers counts as one that does not exist, so that the sweep goes on.
@@ -374,23 +385,16 @@ int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err 
 int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt_err *err)
 {
     struct gt_cuda *cuda = evaluator->state;
-    struct gt_gpu_reply reply;
     int rc = prepare(cuda, err);
 
     if (rc)
         return rc;
     gt_wire_begin(&cuda->gpu.frame, GT_MSG_MOVE);
-    rc = call(cuda, MOVE_S + BASELINE_RUN * gt_cuda_launch_s(cuda), &reply, err);
+    rc = ask(cuda, MOVE_S + BASELINE_RUN * gt_cuda_launch_s(cuda), "what memory alone takes", move,
+             sizeof(*move), err);
     gt_cuda_update_stats(evaluator);
-    if (rc)
-        return rc;
-    if (reply.lost)
-        return gt_err_set(err, GT_ELOST, "what memory alone takes: %s", reply.how);
-    if (reply.code)
-        return gt_err_set(err, reply.code, "%s", reply.sentence);
-    gt_wire_get_struct(&reply.in, move, sizeof(*move));
     move->form[sizeof(move->form) - 1] = '\0';
-    return gt_wire_finish(&reply.in, err);
+    return rc;
 }
 
 /* How long the worker may take.  Where the caller has less time than that, it is ended earlier: a

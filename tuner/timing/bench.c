@@ -1,7 +1,7 @@
-/* bench.c - stage: opens a problem on the GPU, proves a candidate and times it (stage 1).  The
- * launches that are timed are the ones that are proved, so that every recorded time was checked;
- * where timing has numbers of its own (gt_dist), launches with the proof's follow each series.
- * bench.c takes more samples of the best. */
+/* bench.c - stage: opens a problem on the GPU, proves a candidate and times it (stage 1), takes
+ * more samples of the best (stage 2) and runs the canary.  The launches that are timed are the ones
+ * that are proved, so that every recorded time was checked; where timing has numbers of its own
+ * (gt_dist), launches with the proof's follow each series. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,210 +14,16 @@
 #include "timing/bench_internal.h"
 #include "timing/throttle.h"
 
-/* Stage: takes samples (stage 2 of bench.h) and runs the canary. */
-
-#define LAUNCH_NS    12000 /* the host's time for a launch and two events, rounded up */
-#define NARROW       0.005 /* interval of the median divided by the median */
-#define LEAST        9     /* samples before the interval is used */
-#define CANARY_STEPS 32768 /* about 70 us */
-#define CANARY_TIMES 9
-
-int gt_bench_head_start(const struct gt_bench *bench, int launches, struct gt_err *err)
-{
-    return gt_proof_clock(bench->proof, (int64_t)LAUNCH_NS * (launches + 2), -1, err);
-}
-
-int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int index, int result,
-                    struct gt_err *err)
-{
-    const struct gt_resident *resident = &bench->resident;
-    int set =
-        resident->timed + (int)(bench->launches % (uint64_t)(resident->sets - resident->timed));
-    struct gt_args args;
-    int rc = GT_OK;
-
-    if (result < 0)
-        result = (int)(bench->launches % GT_RESULTS);
-    bench->launches++;
-    gt_resident_args(resident, set, result, &args);
-    memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
-    /* A few small sets stay in the L2 cache, so it is emptied whenever the first set is next. */
-    if (resident->flush && (set == resident->timed || index == 0 || runner->chain))
-        rc = gt_resident_flush(resident, err);
-    GT_STEP(rc, gt_event_record(bench->begin[index], err));
-    GT_STEP(rc,
-            runner->chain ? gt_graph_launch(runner->chain, err) : runner->run(runner, &args, err));
-    return rc ? rc : gt_event_record(bench->end[index], err);
-}
-
-int gt_bench_times(const struct gt_bench *bench, int first, int count, float *us,
-                   struct gt_err *err)
-{
-    int rc = GT_OK;
-
-    for (int i = 0; i < count && !rc; i++)
-        rc = gt_event_us(bench->begin[first + i], bench->end[first + i], &us[i], err);
-    for (int i = 0; i < count && !rc; i++)
-        us[i] /= (float)gt_chain_launches(bench->options.timing);
-    return rc;
-}
-
-int gt_bench_run_batch(struct gt_bench *bench, const struct gt_runner *runner, int count, float *us,
-                       struct gt_err *err)
-{
-    int rc = gt_bench_head_start(bench, count, err);
-
-    for (int i = 0; i < count && !rc; i++)
-        rc = gt_bench_launch(bench, runner, i, -1, err);
-    GT_STEP(rc, gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
-    return rc ? rc : gt_bench_times(bench, 0, count, us, err);
-}
-
-int gt_bench_batch_size(const struct gt_bench *bench, double us)
-{
-    double all = us * gt_chain_launches(bench->options.timing);
-    int count = us > 0 ? (int)(20e3 / all) : 4;
-
-    return count < 4 ? 4 : count > 32 ? 32 : count;
-}
-
-void gt_series_summarise(struct gt_series *series)
-{
-    series->us = gt_median(series->sample, series->samples);
-    gt_median_interval(series->sample, series->samples, &series->lo_us, &series->hi_us);
-}
-
-int gt_bench_read_clock(struct gt_bench *bench, double *mhz, struct gt_err *err)
-{
-    const struct gt_proof_result *clock = gt_proof_result(bench->proof, GT_VERIFY_CLOCK_SLOT);
-    int rc = gt_proof_fetch(bench->proof, err);
-
-    if (!rc && clock->nanoseconds)
-        *mhz = 1e3 * (double)clock->cycles / (double)clock->nanoseconds;
-    return rc;
-}
-
-int gt_bench_series(struct gt_bench *bench, const struct gt_runner *runner, int max_samples,
-                    struct gt_series *series, struct gt_err *err)
-{
-    float warm_up[GT_RESULTS];
-    int most = max_samples < GT_MAX_SAMPLES ? max_samples : GT_MAX_SAMPLES;
-    int rc = gt_bench_run_batch(bench, runner, GT_RESULTS, warm_up, err);
-
-    memset(series, 0, sizeof(*series));
-    if (most < GT_RESULTS)
-        most = GT_RESULTS;
-    series->us = warm_up[GT_RESULTS - 1];
-    while (!rc && series->samples < most) {
-        int left = most - series->samples, count = gt_bench_batch_size(bench, series->us);
-
-        count = count < left ? count : left;
-        rc = gt_bench_run_batch(bench, runner, count, series->sample + series->samples, err);
-        if (rc)
-            break;
-        series->samples += count;
-        gt_series_summarise(series);
-        if (series->samples >= LEAST && series->hi_us - series->lo_us < NARROW * series->us)
-            break;
-    }
-    return rc ? rc : gt_bench_read_clock(bench, &series->clock_mhz, err);
-}
-
-void gt_trial_take_series(struct gt_trial *trial, const struct gt_bench *bench,
-                          const struct gt_series *series, int stage)
-{
-    char reasons[128];
-
-    gt_throttle_reasons(bench->throttle, reasons, sizeof(reasons));
-    if (*reasons)
-        snprintf(trial->detail, sizeof(trial->detail), "clocks held down: %s", reasons);
-    memcpy(trial->sample, series->sample, sizeof(trial->sample));
-    trial->samples = series->samples;
-    trial->us = series->us;
-    trial->lo_us = series->lo_us;
-    trial->hi_us = series->hi_us;
-    trial->clock_mhz = series->clock_mhz;
-    trial->stage = stage;
-    trial->status = GT_STATUS_OK;
-}
-
-int gt_bench_sample(struct gt_bench *bench, const struct gt_bench_entry *entry, int max_samples,
-                    struct gt_trial *trial, struct gt_err *err)
-{
-    double start = 1e3 * gt_clock_s();
-    struct gt_err local = {0};
-    struct gt_series series;
-    struct gt_runner runner;
-    int rc;
-
-    gt_trial_begin(trial);
-    rc = gt_runner_load(&runner, bench, entry, &local);
-    GT_STEP(rc, gt_chain_make(bench, &runner, &local));
-    GT_STEP(rc, gt_bench_poison(bench, &runner, &local));
-    GT_STEP(rc, gt_bench_series(bench, &runner, max_samples, &series, &local));
-    GT_STEP(rc, gt_bench_judge(bench, &runner, GT_RESULTS, trial, &local));
-    if (!rc)
-        gt_trial_check_time(trial, bench, series.us);
-    if (!rc && trial->status == GT_STATUS_NONE)
-        gt_trial_take_series(trial, bench, &series, 2);
-    gt_runner_release(&runner);
-    trial->time_ms = 1e3 * gt_clock_s() - start;
-    rc = gt_trial_settle(trial, bench, rc, &local);
-    if (rc && err)
-        *err = local;
-    return rc;
-}
-
-/* ---- canary ---- */
-
-static int check_canary(struct gt_bench *bench, int64_t count, struct gt_err *err)
-{
-    float *value = malloc((size_t)count * sizeof(*value)), expected[8];
-    int rc = value ? gt_gpu_download(bench->gpu, value, bench->canary,
-                                     (size_t)count * sizeof(*value), err)
-                   : gt_err_nomem(err);
-
-    for (int i = 0; i < 8; i++)
-        expected[i] = gt_proof_canary_value(i, CANARY_STEPS);
-    for (int64_t i = 0; i < count && !rc; i++)
-        if (value[i] != expected[i % 8])
-            rc = gt_err_set(err, GT_ELOST,
-                            "the GPU computes wrongly: thread %lld of the canary kernel gave %.9g, "
-                            "expected %.9g",
-                            (long long)i, (double)value[i], (double)expected[i % 8]);
-    free(value);
-    return rc;
-}
-
-int gt_bench_canary(struct gt_bench *bench, double *us, struct gt_err *err)
-{
-    int64_t count = (int64_t)gt_gpu_device(bench->gpu)->sms * 1024;
-    float sample[CANARY_TIMES];
-    int rc = GT_OK;
-
-    *us = 0;
-    if (!bench->canary)
-        rc = gt_gpu_alloc(bench->gpu, &bench->canary, (size_t)count * sizeof(float), err);
-    GT_STEP(rc, gt_gpu_fill32(bench->gpu, bench->canary, GT_POISON, (size_t)count, err));
-    GT_STEP(rc, gt_bench_head_start(bench, CANARY_TIMES, err));
-    for (int i = 0; i < CANARY_TIMES && !rc; i++) {
-        rc = gt_event_record(bench->begin[i], err);
-        GT_STEP(rc, gt_proof_canary(bench->proof, bench->canary, count, CANARY_STEPS, err));
-        GT_STEP(rc, gt_event_record(bench->end[i], err));
-    }
-    for (int i = 0; i < CANARY_TIMES && !rc; i++)
-        rc = gt_event_us(bench->begin[i], bench->end[i], &sample[i], err);
-    GT_STEP(rc, check_canary(bench, count, err));
-    if (!rc)
-        *us = gt_median(sample, CANARY_TIMES);
-    return rc;
-}
-
 #define SLOW_FACTOR   1.5
 #define SLOW_GRACE_US 3.0 /* launch overhead, to which the factor is not applied */
 #define CLOCK_NS      30000
-#define LOW_CLOCK     0.6 /* of the rated clock; below, the device has just left its idle state */
-#define TIMINGS       4   /* attempts to time it at a higher clock */
+#define LOW_CLOCK     0.6   /* of the rated clock; below, the device has just left its idle state */
+#define TIMINGS       4     /* attempts to time it at a higher clock */
+#define LAUNCH_NS     12000 /* the host's time for a launch and two events, rounded up */
+#define NARROW        0.005 /* interval of the median divided by the median */
+#define LEAST         9     /* samples before the interval is used */
+#define CANARY_STEPS  32768 /* about 70 us */
+#define CANARY_TIMES  9
 
 /* ---- open and close ---- */
 
@@ -332,19 +138,68 @@ void gt_runner_release(struct gt_runner *runner)
     runner->chain = NULL;
 }
 
-/* ---- chains ---- */
+/* ---- launches ---- */
 
-static int run_place(const struct gt_bench *bench, const struct gt_runner *runner, int place,
-                     struct gt_err *err)
+int gt_bench_head_start(const struct gt_bench *bench, int launches, struct gt_err *err)
 {
-    const struct gt_resident *resident = &bench->resident;
+    return gt_proof_clock(bench->proof, (int64_t)LAUNCH_NS * (launches + 2), -1, err);
+}
+
+/* Runs the runner with a set and a result. */
+static int run_with(const struct gt_bench *bench, const struct gt_runner *runner, int set,
+                    int result, struct gt_err *err)
+{
     struct gt_args args;
 
-    gt_resident_args(resident, resident->timed + place % (resident->sets - resident->timed),
-                     place % GT_RESULTS, &args);
+    gt_resident_args(&bench->resident, set, result, &args);
     memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
     return runner->run(runner, &args, err);
 }
+
+/* The set of this turn. */
+static int set_of(const struct gt_resident *resident, uint64_t turn)
+{
+    return resident->timed + (int)(turn % (uint64_t)(resident->sets - resident->timed));
+}
+
+int gt_bench_run(const struct gt_bench *bench, const struct gt_runner *runner, uint64_t turn,
+                 struct gt_err *err)
+{
+    return run_with(bench, runner, set_of(&bench->resident, turn), (int)(turn % GT_RESULTS), err);
+}
+
+int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int index, int result,
+                    struct gt_err *err)
+{
+    const struct gt_resident *resident = &bench->resident;
+    const uint64_t turn = bench->launches++;
+    const int set = set_of(resident, turn);
+    int rc = GT_OK;
+
+    if (result < 0)
+        result = (int)(turn % GT_RESULTS);
+    /* A few small sets stay in the L2 cache, so it is emptied whenever the first set is next. */
+    if (resident->flush && (set == resident->timed || index == 0 || runner->chain))
+        rc = gt_resident_flush(resident, err);
+    GT_STEP(rc, gt_event_record(bench->begin[index], err));
+    GT_STEP(rc, runner->chain ? gt_graph_launch(runner->chain, err)
+                              : run_with(bench, runner, set, result, err));
+    return rc ? rc : gt_event_record(bench->end[index], err);
+}
+
+int gt_bench_times(const struct gt_bench *bench, int first, int count, float *us,
+                   struct gt_err *err)
+{
+    int rc = GT_OK;
+
+    for (int i = 0; i < count && !rc; i++)
+        rc = gt_event_us(bench->begin[first + i], bench->end[first + i], &us[i], err);
+    for (int i = 0; i < count && !rc; i++)
+        us[i] /= (float)gt_chain_launches(bench->options.timing);
+    return rc;
+}
+
+/* ---- chains ---- */
 
 int gt_chain_make(struct gt_bench *bench, struct gt_runner *runner, struct gt_err *err)
 {
@@ -352,14 +207,104 @@ int gt_chain_make(struct gt_bench *bench, struct gt_runner *runner, struct gt_er
 
     if (bench->options.timing != GT_TIMING_GRAPH || runner->chain)
         return GT_OK;
-    rc = run_place(bench, runner, 0,
-                   err); /* what the driver or cuBLASLt does only once is done now */
+    /* What the driver or cuBLASLt does only once is done now. */
+    rc = gt_bench_run(bench, runner, 0, err);
     GT_STEP(rc, gt_graph_begin(bench->gpu, err));
     if (rc)
         return rc;
     for (int i = 0; i < GT_CHAIN && !rc; i++)
-        rc = run_place(bench, runner, i, err);
+        rc = gt_bench_run(bench, runner, (uint64_t)i, err);
     return gt_graph_end(&runner->chain, bench->gpu, rc, err);
+}
+
+/* ---- samples ---- */
+
+int gt_bench_run_batch(struct gt_bench *bench, const struct gt_runner *runner, int count, float *us,
+                       struct gt_err *err)
+{
+    int rc = gt_bench_head_start(bench, count, err);
+
+    for (int i = 0; i < count && !rc; i++)
+        rc = gt_bench_launch(bench, runner, i, -1, err);
+    GT_STEP(rc, gt_proof_clock(bench->proof, GT_BENCH_CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
+    return rc ? rc : gt_bench_times(bench, 0, count, us, err);
+}
+
+int gt_bench_batch_size(const struct gt_bench *bench, double us)
+{
+    double all = us * gt_chain_launches(bench->options.timing);
+    int count = us > 0 ? (int)(20e3 / all) : 4;
+
+    return count < 4 ? 4 : count > 32 ? 32 : count;
+}
+
+void gt_series_summarise(struct gt_series *series)
+{
+    series->us = gt_median(series->sample, series->samples);
+    gt_median_interval(series->sample, series->samples, &series->lo_us, &series->hi_us);
+}
+
+/* Takes the SM clock from the results that were fetched; *mhz does not change if it is not known.
+ */
+static void note_clock(const struct gt_bench *bench, double *mhz)
+{
+    const struct gt_proof_result *clock = gt_proof_result(bench->proof, GT_VERIFY_CLOCK_SLOT);
+
+    if (clock->nanoseconds)
+        *mhz = 1e3 * (double)clock->cycles / (double)clock->nanoseconds;
+}
+
+int gt_bench_read_clock(struct gt_bench *bench, double *mhz, struct gt_err *err)
+{
+    int rc = gt_proof_fetch(bench->proof, err);
+
+    if (!rc)
+        note_clock(bench, mhz);
+    return rc;
+}
+
+int gt_bench_series(struct gt_bench *bench, const struct gt_runner *runner, int max_samples,
+                    struct gt_series *series, struct gt_err *err)
+{
+    float warm_up[GT_RESULTS];
+    int most = max_samples < GT_MAX_SAMPLES ? max_samples : GT_MAX_SAMPLES;
+    int rc = gt_bench_run_batch(bench, runner, GT_RESULTS, warm_up, err);
+
+    memset(series, 0, sizeof(*series));
+    if (most < GT_RESULTS)
+        most = GT_RESULTS;
+    series->us = warm_up[GT_RESULTS - 1];
+    while (!rc && series->samples < most) {
+        int left = most - series->samples, count = gt_bench_batch_size(bench, series->us);
+
+        count = count < left ? count : left;
+        rc = gt_bench_run_batch(bench, runner, count, series->sample + series->samples, err);
+        if (rc)
+            break;
+        series->samples += count;
+        gt_series_summarise(series);
+        if (series->samples >= LEAST && series->hi_us - series->lo_us < NARROW * series->us)
+            break;
+    }
+    return rc ? rc : gt_bench_read_clock(bench, &series->clock_mhz, err);
+}
+
+void gt_trial_take_series(struct gt_trial *trial, const struct gt_bench *bench,
+                          const struct gt_series *series, int stage)
+{
+    char reasons[128];
+
+    gt_throttle_reasons(bench->throttle, reasons, sizeof(reasons));
+    if (*reasons)
+        snprintf(trial->detail, sizeof(trial->detail), "clocks held down: %s", reasons);
+    memcpy(trial->sample, series->sample, sizeof(trial->sample));
+    trial->samples = series->samples;
+    trial->us = series->us;
+    trial->lo_us = series->lo_us;
+    trial->hi_us = series->hi_us;
+    trial->clock_mhz = series->clock_mhz;
+    trial->stage = stage;
+    trial->status = GT_STATUS_OK;
 }
 
 /* ---- trials ---- */
@@ -390,6 +335,17 @@ int gt_trial_settle(struct gt_trial *trial, const struct gt_bench *bench, int co
         return code;
     snprintf(trial->detail, sizeof(trial->detail), "%s", err ? err->msg : gt_strerror(code));
     return GT_OK;
+}
+
+/* The same; an error goes to err, which may be NULL. */
+static int settle(struct gt_trial *trial, const struct gt_bench *bench, int code,
+                  struct gt_err *local, struct gt_err *err)
+{
+    int rc = gt_trial_settle(trial, bench, code, local);
+
+    if (rc && err)
+        *err = *local;
+    return rc;
 }
 
 /* FLOP/s that no product in the problem's accuracy can exceed; 0: not known.  The known tensor
@@ -463,14 +419,10 @@ static int judge_inputs(struct gt_bench *bench, struct gt_trial *trial, struct g
 static int launch_proof(struct gt_bench *bench, const struct gt_runner *runner, int results,
                         struct gt_err *err)
 {
-    struct gt_args args;
     int rc = GT_OK;
 
-    for (int i = 0; i < results && !rc && bench->resident.timed; i++) {
-        gt_resident_args(&bench->resident, 0, i, &args);
-        memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
-        rc = runner->run(runner, &args, err);
-    }
+    for (int i = 0; i < results && !rc && bench->resident.timed; i++)
+        rc = run_with(bench, runner, 0, i, err);
     return rc;
 }
 
@@ -481,7 +433,6 @@ int gt_bench_judge(struct gt_bench *bench, const struct gt_runner *runner, int r
     int rc = launch_proof(bench, runner, results, err);
 
     GT_STEP(rc, gt_verify_check_real(&bench->resident, results, err));
-
     GT_STEP(rc, gt_verify_check_workspace(&bench->resident, err));
     GT_STEP(rc, gt_verify_check_inputs(&bench->resident, err));
     GT_STEP(rc, gt_proof_fetch(bench->proof, err));
@@ -489,14 +440,6 @@ int gt_bench_judge(struct gt_bench *bench, const struct gt_runner *runner, int r
     if (rc || trial->status != GT_STATUS_NONE)
         return rc;
     return gt_verify_judge_real(&bench->resident, results, deterministic, trial, err);
-}
-
-static void note_clock(const struct gt_bench *bench, struct gt_trial *trial)
-{
-    const struct gt_proof_result *clock = gt_proof_result(bench->proof, GT_VERIFY_CLOCK_SLOT);
-
-    if (clock->nanoseconds)
-        trial->clock_mhz = 1e3 * (double)clock->cycles / (double)clock->nanoseconds;
 }
 
 /* Steps 1 and 2 of the proof.  The integer product of the whole problem gives the first time. */
@@ -522,7 +465,7 @@ static int prove(struct gt_bench *bench, struct gt_runner *runner, float *us,
     GT_STEP(rc, gt_verify_check_inputs(&bench->resident, err));
     GT_STEP(rc, gt_proof_fetch(bench->proof, err));
     if (!rc)
-        note_clock(bench, trial);
+        note_clock(bench, &trial->clock_mhz);
     GT_STEP(rc, judge_inputs(bench, trial, err));
     GT_STEP(rc, gt_verify_judge_cases(&bench->resident, &bench->cases, trial, err));
     return rc ? rc : gt_event_us(bench->begin[0], bench->end[0], us, err);
@@ -569,7 +512,7 @@ static int race_bench(struct gt_bench *bench, struct gt_runner *runner, struct g
     trial->samples = GT_RESULTS;
     trial->us = gt_median(sample, GT_RESULTS);
     gt_median_interval(sample, GT_RESULTS, &trial->lo_us, &trial->hi_us);
-    note_clock(bench, trial);
+    note_clock(bench, &trial->clock_mhz);
     trial->stage = 1;
     trial->status = GT_STATUS_OK;
     return GT_OK;
@@ -641,9 +584,76 @@ int gt_bench_trial(struct gt_bench *bench, const struct gt_bench_entry *entry, d
             rc = gt_resident_restore(&bench->resident, &local);
         }
     }
-    rc = gt_trial_settle(trial, bench, rc, &local);
+    rc = settle(trial, bench, rc, &local, err);
     gt_trace("bench", "%s: %.2f us, %s", gt_status_name(trial->status), trial->us, trial->detail);
-    if (rc && err)
-        *err = local;
+    return rc;
+}
+
+int gt_bench_sample(struct gt_bench *bench, const struct gt_bench_entry *entry, int max_samples,
+                    struct gt_trial *trial, struct gt_err *err)
+{
+    double start = 1e3 * gt_clock_s();
+    struct gt_err local = {0};
+    struct gt_series series;
+    struct gt_runner runner;
+    int rc;
+
+    gt_trial_begin(trial);
+    rc = gt_runner_load(&runner, bench, entry, &local);
+    GT_STEP(rc, gt_chain_make(bench, &runner, &local));
+    GT_STEP(rc, gt_bench_poison(bench, &runner, &local));
+    GT_STEP(rc, gt_bench_series(bench, &runner, max_samples, &series, &local));
+    GT_STEP(rc, gt_bench_judge(bench, &runner, GT_RESULTS, trial, &local));
+    if (!rc)
+        gt_trial_check_time(trial, bench, series.us);
+    if (!rc && trial->status == GT_STATUS_NONE)
+        gt_trial_take_series(trial, bench, &series, 2);
+    gt_runner_release(&runner);
+    trial->time_ms = 1e3 * gt_clock_s() - start;
+    return settle(trial, bench, rc, &local, err);
+}
+
+/* ---- canary ---- */
+
+static int check_canary(struct gt_bench *bench, int64_t count, struct gt_err *err)
+{
+    float *value = malloc((size_t)count * sizeof(*value)), expected[8];
+    int rc = value ? gt_gpu_download(bench->gpu, value, bench->canary,
+                                     (size_t)count * sizeof(*value), err)
+                   : gt_err_nomem(err);
+
+    for (int i = 0; i < 8; i++)
+        expected[i] = gt_proof_canary_value(i, CANARY_STEPS);
+    for (int64_t i = 0; i < count && !rc; i++)
+        if (value[i] != expected[i % 8])
+            rc = gt_err_set(err, GT_ELOST,
+                            "the GPU computes wrongly: thread %lld of the canary kernel gave %.9g, "
+                            "expected %.9g",
+                            (long long)i, (double)value[i], (double)expected[i % 8]);
+    free(value);
+    return rc;
+}
+
+int gt_bench_canary(struct gt_bench *bench, double *us, struct gt_err *err)
+{
+    int64_t count = (int64_t)gt_gpu_device(bench->gpu)->sms * 1024;
+    float sample[CANARY_TIMES];
+    int rc = GT_OK;
+
+    *us = 0;
+    if (!bench->canary)
+        rc = gt_gpu_alloc(bench->gpu, &bench->canary, (size_t)count * sizeof(float), err);
+    GT_STEP(rc, gt_gpu_fill32(bench->gpu, bench->canary, GT_POISON, (size_t)count, err));
+    GT_STEP(rc, gt_bench_head_start(bench, CANARY_TIMES, err));
+    for (int i = 0; i < CANARY_TIMES && !rc; i++) {
+        rc = gt_event_record(bench->begin[i], err);
+        GT_STEP(rc, gt_proof_canary(bench->proof, bench->canary, count, CANARY_STEPS, err));
+        GT_STEP(rc, gt_event_record(bench->end[i], err));
+    }
+    for (int i = 0; i < CANARY_TIMES && !rc; i++)
+        rc = gt_event_us(bench->begin[i], bench->end[i], &sample[i], err);
+    GT_STEP(rc, check_canary(bench, count, err));
+    if (!rc)
+        *us = gt_median(sample, CANARY_TIMES);
     return rc;
 }

@@ -84,6 +84,13 @@ int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, stru
 int gt_bench_move(struct gt_bench *bench, struct gt_nvrtc *nvrtc, const char *data_dir,
                   const char *cache_dir, struct gt_move *move, struct gt_err *err);
 
+/* Measures a candidate or, if entry is NULL, cuBLASLt's best answer (gt_bench_baseline came before)
+ * as `wish` has it.  Its results are proved.  GT_ENOLIB: there is no NVML, or it has no meter of
+ * the device; GT_ERANGE: the candidate cannot be launched or its results are wrong. */
+int gt_bench_energy(struct gt_bench *bench, const struct gt_bench_entry *entry,
+                    const struct gt_energy_wish *wish, struct gt_energy *energy,
+                    struct gt_err *err);
+
 /* Runs a fixed kernel of this project; us: its median time.  After the start of a worker it shows
  * that the device still computes (canary).  Timed every minute, it shows drift. */
 int gt_bench_canary(struct gt_bench *bench, double *us, struct gt_err *err);

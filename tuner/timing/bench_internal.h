@@ -1,5 +1,5 @@
-/* bench_internal.h - what bench.c (proof and race), bench.c (samples, canary), bench_final.c
- * (finals), bench.c (moving the data alone) and baseline.c (cuBLASLt) share. */
+/* bench_internal.h - what bench.c (proof, race, samples, canary), bench_final.c (finals),
+ * baseline.c (cuBLASLt, moving the data alone) and energy.c share. */
 #ifndef GT_BENCH_INTERNAL_H
 #define GT_BENCH_INTERNAL_H
 
@@ -45,7 +45,7 @@ struct gt_runner {
     struct gt_module *module;
     struct gt_geometry geometry; /* of the candidate; zeroed for cuBLASLt */
     size_t workspace;            /* bytes it may write to */
-    struct gt_graph *chain;      /* NULL: its launches are timed one by one (chain.h) */
+    struct gt_graph *chain;      /* NULL: its launches are timed one by one */
     struct gt_lt *lt;
     int answer;
 };
@@ -75,6 +75,10 @@ int gt_chain_make(struct gt_bench *bench, struct gt_runner *runner, struct gt_er
  * a runner with a chain it is the whole chain, which writes every D. */
 int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int index, int result,
                     struct gt_err *err);
+
+/* Runs the runner without events, with the set and the result of this turn. */
+int gt_bench_run(const struct gt_bench *bench, const struct gt_runner *runner, uint64_t turn,
+                 struct gt_err *err);
 
 /* Makes the device wait until the host has queued `launches` more. */
 int gt_bench_head_start(const struct gt_bench *bench, int launches, struct gt_err *err);

@@ -1,21 +1,49 @@
-/* energy.c - stage: measures the energy of a product; see energy.h. */
+/* energy.c - stage: the energy that a product takes, by the GPU's own meter (NVML).
+ *
+ * Launches follow each other without a gap for a while, on rotating operands, after the device has
+ * got hot in the same way.  Where the device counts its energy
+ * (nvmlDeviceGetTotalEnergyConsumption: whole GPU, in millijoules, renewed every 20 to 100 ms), the
+ * count is read after each batch of about 1 ms.  The mean power is that from one renewal to another
+ * on the host's clock; a product's time is the device's own; their product is its energy.
+ *
+ * An H200's counter is renewed every 100 ms and seems to count the mean power of the last second:
+ * the halves of readings that began 0.7 s after a pause differed by 10 to 20 %, as they then would.
+ * So the device is heated for longer than that, and the count goes on until a stretch of it has a
+ * small bound of its error.
+ *
+ * The bound of the error is the sum of what each cause can do: the renewals fell somewhere between
+ * two looks at the counter; the counter has steps (the common divisor of those seen); its lag may
+ * change, or the power (the halves of the stretch differ); launches left gaps because the host was
+ * late (told by when each batch was queued and the one before had ended), in which the device draws
+ * less; the other meter (nvmlDeviceGetPowerUsage, a mean of a second) disagrees by more than its
+ * own error.  What is wrong with the sensor itself, for which NVIDIA gives 5 %, is the same for
+ * all.
+ *
+ * Where the device does not count, its power is read instead.  L2 is not emptied: that would be
+ * most of the energy of a short product.  Products of a few microseconds are limited by the host,
+ * which the gaps tell. */
 #include <math.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "timing/bench_internal.h"
-#include "timing/energy.h"
 #include "timing/throttle.h"
 
-/* A load without a gap: launches of one kernel, queued ahead in batches, while a
- * meter is read (energy.h). */
+/* ---- a load without a gap ----
+ *
+ * Launches of one kernel, queued ahead in batches, while a meter is read. */
 
-#define GT_ENERGY_AHEAD GT_BENCH_BATCH /* batches that are queued at most */
+#define BATCH_US    1000.0
+#define AHEAD_LEAST 2
+#define AHEAD_MOST  GT_BENCH_BATCH /* batches that are queued at most */
+#define QUEUE_MOST  480 /* launches, which may be of two kernels: the driver takes 1024 */
+#define BATCH_MOST  (QUEUE_MOST / AHEAD_LEAST)
+#define QUEUE_US    60000.0 /* queued ahead, in batches: reading a meter takes milliseconds */
+#define FULL_TIMES  3       /* a host that was away once is late, too */
 
 /* A run in progress.  Device seconds and launches are of the batches that were waited for: the time
  * between them has all that the device did, gaps as well. */
-struct gt_energy_run {
+struct load {
     struct gt_bench *bench;
     const struct gt_runner *runner;
     const struct gt_energy_wish *wish;
@@ -24,49 +52,27 @@ struct gt_energy_run {
     double seconds;
     double gap_s; /* of them: at most so much was waiting for the host */
     int64_t launches;
-    double began_s;                   /* on the host's clock: since when the load is the same */
-    double queued_s[GT_ENERGY_AHEAD]; /* when all of a batch was queued, since then */
+    double began_s;              /* on the host's clock: since when the load is the same */
+    double queued_s[AHEAD_MOST]; /* when all of a batch was queued, since then */
 };
 
-/* A load without a gap; see energy.c. */
-
-#define BATCH_US 1000.0
-
-#define AHEAD_LEAST 2
-
-#define QUEUE_MOST 480 /* launches, which may be of two kernels: the driver takes 1024 */
-
-#define BATCH_MOST (QUEUE_MOST / AHEAD_LEAST)
-#define QUEUE_US   60000.0 /* queued ahead, in batches: reading a meter takes milliseconds */
-
-#define FULL_TIMES 3 /* a host that was away once is late, too */
-
-static int enqueue(struct gt_energy_run *run, struct gt_err *err)
+static int enqueue(struct load *run, struct gt_err *err)
 {
     struct gt_bench *bench = run->bench;
-    const struct gt_resident *resident = &bench->resident;
     int rc = GT_OK;
 
-    for (int i = 0; i < run->batch && !rc; i++) {
-        const uint64_t turn = bench->launches++;
-        struct gt_args args;
-
-        gt_resident_args(
-            resident, resident->timed + (int)(turn % (uint64_t)(resident->sets - resident->timed)),
-            (int)(turn % GT_RESULTS), &args);
-        memcpy(args.launch, run->runner->geometry.launch_param, sizeof(args.launch));
-        rc = run->runner->run(run->runner, &args, err);
-    }
-    GT_STEP(rc, gt_event_record(bench->end[run->queued % GT_ENERGY_AHEAD], err));
-    run->queued_s[run->queued++ % GT_ENERGY_AHEAD] = gt_clock_s() - run->began_s;
+    for (int i = 0; i < run->batch && !rc; i++)
+        rc = gt_bench_run(bench, run->runner, bench->launches++, err);
+    GT_STEP(rc, gt_event_record(bench->end[run->queued % AHEAD_MOST], err));
+    run->queued_s[run->queued++ % AHEAD_MOST] = gt_clock_s() - run->began_s;
     return rc;
 }
 
 /* Waits for the oldest batch.  If the one before it had ended when not all of it was queued, the
  * time in between was a gap, or a part of it was. */
-static int end_batch(struct gt_energy_run *run, struct gt_err *err)
+static int end_batch(struct load *run, struct gt_err *err)
 {
-    const int slot = (int)(run->ended++ % GT_ENERGY_AHEAD);
+    const int slot = (int)(run->ended++ % AHEAD_MOST);
     float us = 0;
     int rc = gt_event_us(run->bench->begin[0], run->bench->end[slot], &us, err);
     const double now_s = us * 1e-6;
@@ -82,7 +88,7 @@ static int end_batch(struct gt_energy_run *run, struct gt_err *err)
  *
  * Where a launch has to wait because the driver's queue is full, the host is behind all the time,
  * even when what was queued at first has ended twice: after some times fewer batches are queued. */
-static int gt_energy_run_advance(struct gt_energy_run *run, struct gt_err *err)
+static int advance(struct load *run, struct gt_err *err)
 {
     const int most = 2 * run->ahead;
     double behind_s;
@@ -106,7 +112,7 @@ static int gt_energy_run_advance(struct gt_energy_run *run, struct gt_err *err)
 }
 
 /* Finds how many launches are a batch and how many batches are queued, and begins the run. */
-static int gt_energy_run_start(struct gt_energy_run *run, struct gt_err *err)
+static int start(struct load *run, struct gt_err *err)
 {
     struct gt_bench *bench = run->bench;
     float us = 0;
@@ -115,13 +121,12 @@ static int gt_energy_run_start(struct gt_energy_run *run, struct gt_err *err)
     for (run->batch = 1; !rc; run->batch *= 2) {
         rc = gt_event_record(bench->begin[0], err);
         GT_STEP(rc, enqueue(run, err));
-        GT_STEP(rc, gt_event_us(bench->begin[0], bench->end[(run->queued - 1) % GT_ENERGY_AHEAD],
-                                &us, err));
+        GT_STEP(rc,
+                gt_event_us(bench->begin[0], bench->end[(run->queued - 1) % AHEAD_MOST], &us, err));
         if (us > BATCH_US / 2 || 2 * run->batch > BATCH_MOST)
             break;
     }
-    run->ahead =
-        us > 0 ? (int)fmin(fmax(QUEUE_US / us, AHEAD_LEAST), GT_ENERGY_AHEAD) : GT_ENERGY_AHEAD;
+    run->ahead = us > 0 ? (int)fmin(fmax(QUEUE_US / us, AHEAD_LEAST), AHEAD_MOST) : AHEAD_MOST;
     run->ahead = (int)fmin(run->ahead, QUEUE_MOST / run->batch);
     run->queued = 0;
     run->began_s = gt_clock_s(); /* the device is idle: it begins now, too */
@@ -129,7 +134,7 @@ static int gt_energy_run_start(struct gt_energy_run *run, struct gt_err *err)
 }
 
 /* The end of a time that begins at that moment, or that of the whole run. */
-static double gt_energy_run_end(const struct gt_energy_run *run, double from_s, double seconds)
+static double end_of(const struct load *run, double from_s, double seconds)
 {
     const double most_s = run->wish->most_s;
 
@@ -138,18 +143,20 @@ static double gt_energy_run_end(const struct gt_energy_run *run, double from_s, 
 
 /* Lets the run last for so long since its beginning.  The counter is read meanwhile: what it does
  * when it has not been asked for long, such as standing still, is over then. */
-static int gt_energy_run_heat(struct gt_energy_run *run, double seconds, struct gt_err *err)
+static int heat(struct load *run, double seconds, struct gt_err *err)
 {
-    const double until = gt_energy_run_end(run, run->began_s, seconds);
+    const double until = end_of(run, run->began_s, seconds);
     double joules;
     int rc = GT_OK;
 
     while (!rc && gt_clock_s() < until) {
-        rc = gt_energy_run_advance(run, err);
+        rc = advance(run, err);
         gt_throttle_energy(run->bench->throttle, &joules);
     }
     return rc;
 }
+
+/* ---- meters ---- */
 
 #define HEAT          2.4 /* times the seconds to measure: how long the device is heated before */
 #define METER_S       1.2 /* of the same load before a power reading, a mean of a second, is of it */
@@ -258,10 +265,10 @@ static void find_stretch(const struct count *count, double seconds, struct stret
 
 /* Counts until a stretch has the bound that is wanted, or for as long as there is patience.  None
  * is found where the counter is not renewed, or there is none. */
-static int take_count(struct gt_energy_run *run, struct stretch *best, struct gt_err *err)
+static int take_count(struct load *run, struct stretch *best, struct gt_err *err)
 {
     const double seconds = run->wish->seconds, begin = gt_clock_s();
-    const double until = gt_energy_run_end(run, begin, PATIENCE * seconds);
+    const double until = end_of(run, begin, PATIENCE * seconds);
     struct count count = {.marks = 0};
     double joules = 0, last = 0, looked = begin;
     bool stands = !gt_throttle_energy(run->bench->throttle, &last);
@@ -272,7 +279,7 @@ static int take_count(struct gt_energy_run *run, struct stretch *best, struct gt
            (looked < until || best->error == INFINITY)) {
         struct mark mark;
 
-        rc = gt_energy_run_advance(run, err);
+        rc = advance(run, err);
         stands = !gt_throttle_energy(run->bench->throttle, &joules);
         mark = (struct mark){.joules = joules,
                              .host_s = gt_clock_s(),
@@ -292,7 +299,7 @@ static int take_count(struct gt_energy_run *run, struct stretch *best, struct gt
 }
 
 /* The other meter's opinion; a difference of less than that meter's own error says nothing. */
-static double meters_differ(const struct gt_energy_run *run, double watts)
+static double meters_differ(const struct load *run, double watts)
 {
     double other, differ;
 
@@ -305,7 +312,7 @@ static double meters_differ(const struct gt_energy_run *run, double watts)
 
 /* The power is that of the host's clock between two renewals, and the time of a product the
  * device's: launches need not be known at the moment of a renewal. */
-static void by_counter(const struct gt_energy_run *run, const struct stretch *stretch,
+static void by_counter(const struct load *run, const struct stretch *stretch,
                        struct gt_energy *energy, double *gap)
 {
     const struct mark *from = &stretch->from, *to = &stretch->to;
@@ -319,23 +326,22 @@ static void by_counter(const struct gt_energy_run *run, const struct stretch *st
     energy->error = stretch->error + meters_differ(run, energy->watts);
 }
 
-static int by_power(struct gt_energy_run *run, struct gt_energy *energy, double *gap,
-                    struct gt_err *err)
+static int by_power(struct load *run, struct gt_energy *energy, double *gap, struct gt_err *err)
 {
     const double seconds = run->wish->seconds;
     double watts, sum = 0, least = INFINITY, most = 0, began, next;
-    struct gt_energy_run before;
+    struct load before;
     int64_t reads = 0;
     int rc = GT_OK;
 
     if (!gt_throttle_power(run->bench->throttle, &watts))
         return gt_err_set(err, GT_ENOLIB,
                           "NVML tells neither the energy nor the power of this device");
-    rc = gt_energy_run_heat(run, fmax(METER_S, HEAT * seconds), err);
+    rc = heat(run, fmax(METER_S, HEAT * seconds), err);
     began = next = gt_clock_s();
     before = *run;
     while (!rc && (gt_clock_s() < began + seconds || !reads)) {
-        rc = gt_energy_run_advance(run, err);
+        rc = advance(run, err);
         if (rc || gt_clock_s() < next)
             continue;
         next += POWER_READS_S;
@@ -378,14 +384,14 @@ static int check(const struct gt_bench *bench, const struct gt_energy *energy, d
                       energy->watts, limit);
 }
 
-static int measure(struct gt_energy_run *run, struct gt_energy *energy, struct gt_err *err)
+static int measure(struct load *run, struct gt_energy *energy, struct gt_err *err)
 {
     struct gt_bench *bench = run->bench;
     struct stretch stretch = {.error = INFINITY};
     double gap = 1;
-    int rc = gt_energy_run_start(run, err);
+    int rc = start(run, err);
 
-    GT_STEP(rc, gt_energy_run_heat(run, HEAT * run->wish->seconds, err));
+    GT_STEP(rc, heat(run, HEAT * run->wish->seconds, err));
     GT_STEP(rc, take_count(run, &stretch, err));
     if (!rc && stretch.error < INFINITY)
         by_counter(run, &stretch, energy, &gap);
@@ -403,7 +409,7 @@ int gt_bench_energy(struct gt_bench *bench, const struct gt_bench_entry *entry,
 {
     struct gt_trial trial = {.status = GT_STATUS_NONE};
     struct gt_runner runner = {0};
-    struct gt_energy_run run = {.bench = bench, .runner = &runner, .wish = wish};
+    struct load run = {.bench = bench, .runner = &runner, .wish = wish};
     int rc = GT_OK;
 
     *energy = (struct gt_energy){0};

@@ -7,7 +7,6 @@
 #include "cuda/compile.h"
 #include "timing/bench.h"
 #include "timing/calibrate.h"
-#include "timing/energy.h"
 #include "timing/throttle.h"
 #include "workers/gpu_client.h"
 #include "workers/compile_reason.h"

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "stub_fixture.h"
-#include "timing/energy.h"
 
 #define PRODUCT_US 2000 /* of cuBLASLt's answers */
 #define WATTS      480
