@@ -26,11 +26,8 @@ static int print_json(const struct gt_cli *cli, const char *dir, const struct gt
 {
     cJSON *json = cJSON_CreateObject();
 
-    cJSON_AddStringToObject(json, "format", "gemmtune cache 1");
-    cJSON_AddStringToObject(json, "folder", dir);
-    cJSON_AddNumberToObject(json, "entries", (double)usage->entries);
-    cJSON_AddNumberToObject(json, "bytes", (double)usage->bytes);
-    cJSON_AddNumberToObject(json, "limit", (double)limit);
+    gt_json_add(json, "format=%s folder=%s entries=%g bytes=%g limit=%g", "gemmtune cache 1", dir,
+                (double)usage->entries, (double)usage->bytes, (double)limit);
     return gt_cmd_print_json(cli, json, err);
 }
 

@@ -99,9 +99,8 @@ static void show_finding(const struct gt_cli *cli, cJSON *json, size_t check,
         return;
     }
     item = cJSON_CreateObject();
-    cJSON_AddStringToObject(item, "check", gt_doctor_check_name(check));
-    cJSON_AddStringToObject(item, "verdict", words[finding->verdict]);
-    cJSON_AddStringToObject(item, "text", finding->text);
+    gt_json_add(item, "check=%s verdict=%s text=%s", gt_doctor_check_name(check),
+                words[finding->verdict], finding->text);
     cJSON_AddItemToArray(json, item);
 }
 

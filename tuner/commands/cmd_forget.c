@@ -51,11 +51,9 @@ static int list_selected(void *context, const struct gt_selected *selected, stru
     if (listing->list) {
         item = cJSON_CreateObject();
         cJSON_AddItemToArray(listing->list, item);
-        cJSON_AddStringToObject(item, "device", selected->device);
-        cJSON_AddStringToObject(item, "problem", selected->problem);
-        cJSON_AddStringToObject(item, "kernel", selected->kernel);
-        cJSON_AddStringToObject(item, "result", selected->result);
-        cJSON_AddNumberToObject(item, "trials", (double)selected->trials);
+        gt_json_add(item, "device=%s problem=%s kernel=%s result=%s trials=%g", selected->device,
+                    selected->problem, selected->kernel, selected->result,
+                    (double)selected->trials);
         return GT_OK;
     }
     fprintf(out, "%8lld  ", (long long)selected->trials);
@@ -120,8 +118,7 @@ static int print_sum(const struct listing *listing, bool dry_run, struct gt_err 
         return GT_OK;
     }
     document = cJSON_CreateObject();
-    cJSON_AddStringToObject(document, "format", "gemmtune forget 1");
-    cJSON_AddBoolToObject(document, "dry_run", dry_run);
+    gt_json_add(document, "format=%s dry_run=%i", "gemmtune forget 1", dry_run);
     cJSON_AddItemToObject(document, "forgotten", listing->list);
     cJSON_AddNumberToObject(document, "trials", (double)listing->trials);
     return gt_cmd_print_json(listing->cli, document, err);

@@ -72,15 +72,11 @@ static cJSON *kernel_json(const struct gt_kernel *kernel)
     char types[TYPES_MAX], arch[ARCH_MAX];
 
     describe(kernel, types, arch);
-    cJSON_AddStringToObject(json, "kernel", kernel->name);
-    cJSON_AddStringToObject(json, "role", kernel->production ? "production" : "ladder");
-    cJSON_AddNumberToObject(json, "rung", kernel->rung);
-    cJSON_AddStringToObject(json, "types", types);
-    cJSON_AddStringToObject(json, "arch", arch);
-    cJSON_AddStringToObject(json, "doc", kernel->doc);
-    cJSON_AddStringToObject(json, "template", kernel->template_path);
-    cJSON_AddStringToObject(json, "signature", kernel->signature);
-    cJSON_AddNumberToObject(json, "points", gt_kernel_cross_product(kernel));
+    gt_json_add(
+        json,
+        "kernel=%s role=%s rung=%d types=%s arch=%s doc=%s template=%s signature=%s points=%g",
+        kernel->name, kernel->production ? "production" : "ladder", kernel->rung, types, arch,
+        kernel->doc, kernel->template_path, kernel->signature, gt_kernel_cross_product(kernel));
     for (size_t i = 0; i < kernel->params; i++)
         cJSON_AddItemToArray(params, cJSON_CreateString(kernel->param[i].name));
     cJSON_AddItemToObject(json, "params", params);
@@ -183,15 +179,11 @@ static void list_device(const struct gt_cli *cli, cJSON *list, const struct gt_d
         return;
     }
     json = cJSON_CreateObject();
-    cJSON_AddNumberToObject(json, "cc", device->cc);
-    cJSON_AddStringToObject(json, "name", device->name);
-    cJSON_AddBoolToObject(json, "standard", standard);
-    cJSON_AddNumberToObject(json, "sms", device->sms);
-    cJSON_AddNumberToObject(json, "clock_mhz", device->clock_mhz);
-    cJSON_AddNumberToObject(json, "memory_gbps", device->memory_gbps);
-    cJSON_AddNumberToObject(json, "l2_bytes", (double)device->l2_bytes);
-    cJSON_AddNumberToObject(json, "fp32_tflops", fp32);
-    cJSON_AddNumberToObject(json, "f16_tflops", f16);
+    gt_json_add(json,
+                "cc=%d name=%s standard=%i sms=%d clock_mhz=%g memory_gbps=%g l2_bytes=%g "
+                "fp32_tflops=%g f16_tflops=%g",
+                device->cc, device->name, standard, device->sms, device->clock_mhz,
+                device->memory_gbps, (double)device->l2_bytes, fp32, f16);
     cJSON_AddItemToArray(list, json);
 }
 
@@ -249,11 +241,8 @@ static void add_options(cJSON *item, const struct gt_strategy_option *option)
     for (; option && option->name; option++) {
         cJSON *one = cJSON_CreateObject();
 
-        cJSON_AddStringToObject(one, "option", option->name);
-        cJSON_AddNumberToObject(one, "default", option->standard);
-        cJSON_AddNumberToObject(one, "least", option->least);
-        cJSON_AddNumberToObject(one, "most", option->most);
-        cJSON_AddStringToObject(one, "doc", option->doc);
+        gt_json_add(one, "option=%s default=%g least=%g most=%g doc=%s", option->name,
+                    option->standard, option->least, option->most, option->doc);
         cJSON_AddItemToArray(list, one);
     }
 }
@@ -276,8 +265,7 @@ static int list_strategies(struct gt_cli *cli, struct gt_err *err)
         if (json) {
             cJSON *item = cJSON_CreateObject();
 
-            cJSON_AddStringToObject(item, "strategy", gt_strategies[i]->name);
-            cJSON_AddStringToObject(item, "doc", gt_strategies[i]->doc);
+            gt_json_add(item, "strategy=%s doc=%s", gt_strategies[i]->name, gt_strategies[i]->doc);
             add_options(item, gt_strategies[i]->option);
             cJSON_AddItemToArray(json, item);
         } else {

@@ -188,25 +188,21 @@ static void add_times(cJSON *json, const struct gt_answer *answer)
 
 static void add_answer(cJSON *json, const struct gt_answer *answer)
 {
-    cJSON_AddStringToObject(json, "kernel", answer->kernel);
-    cJSON_AddStringToObject(json, "point", answer->point);
-    cJSON_AddStringToObject(json, "device", answer->device ? answer->device : "");
-    cJSON_AddStringToObject(json, "tuned_for", answer->tuned_for ? answer->tuned_for : "");
-    cJSON_AddBoolToObject(json, "predicted", answer->predicted);
-    cJSON_AddBoolToObject(json, "in_f32", answer->in_f32);
+    gt_json_add(json, "kernel=%s point=%s device=%s tuned_for=%s predicted=%i in_f32=%i",
+                answer->kernel, answer->point, answer->device ? answer->device : "",
+                answer->tuned_for ? answer->tuned_for : "", answer->predicted, answer->in_f32);
     add_times(json, answer);
     if (!is_untimed(answer))
         cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
     if (answer->ranking)
         cJSON_AddStringToObject(json, "ranking", answer->ranking);
     if (answer->tier == GT_TIER_EXACT && !answer->predicted) {
-        cJSON_AddBoolToObject(json, "contested", answer->contested);
-        cJSON_AddNumberToObject(json, "trials", (double)answer->trials);
+        gt_json_add(json, "contested=%i trials=%g", answer->contested, (double)answer->trials);
     }
     add_sizes(json, "grid", answer->grid);
     add_sizes(json, "block", answer->block);
-    cJSON_AddNumberToObject(json, "shared_bytes", answer->shared_bytes);
-    cJSON_AddNumberToObject(json, "workspace_bytes", (double)answer->workspace_bytes);
+    gt_json_add(json, "shared_bytes=%u workspace_bytes=%g", answer->shared_bytes,
+                (double)answer->workspace_bytes);
 }
 
 static void list_answer(cJSON *list, const char *problem, const struct gt_answer *answer,
@@ -215,8 +211,7 @@ static void list_answer(cJSON *list, const char *problem, const struct gt_answer
     cJSON *json = cJSON_CreateObject();
 
     cJSON_AddItemToArray(list, json);
-    cJSON_AddStringToObject(json, "problem", problem);
-    cJSON_AddStringToObject(json, "tier", tiers[answer->tier].name);
+    gt_json_add(json, "problem=%s tier=%s", problem, tiers[answer->tier].name);
     if (answer->tier != GT_TIER_NONE)
         add_answer(json, answer);
     if (peak > 0 && answer->us > 0)

@@ -67,11 +67,8 @@ static void report(struct gt_cli *cli, cJSON *list, const struct gt_store *store
         return;
     item = cJSON_CreateObject();
     cJSON_AddItemToArray(list, item);
-    cJSON_AddStringToObject(item, "from", from);
-    cJSON_AddStringToObject(item, "into", into);
-    cJSON_AddNumberToObject(item, "trials", (double)rows);
-    cJSON_AddNumberToObject(item, "refused", (double)refused);
-    cJSON_AddNumberToObject(item, "dated", (double)dated);
+    gt_json_add(item, "from=%s into=%s trials=%g refused=%g dated=%g", from, into, (double)rows,
+                (double)refused, (double)dated);
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)

@@ -116,8 +116,7 @@ static int status_ahead(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struc
         return GT_OK;
     }
     of = cJSON_AddObjectToObject(json, "ahead");
-    cJSON_AddNumberToObject(of, "problems", (double)problems);
-    cJSON_AddNumberToObject(of, "cubins", (double)cubins);
+    gt_json_add(of, "problems=%g cubins=%g", (double)problems, (double)cubins);
     return GT_OK;
 }
 
@@ -167,8 +166,7 @@ static int status_rate(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct
     for (int i = 0; i < 4; i++)
         value[i] = strtod(gt_pq_get(pq, 0, i, NULL), NULL);
     if (json) {
-        cJSON_AddNumberToObject(json, "workers", value[0]);
-        cJSON_AddNumberToObject(json, "ended_last_hour", value[1]);
+        gt_json_add(json, "workers=%g ended_last_hour=%g", value[0], value[1]);
         if (value[1] > 0)
             cJSON_AddNumberToObject(json, "left_s", value[2] * value[3] / value[1]);
         return GT_OK;

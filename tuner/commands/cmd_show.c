@@ -24,25 +24,6 @@
 #include "session/model_error.h"
 #include "session/stand_in.h"
 
-/* The parts of what tune show prints of a candidate, as text. */
-
-/* One candidate at every stage as a JSON document (tune show --json). */
-
-struct gt_cli;
-struct gt_stored_energies;
-
-/* What is known of a candidate; a stage that was not reached is NULL. */
-struct gt_shown {
-    const struct gt_candidate *candidate;
-    const int64_t *slots;
-    const struct gt_geometry *geometry;
-    const struct gt_binary *binary;
-    int nvrtc_version; /* of the binary */
-    const struct gt_stored_energies *energies;
-    bool one_point; /* of the energies, only those of the candidate's point */
-    const char *source;
-};
-
 #define DEFAULT_ARCH    "sm_86"
 #define DEFAULT_PROBLEM "4096x4096x4096"
 
@@ -124,8 +105,8 @@ static void show_estimate(FILE *out, const struct gt_candidate *candidate,
 
 /* Prints the compiler's figures, and the time that a model expects; the occupancy is that of the
  * first launch. */
-static void gt_show_binary(FILE *out, const struct gt_candidate *candidate,
-                           const struct gt_geometry *geometry, const struct gt_binary *binary)
+static void show_binary(FILE *out, const struct gt_candidate *candidate,
+                        const struct gt_geometry *geometry, const struct gt_binary *binary)
 {
     const struct gt_launch_geometry *launch = &geometry->launch[0];
     int threads = (int)(launch->block[0] * launch->block[1] * launch->block[2]);
@@ -154,7 +135,7 @@ static int show_compile(const struct gt_cli *cli, const struct gt_candidate *can
         fprintf(cli->out, "\ncompiler: NVRTC %d.%d for sm_%d\n", version / 1000,
                 version % 1000 / 10, geometry->code_arch);
     if (rc == GT_OK && binary.registers)
-        gt_show_binary(cli->out, candidate, geometry, &binary);
+        show_binary(cli->out, candidate, geometry, &binary);
     if (binary.log && *binary.log && (rc == GT_ENVRTC || cli->verbose))
         fprintf(cli->out, "%s\n", binary.log);
     gt_binary_release(&binary);
@@ -173,23 +154,21 @@ static int not_valid(const struct gt_candidate *candidate, int broken, struct gt
     return rc;
 }
 
-static void add_binary(cJSON *root, const struct gt_shown *shown)
+static void add_binary(cJSON *root, const struct gt_binary *binary, int version, int arch)
 {
-    const struct gt_binary *binary = shown->binary;
     cJSON *json = cJSON_AddObjectToObject(root, "compiled");
     char serialized[GT_SERIALIZED_MAX];
 
-    cJSON_AddNumberToObject(json, "nvrtc", shown->nvrtc_version);
-    cJSON_AddNumberToObject(json, "arch", shown->geometry->code_arch);
-    cJSON_AddNumberToObject(json, "registers", binary->registers);
-    cJSON_AddNumberToObject(json, "spill_bytes", binary->spill_bytes);
-    cJSON_AddNumberToObject(json, "static_shared", binary->static_shared);
-    cJSON_AddNumberToObject(json, "bytes", (double)binary->size);
-    cJSON_AddNumberToObject(json, "ms", binary->ms);
+    gt_json_add(json,
+                "nvrtc=%d arch=%d registers=%d spill_bytes=%d static_shared=%d bytes=%g ms=%g",
+                version, arch, binary->registers, binary->spill_bytes, binary->static_shared,
+                (double)binary->size, binary->ms);
     if (gt_log_serialized(binary->log, serialized))
         cJSON_AddStringToObject(json, "serialized", serialized);
     cJSON_AddStringToObject(json, "log", binary->log);
 }
+
+static const char *const operands[] = {"a", "b", "c", "d", "workspace"};
 
 static void add_sizes(cJSON *json, const char *key, const uint64_t *size, int count)
 {
@@ -219,55 +198,49 @@ static void add_launches(cJSON *root, const struct gt_geometry *geometry)
         add_triple(item, "grid", launch->grid);
         add_triple(item, "block", launch->block);
         add_triple(item, "cluster", launch->cluster);
-        cJSON_AddNumberToObject(item, "shared_bytes", launch->shared_bytes);
-        cJSON_AddNumberToObject(item, "carveout", launch->carveout);
-        cJSON_AddBoolToObject(item, "pdl", launch->pdl);
-        cJSON_AddBoolToObject(item, "maps", launch->maps);
+        gt_json_add(item, "shared_bytes=%u carveout=%d pdl=%i maps=%i", launch->shared_bytes,
+                    launch->carveout, launch->pdl, launch->maps);
     }
-    cJSON_AddNumberToObject(root, "workspace_bytes", (double)geometry->workspace_bytes);
-    cJSON_AddBoolToObject(root, "deterministic", geometry->deterministic);
+    gt_json_add(root, "workspace_bytes=%g deterministic=%i", (double)geometry->workspace_bytes,
+                geometry->deterministic);
 }
 
-static int add_constraints(cJSON *root, const struct gt_shown *shown, struct gt_err *err)
+static int add_constraints(cJSON *root, const struct gt_kernel *kernel, const int64_t *slots,
+                           struct gt_err *err)
 {
-    const struct gt_kernel *kernel = shown->candidate->kernel;
     cJSON *list = cJSON_AddArrayToObject(root, "constraints");
 
     for (size_t i = 0; i < kernel->constraints; i++) {
         const struct gt_constraint *constraint = &kernel->constraint[i];
         cJSON *item = cJSON_CreateObject();
         int64_t value = 0;
-        int rc = gt_expr_eval(constraint->expr, shown->slots, &value, err);
+        int rc = gt_expr_eval(constraint->expr, slots, &value, err);
 
         cJSON_AddItemToArray(list, item);
         if (rc)
             return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
-        cJSON_AddStringToObject(item, "if", gt_expr_text(constraint->expr));
-        cJSON_AddStringToObject(item, "kind", constraint->bet ? "bet" : "must");
-        cJSON_AddStringToObject(item, "why", constraint->why);
-        cJSON_AddBoolToObject(item, "holds", value != 0);
+        gt_json_add(item, "if=%s kind=%s why=%s holds=%i", gt_expr_text(constraint->expr),
+                    constraint->bet ? "bet" : "must", constraint->why, value != 0);
     }
     return GT_OK;
 }
 
-static void add_names(cJSON *root, const struct gt_shown *shown)
+static void add_names(cJSON *root, const struct gt_candidate *candidate, const int64_t *slots)
 {
-    const struct gt_kernel *kernel = shown->candidate->kernel;
+    const struct gt_kernel *kernel = candidate->kernel;
     cJSON *params = cJSON_AddObjectToObject(root, "params");
     cJSON *derived = cJSON_AddObjectToObject(root, "derived");
 
     for (size_t i = 0; i < kernel->params; i++)
-        cJSON_AddNumberToObject(params, kernel->param[i].name,
-                                (double)shown->candidate->point.value[i]);
+        cJSON_AddNumberToObject(params, kernel->param[i].name, (double)candidate->point.value[i]);
     for (size_t i = 0; i < kernel->deriveds; i++)
         cJSON_AddNumberToObject(derived, kernel->derived[i].name,
-                                (double)shown->slots[kernel->first_param + kernel->params + i]);
+                                (double)slots[kernel->first_param + kernel->params + i]);
 }
 
 static void add_maps(cJSON *root, const struct gt_kernel *kernel,
                      const struct gt_geometry *geometry)
 {
-    static const char *const operands[] = {"a", "b", "c", "d", "workspace"};
     cJSON *list = geometry->maps ? cJSON_AddArrayToObject(root, "tensor_maps") : NULL;
 
     for (size_t i = 0; i < geometry->maps; i++) {
@@ -276,57 +249,18 @@ static void add_maps(cJSON *root, const struct gt_kernel *kernel,
         cJSON *item = cJSON_CreateObject();
 
         cJSON_AddItemToArray(list, item);
-        cJSON_AddStringToObject(item, "name", kernel->map[i].name);
-        cJSON_AddBoolToObject(item, "used", map->used);
+        gt_json_add(item, "name=%s used=%i", kernel->map[i].name, map->used);
         if (!map->used)
             continue;
         for (int j = 0; j < map->rank; j++)
             box[j] = map->box[j];
-        cJSON_AddStringToObject(item, "operand", operands[map->operand]);
-        cJSON_AddStringToObject(item, "element", gt_dtype_name(map->element));
-        cJSON_AddNumberToObject(item, "offset", (double)map->offset);
+        gt_json_add(item, "operand=%s element=%s offset=%g", operands[map->operand],
+                    gt_dtype_name(map->element), (double)map->offset);
         add_sizes(item, "dims", map->dims, map->rank);
         add_sizes(item, "strides", map->strides + 1, map->rank - 1);
         add_sizes(item, "box", box, map->rank);
-        cJSON_AddNumberToObject(item, "swizzle", map->swizzle);
-        cJSON_AddNumberToObject(item, "promotion", map->promotion);
+        gt_json_add(item, "swizzle=%d promotion=%d", map->swizzle, map->promotion);
     }
-}
-
-/* Prints the document on cli->out. */
-static int gt_show_json(const struct gt_cli *cli, const struct gt_shown *shown, struct gt_err *err)
-{
-    const struct gt_candidate *candidate = shown->candidate;
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    char problem[GT_PROBLEM_TEXT_MAX];
-    cJSON *root = cJSON_CreateObject();
-    int rc;
-
-    gt_problem_format(candidate->problem, problem);
-    gt_point_format(&point, candidate->kernel, &candidate->point);
-    cJSON_AddStringToObject(root, "format", "gemmtune candidate 1");
-    cJSON_AddStringToObject(root, "kernel", candidate->kernel->name);
-    cJSON_AddStringToObject(root, "doc", candidate->kernel->doc);
-    cJSON_AddStringToObject(root, "point", point.text);
-    cJSON_AddStringToObject(root, "problem", problem);
-    cJSON_AddStringToObject(root, "device", candidate->device->name);
-    add_names(root, shown);
-    if (shown->energies)
-        gt_stored_energies_list(shown->energies, shown->one_point ? &candidate->point : NULL, root);
-    rc = add_constraints(root, shown, err);
-    if (shown->geometry) {
-        add_launches(root, shown->geometry);
-        add_maps(root, candidate->kernel, shown->geometry);
-    }
-    if (shown->binary)
-        add_binary(root, shown);
-    if (shown->source)
-        cJSON_AddStringToObject(root, "source", shown->source);
-    gt_strbuf_release(&point);
-    if (!rc)
-        return gt_cmd_print_json(cli, root, err);
-    cJSON_Delete(root);
-    return rc;
 }
 
 /* Prints one candidate as a JSON document, up to the stage that it reaches. */
@@ -335,34 +269,51 @@ static int show_document(const struct gt_cli *cli, const struct options *options
                          const struct gt_stored_energies *energies, const char *source,
                          struct gt_err *err)
 {
-    struct gt_shown shown = {.candidate = candidate,
-                             .energies = energies,
-                             .one_point = cli->arguments > 1,
-                             .source = options->source ? source : NULL};
+    const struct gt_kernel *kernel = candidate->kernel;
+    struct gt_strbuf point = GT_STRBUF_INIT;
     struct gt_binary binary = {0};
     struct gt_geometry geometry;
+    char problem[GT_PROBLEM_TEXT_MAX];
     int64_t slots[GT_MAX_SLOTS];
-    int failed = -1, rc = gt_candidate_slots(candidate, slots, err), printed;
+    cJSON *root;
+    int version = 0, failed = -1, compiled = GT_OK, rc = gt_candidate_slots(candidate, slots, err);
 
-    shown.slots = slots;
     GT_STEP(rc, gt_candidate_possible(candidate, &failed, err));
     if (!rc && failed < 0)
         rc = gt_candidate_geometry(candidate, &geometry, err);
     if (rc)
         return rc;
-    if (failed < 0)
-        shown.geometry = &geometry;
     if (failed < 0 && !options->no_compile)
-        rc = gt_cmd_compile(candidate, &geometry, source, GT_IMAGE_DEFAULT, &binary,
-                            &shown.nvrtc_version, err);
+        compiled =
+            gt_cmd_compile(candidate, &geometry, source, GT_IMAGE_DEFAULT, &binary, &version, err);
+    root = cJSON_CreateObject();
+    gt_problem_format(candidate->problem, problem);
+    gt_point_format(&point, kernel, &candidate->point);
+    gt_json_add(root, "format=%s kernel=%s doc=%s point=%s problem=%s device=%s",
+                "gemmtune candidate 1", kernel->name, kernel->doc, point.text, problem,
+                candidate->device->name);
+    gt_strbuf_release(&point);
+    add_names(root, candidate, slots);
+    if (energies)
+        gt_stored_energies_list(energies, cli->arguments > 1 ? &candidate->point : NULL, root);
+    rc = add_constraints(root, kernel, slots, compiled ? NULL : err);
+    if (failed < 0) {
+        add_launches(root, &geometry);
+        add_maps(root, kernel, &geometry);
+    }
     if (binary.log)
-        shown.binary = &binary;
-    printed = gt_show_json(cli, &shown, rc ? NULL : err);
+        add_binary(root, &binary, version, geometry.code_arch);
+    if (options->source)
+        cJSON_AddStringToObject(root, "source", source);
     gt_binary_release(&binary);
-    if (!rc && !printed && failed >= 0)
+    if (rc)
+        cJSON_Delete(root);
+    else
+        rc = gt_cmd_print_json(cli, root, compiled ? NULL : err);
+    if (!rc && !compiled && failed >= 0)
         return gt_err_set(err, GT_EXIT_NOTHING, "the candidate is not valid here: %s",
-                          candidate->kernel->constraint[failed].why);
-    return rc ? rc : printed;
+                          kernel->constraint[failed].why);
+    return compiled ? compiled : rc;
 }
 
 /* Prints the text for --source or --params-header, and a sentence too if the point is not possible.
@@ -421,7 +372,7 @@ static void show_energies(const struct gt_cli *cli, const struct options *option
 }
 
 /* Prints parameters and derived values.  slots: of gt_candidate_slots. */
-static void gt_show_params(FILE *out, const struct gt_candidate *candidate, const int64_t *slots)
+static void show_params(FILE *out, const struct gt_candidate *candidate, const int64_t *slots)
 {
     const struct gt_kernel *kernel = candidate->kernel;
 
@@ -450,10 +401,8 @@ static void show_sizes(FILE *out, const char *words, const uint64_t *size, int c
         fprintf(out, "%s%llu", i ? " x " : "", (unsigned long long)size[i]);
 }
 
-static void gt_show_maps(FILE *out, const struct gt_kernel *kernel,
-                         const struct gt_geometry *geometry)
+static void show_maps(FILE *out, const struct gt_kernel *kernel, const struct gt_geometry *geometry)
 {
-    static const char *const operands[] = {"a", "b", "c", "d", "workspace"};
 
     if (geometry->maps)
         fprintf(out, "\ntensor maps\n");
@@ -479,7 +428,7 @@ static void gt_show_maps(FILE *out, const struct gt_kernel *kernel,
     }
 }
 
-static void gt_show_geometry(FILE *out, const struct gt_geometry *geometry)
+static void show_geometry(FILE *out, const struct gt_geometry *geometry)
 {
     fprintf(out, "\nlaunches\n");
     for (size_t i = 0; i < geometry->launches; i++) {
@@ -511,8 +460,8 @@ static bool has_bets(const struct gt_kernel *kernel)
 }
 
 /* Prints the constraints of one kind with their verdicts; *broken: how many do not hold. */
-static int gt_show_constraints(FILE *out, const struct gt_candidate *candidate, bool bets,
-                               const int64_t *slots, int *broken, struct gt_err *err)
+static int show_constraints(FILE *out, const struct gt_candidate *candidate, bool bets,
+                            const int64_t *slots, int *broken, struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
 
@@ -568,10 +517,10 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     rc = gt_candidate_slots(candidate, slots, err);
     if (rc)
         goto out;
-    gt_show_params(cli->out, candidate, slots);
-    rc = gt_show_constraints(cli->out, candidate, false, slots, &broken, err);
+    show_params(cli->out, candidate, slots);
+    rc = show_constraints(cli->out, candidate, false, slots, &broken, err);
     if (!rc && !broken)
-        rc = gt_show_constraints(cli->out, candidate, true, slots, &lost_bets, err);
+        rc = show_constraints(cli->out, candidate, true, slots, &lost_bets, err);
     if (rc)
         goto out;
     if (broken) {
@@ -581,8 +530,8 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     rc = gt_candidate_geometry(candidate, &geometry, err);
     if (rc)
         goto out;
-    gt_show_geometry(cli->out, &geometry);
-    gt_show_maps(cli->out, candidate->kernel, &geometry);
+    show_geometry(cli->out, &geometry);
+    show_maps(cli->out, candidate->kernel, &geometry);
     if (!options->no_compile)
         rc = show_compile(cli, candidate, &geometry, source.text, err);
 out:
@@ -687,7 +636,3 @@ const struct gt_command gt_command_show = {
     .max_args = 2,
     .run = run,
 };
-
-/* Prints one candidate as text; see cmd_show.c. */
-
-/* One candidate at every stage as a JSON document; a writer of JSON exports. */

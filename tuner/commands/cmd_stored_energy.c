@@ -339,11 +339,11 @@ static void add_answer(cJSON *json, const struct gt_stored_energies *found,
     const struct gt_stored_energy *vendor = vendor_of(found, best->place);
 
     add_entry(json, found, best);
-    cJSON_AddNumberToObject(json, "time", percent(best->energy.us, fast->energy.us));
-    cJSON_AddNumberToObject(json, "energy", percent(best->energy.joules, fast->energy.joules));
+    gt_json_add(json, "time=%g energy=%g", percent(best->energy.us, fast->energy.us),
+                percent(best->energy.joules, fast->energy.joules));
     if (vendor) {
-        cJSON_AddNumberToObject(json, "cublas_us", vendor->energy.us);
-        cJSON_AddNumberToObject(json, "cublas_joules", vendor->energy.joules);
+        gt_json_add(json, "cublas_us=%g cublas_joules=%g", vendor->energy.us,
+                    vendor->energy.joules);
     }
 }
 
@@ -362,8 +362,7 @@ int gt_stored_energy_answer(const struct gt_cli *cli, const struct gt_energy_que
     *answered = best != NULL;
     if (json) {
         cJSON_AddItemToArray(list, json);
-        cJSON_AddStringToObject(json, "problem", problem);
-        cJSON_AddStringToObject(json, "objective", gt_objective_name(objective));
+        gt_json_add(json, "problem=%s objective=%s", problem, gt_objective_name(objective));
         if (best)
             add_answer(json, &found, best);
     } else if (!rc) {

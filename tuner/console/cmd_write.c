@@ -20,11 +20,18 @@
 #include "console/options.h"
 #include "exchange/export_format.h"
 
+/* The folder of a file, malloc'ed. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+}
+
 /* Syncs the file's folder: only then is the rename durable. */
 static void sync_folder(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    char *folder = folder_of(path);
     int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (fd >= 0) {
@@ -40,7 +47,7 @@ static int fail(const char *path, struct gt_err *err)
 }
 
 /* GT_EIO: a database is there, which holds what was measured, and nothing is written over it. */
-static int gt_cmd_keep_database(const char *path, struct gt_err *err)
+static int keep_database(const char *path, struct gt_err *err)
 {
     return gt_is_database(path)
                ? gt_err_set(err, GT_EIO,
@@ -51,20 +58,30 @@ static int gt_cmd_keep_database(const char *path, struct gt_err *err)
 
 /* ---- new files ---- */
 
-#define PART      ".part-" /* between the name of a file and six letters */
-#define LETTERS   "XXXXXX"
-#define LEFT_OVER 3600 /* seconds after which nobody writes there any more */
+#define PART    ".part-" /* between the name of a file and six letters */
+#define LETTERS "XXXXXX"
+#define LEFT_OVER                                                                     \
+    3600 /* seconds after which nobody writes there any more, not even a process of a \
+          * killed `tune capture` */
 
-/* Removes a file of that name if it is this user's, old, and no process writes it. */
+/* Whether a file or a folder is this user's, has not changed for an hour, and is not in use. */
+static bool is_left_over(int fd, mode_t type)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == type &&
+           status.st_uid == geteuid() && time(NULL) - status.st_mtime > LEFT_OVER &&
+           flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* Removes a file of that name if a process that was killed left it. */
 static void remove_left_over(int folder, const char *name)
 {
     const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat status;
 
     if (fd < 0)
         return;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
-        time(NULL) - status.st_mtime > LEFT_OVER && flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (is_left_over(fd, S_IFREG))
         unlinkat(folder, name, 0);
     close(fd);
 }
@@ -74,7 +91,7 @@ static void remove_left_overs(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const size_t length = strlen(name);
-    char *parent = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+    char *parent = folder_of(path);
     DIR *folder = parent ? opendir(parent) : NULL;
     struct dirent *entry;
 
@@ -91,7 +108,7 @@ static void remove_left_overs(const char *path)
 /* A new file beside the path. */
 static int open_fresh(struct gt_cmd_output *output, struct gt_err *err)
 {
-    int fd, rc = gt_cmd_keep_database(output->path, err);
+    int fd, rc = keep_database(output->path, err);
 
     if (rc)
         return rc;
@@ -229,8 +246,7 @@ int gt_cmd_write_bytes(const char *path, const void *bytes, size_t size, struct 
 
 int gt_cmd_may_write(const char *path, struct gt_err *err)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path + 1)) : strdup(".");
+    char *folder = folder_of(path);
     struct stat status;
     int rc = GT_OK;
 
@@ -245,18 +261,15 @@ int gt_cmd_may_write(const char *path, struct gt_err *err)
     } else if (access(folder, W_OK | X_OK)) {
         rc = fail(path, err);
     } else {
-        rc = gt_cmd_keep_database(path, err);
+        rc = keep_database(path, err);
     }
     free(folder);
     return rc;
 }
 
-/* Folders for files that nobody needs once a command has ended; see cmd_write.h. */
+/* ---- folders for files that nobody needs once a command has ended ---- */
 
-#define PREFIX          "gemmtune-run-"
-#define LETTERS_SCRATCH "XXXXXX"
-#define LEFT_OVER_SCRATCH \
-    3600 /* seconds; the processes of a killed `tune capture` may still write */
+#define PREFIX "gemmtune-run-"
 
 /* Removes the files in the folder, but not the folder itself. */
 static void empty(int fd)
@@ -274,17 +287,7 @@ static void empty(int fd)
         close(copy);
 }
 
-/* Whether the folder is this user's, has not changed for an hour, and no running command uses it.
- */
-static bool is_left_over(int fd)
-{
-    struct stat status;
-
-    return fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
-           time(NULL) - status.st_mtime > LEFT_OVER_SCRATCH && flock(fd, LOCK_EX | LOCK_NB) == 0;
-}
-
-static void remove_left_overs_scratch(const char *parent)
+static void remove_left_folders(const char *parent)
 {
     DIR *folder = opendir(parent);
     struct dirent *entry;
@@ -293,13 +296,13 @@ static void remove_left_overs_scratch(const char *parent)
         int fd;
 
         if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0 ||
-            strlen(entry->d_name) != strlen(PREFIX LETTERS_SCRATCH))
+            strlen(entry->d_name) != strlen(PREFIX LETTERS))
             continue;
         fd = openat(dirfd(folder), entry->d_name,
                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0)
             continue;
-        if (is_left_over(fd)) {
+        if (is_left_over(fd, S_IFDIR)) {
             empty(fd);
             unlinkat(dirfd(folder), entry->d_name, AT_REMOVEDIR);
         }
@@ -319,8 +322,8 @@ int gt_scratch_make(struct gt_scratch *scratch, struct gt_err *err)
     if (!parent)
         return gt_err_set(err, GT_EIO, "$TMPDIR is \"%s\": %s", wanted ? wanted : "/tmp",
                           strerror(errno));
-    remove_left_overs_scratch(parent);
-    if (asprintf(&scratch->path, "%s/" PREFIX LETTERS_SCRATCH, parent) < 0) {
+    remove_left_folders(parent);
+    if (asprintf(&scratch->path, "%s/" PREFIX LETTERS, parent) < 0) {
         scratch->path = NULL;
         rc = gt_err_nomem(err);
     } else if (!mkdtemp(scratch->path)) {
@@ -351,7 +354,7 @@ void gt_scratch_remove(struct gt_scratch *scratch)
     *scratch = (struct gt_scratch){NULL, -1};
 }
 
-/* CSV files that commands write; see cmd_write.h. */
+/* ---- CSV files ---- */
 
 struct gt_csv {
     struct gt_cmd_output output;
@@ -472,7 +475,7 @@ void gt_record_real(const struct gt_record *record, const char *key, double valu
     gt_csv_real(record->csv, value, digits, known);
 }
 
-/* How commands print a JSON document. */
+/* ---- JSON documents ---- */
 
 static bool failed; /* cJSON's hooks have no argument that could hold it */
 
@@ -521,6 +524,31 @@ int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_er
 
     cJSON_Delete(json);
     return put(cli->out, text) ? GT_OK : gt_err_nomem(err);
+}
+
+void gt_json_add(struct cJSON *json, const char *members, ...)
+{
+    char key[64];
+    va_list args;
+
+    va_start(args, members);
+    for (const char *at = members; *at; at += *at == ' ') {
+        const size_t length = strcspn(at, "=");
+
+        snprintf(key, sizeof(key), "%.*s", (int)length, at);
+        at += length + strlen("=%");
+        if (*at == 's')
+            cJSON_AddStringToObject(json, key, va_arg(args, const char *));
+        else if (*at == 'i')
+            cJSON_AddBoolToObject(json, key, va_arg(args, int));
+        else
+            cJSON_AddNumberToObject(json, key,
+                                    *at == 'd'   ? va_arg(args, int)
+                                    : *at == 'u' ? va_arg(args, unsigned)
+                                                 : va_arg(args, double));
+        at++;
+    }
+    va_end(args);
 }
 
 int gt_cmd_print_counts(const struct gt_cli *cli, const char *format,

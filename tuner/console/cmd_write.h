@@ -109,6 +109,11 @@ void gt_cmd_json_watch(void);
  * Bytes of names that are not UTF-8 become question marks. */
 int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_err *err);
 
+/* Adds members to an object: "name=%s size=%g count=%d known=%i" takes a text, a number as a double
+ * or an int (%u: unsigned), and a truth value.  A text that is NULL is not added. */
+__attribute__((format(printf, 2, 3))) void gt_json_add(struct cJSON *json, const char *members,
+                                                       ...);
+
 /* A number of a document that has no other parts. */
 struct gt_json_count {
     const char *key;

@@ -122,7 +122,7 @@ void gt_help_print(FILE *out, const struct gt_command *command)
     }
 }
 
-/* A command's manual page; see help.h. */
+/* ---- manual pages ---- */
 
 /* Prints text that groff takes literally: without escapes and requests, with hyphens that can be
  * copied. */
@@ -140,9 +140,10 @@ static void put(FILE *out, const char *text, size_t length)
     }
 }
 
-static void put_text(FILE *out, const char *text)
+static void put_line(FILE *out, const char *text)
 {
     put(out, text, strlen(text));
+    fputc('\n', out);
 }
 
 /* Prints paragraphs; indented lines are examples and keep their line ends. */
@@ -177,13 +178,12 @@ static void put_options(FILE *out, const struct gt_option *table)
         if (option->letter)
             fprintf(out, "\\fB\\-%c\\fR, ", option->letter);
         fputs("\\fB\\-\\-", out);
-        put_text(out, option->name);
+        put(out, option->name, strlen(option->name));
         fputs("\\fR", out);
         if (option->value)
             fprintf(out, " \\fI%s\\fR", option->value);
         fputc('\n', out);
-        put_text(out, option->doc);
-        fputc('\n', out);
+        put_line(out, option->doc);
     }
 }
 
@@ -209,18 +209,17 @@ void gt_help_man(FILE *out, const struct gt_command *command)
     fprintf(out, ".TH TUNE%s%s 1 \"\" \"gemmtune %d.%d.%d\" \"gemmtune\"\n", sweep ? "" : "\\-",
             command->name, GT_VERSION_MAJOR, GT_VERSION_MINOR, GT_VERSION_PATCH);
     fprintf(out, ".SH NAME\ntune%s%s \\- ", sweep ? "" : "\\-", command->name);
-    put_text(out, command->doc);
-    fputs("\n.SH SYNOPSIS\n\\fBtune\\fR ", out);
-    put_text(out, command->usage);
-    fputs(sweep ? "\n.br\n\\fBtune\\fR COMMAND [OPTION]...\n" : "\n", out);
+    put_line(out, command->doc);
+    fputs(".SH SYNOPSIS\n\\fBtune\\fR ", out);
+    put_line(out, command->usage);
+    fputs(sweep ? ".br\n\\fBtune\\fR COMMAND [OPTION]...\n" : "", out);
     fputs(".SH DESCRIPTION\n", out);
     put_about(out, command->about);
     if (sweep) {
         fputs(".SH COMMANDS\n", out);
         for (size_t i = 1; i < gt_command_count; i++) {
             fprintf(out, ".TP\n\\fB%s\\fR\n", gt_commands[i]->name);
-            put_text(out, gt_commands[i]->doc);
-            fputc('\n', out);
+            put_line(out, gt_commands[i]->doc);
         }
     }
     fputs(".SH OPTIONS\n", out);
@@ -230,15 +229,14 @@ void gt_help_man(FILE *out, const struct gt_command *command)
     fputs(".SH EXIT STATUS\n", out);
     for (size_t i = 0; i < gt_exit_count; i++) {
         fprintf(out, ".TP\n\\fB%d\\fR\n", gt_exits[i].code);
-        put_text(out, gt_exits[i].meaning);
-        fputc('\n', out);
+        put_line(out, gt_exits[i].meaning);
     }
     put_see_also(out, command);
 }
 
-/* What bash, zsh and fish complete; see help.h.
- *
- * The shells ask the program itself for kernels, architectures and strategies, so that kernels of
+/* ---- completions ---- */
+
+/* The shells ask the program itself for kernels, architectures and strategies, so that kernels of
  * the user's own are completed without a new file. */
 
 /* Calls `row` for each option of a command, those of every command too. */
@@ -254,14 +252,29 @@ static void each_option(FILE *out, const struct gt_command *command,
         row(out, command, table);
 }
 
-/* "cold|warm" -> "cold warm" */
+/* Names of all commands but the sweep, which has none. */
+static void put_commands(FILE *out)
+{
+    for (size_t i = 1; i < gt_command_count; i++)
+        fprintf(out, "%s%s", i > 1 ? " " : "", gt_commands[i]->name);
+}
+
+/* "cold|warm" -> "cold warm"; COMMAND stands for the names of all commands. */
 static void put_choices(FILE *out, const char *choices)
 {
-    for (; *choices; choices++)
-        fputc(*choices == '|' ? ' ' : *choices, out);
+    if (strcmp(choices, "COMMAND") == 0)
+        put_commands(out);
+    else
+        for (; *choices; choices++)
+            fputc(*choices == '|' ? ' ' : *choices, out);
 }
 
 enum language { BASH, ZSH, FISH };
+
+#define LISTED(what)                                                                              \
+    {                                                                                             \
+        "_gemmtune_list " what, "{_gemmtune_list " what "}", "-f -a '(__gemmtune_list " what ")'" \
+    }
 
 /* The command whose output completes a kind of value (gt_option.value); NULL for free text. */
 static const char *values_of(const char *kind, enum language language)
@@ -271,18 +284,10 @@ static const char *values_of(const char *kind, enum language language)
     } rows[] = {
         {"FILE", {"compgen -f -- \"$cur\"", "_files", "-F"}},
         {"DIR", {"compgen -d -- \"$cur\"", "_files -/", "-F"}},
-        {"ARCH",
-         {"_gemmtune_list devices", "{_gemmtune_list devices}",
-          "-f -a '(__gemmtune_list devices)'"}},
-        {"KERNEL",
-         {"_gemmtune_list kernels", "{_gemmtune_list kernels}",
-          "-f -a '(__gemmtune_list kernels)'"}},
-        {"KERNELS",
-         {"_gemmtune_list kernels", "{_gemmtune_list kernels}",
-          "-f -a '(__gemmtune_list kernels)'"}},
-        {"STRATEGY",
-         {"_gemmtune_list strategies", "{_gemmtune_list strategies}",
-          "-f -a '(__gemmtune_list strategies)'"}},
+        {"ARCH", LISTED("devices")},
+        {"KERNEL", LISTED("kernels")},
+        {"KERNELS", LISTED("kernels")},
+        {"STRATEGY", LISTED("strategies")},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -301,57 +306,30 @@ static void bash_name(FILE *out, const struct gt_command *command, const struct 
         fprintf(out, " -%c", option->letter);
 }
 
+/* Ends a case of bash's with the command that prints the words: values of a kind, or choices. */
+static void bash_words(FILE *out, const char *kind, const char *choices)
+{
+    const char *values = kind ? values_of(kind, BASH) : NULL;
+
+    if (values || !choices) {
+        fputs(values ? values : ":", out);
+    } else {
+        fputs("compgen -W '", out);
+        put_choices(out, choices);
+        fputs("' -- \"$cur\"", out);
+    }
+    fputs(" ;;\n", out);
+}
+
 static void bash_value(FILE *out, const struct gt_command *command, const struct gt_option *option)
 {
-    const char *values = option->value ? values_of(option->value, BASH) : NULL;
-
     if (option->type == GT_OPTION_FLAG)
         return;
     fprintf(out, "    %s:--%s", command->name, option->name);
     if (option->letter)
         fprintf(out, " | %s:-%c", command->name, option->letter);
     fputs(") ", out);
-    if (option->choices) {
-        fputs("compgen -W '", out);
-        put_choices(out, option->choices);
-        fputs("' -- \"$cur\"", out);
-    } else {
-        fputs(values ? values : ":", out);
-    }
-    fputs(" ;;\n", out);
-}
-
-/* Names of all commands but the sweep, which has none. */
-static void put_commands(FILE *out)
-{
-    for (size_t i = 1; i < gt_command_count; i++)
-        fprintf(out, "%s%s", i > 1 ? " " : "", gt_commands[i]->name);
-}
-
-/* What the command's arguments may be: values of a kind, a list of words, or NULL. */
-static void put_arguments(FILE *out, const char *argument)
-{
-    if (strcmp(argument, "COMMAND") == 0)
-        put_commands(out);
-    else
-        put_choices(out, argument);
-}
-
-static void bash_argument(FILE *out, const struct gt_command *command)
-{
-    const char *values = command->argument ? values_of(command->argument, BASH) : NULL;
-
-    fprintf(out, "    %s:) ", *command->name ? command->name : "''");
-    if (values) {
-        fputs(values, out);
-    } else if (command->argument) {
-        fputs("compgen -W '", out);
-        put_arguments(out, command->argument);
-        fputs("' -- \"$cur\"", out);
-    } else {
-        fputc(':', out);
-    }
-    fputs(" ;;\n", out);
+    bash_words(out, option->value, option->choices);
 }
 
 void gt_help_bash(FILE *out)
@@ -370,8 +348,10 @@ void gt_help_bash(FILE *out)
     fputs("    *) return 1 ;;\n    esac\n    return 0\n}\n_gemmtune_words() {\n    case $command: "
           "in\n",
           out);
-    for (size_t i = 0; i < gt_command_count; i++)
-        bash_argument(out, gt_commands[i]);
+    for (size_t i = 0; i < gt_command_count; i++) {
+        fprintf(out, "    %s:) ", *gt_commands[i]->name ? gt_commands[i]->name : "''");
+        bash_words(out, gt_commands[i]->argument, gt_commands[i]->argument);
+    }
     fputs("    esac\n}\n_gemmtune_options() {\n    case $command: in\n", out);
     for (size_t i = 0; i < gt_command_count; i++) {
         fprintf(out, "    %s:) echo", gt_commands[i]->name);
@@ -427,12 +407,12 @@ static void zsh_action(FILE *out, const char *what, const char *kind, const char
     const char *values = kind ? values_of(kind, ZSH) : NULL;
 
     fprintf(out, ":%s:", what);
-    if (choices) {
-        fputc('(', out);
-        put_arguments(out, choices);
-        fputc(')', out);
-    } else if (values) {
+    if (values) {
         fputs(values, out);
+    } else if (choices) {
+        fputc('(', out);
+        put_choices(out, choices);
+        fputc(')', out);
     }
 }
 
@@ -487,13 +467,11 @@ void gt_help_zsh(FILE *out)
           out);
     for (size_t i = 0; i < gt_command_count; i++) {
         const struct gt_command *command = gt_commands[i];
-        const char *argument = command->argument;
 
         fprintf(out, "  %s)\n    _arguments -s \\\n", *command->name ? command->name : "''");
         each_option(out, command, zsh_option);
         fputs("      '*", out);
-        zsh_action(out, "argument", argument,
-                   argument && !values_of(argument, ZSH) ? argument : NULL);
+        zsh_action(out, "argument", command->argument, command->argument);
         fputs("'\n    ;;\n", out);
     }
     fputs("  esac\n}\n_gemmtune \"$@\"\n", out);
@@ -520,39 +498,30 @@ static void fish_when(FILE *out, const struct gt_command *command)
     fputc('\'', out);
 }
 
+static void fish_words(FILE *out, const char *kind, const char *choices)
+{
+    const char *values = kind ? values_of(kind, FISH) : NULL;
+
+    if (values) {
+        fprintf(out, " %s", values);
+    } else if (choices) {
+        fputs(" -f -a '", out);
+        put_choices(out, choices);
+        fputc('\'', out);
+    }
+}
+
 static void fish_option(FILE *out, const struct gt_command *command, const struct gt_option *option)
 {
-    const char *values = option->value ? values_of(option->value, FISH) : NULL;
-
     fish_when(out, command);
     fprintf(out, " -l %s", option->name);
     if (option->letter)
         fprintf(out, " -s %c", option->letter);
     if (option->type != GT_OPTION_FLAG)
         fputs(" -r", out);
-    if (option->choices) {
-        fputs(" -f -a '", out);
-        put_choices(out, option->choices);
-        fputc('\'', out);
-    } else if (values) {
-        fprintf(out, " %s", values);
-    }
+    fish_words(out, option->value, option->choices);
     fputs(" -d '", out);
     fish_text(out, option->doc);
-    fputs("'\n", out);
-}
-
-static void fish_argument(FILE *out, const struct gt_command *command)
-{
-    const char *values = command->argument ? values_of(command->argument, FISH) : "-f";
-
-    fish_when(out, command);
-    if (values) {
-        fprintf(out, " %s\n", values);
-        return;
-    }
-    fputs(" -f -a '", out);
-    put_arguments(out, command->argument);
     fputs("'\n", out);
 }
 
@@ -573,7 +542,12 @@ void gt_help_fish(FILE *out)
         fputs("'\n", out);
     }
     for (size_t i = 0; i < gt_command_count; i++) {
-        fish_argument(out, gt_commands[i]);
+        fish_when(out, gt_commands[i]);
+        if (gt_commands[i]->argument)
+            fish_words(out, gt_commands[i]->argument, gt_commands[i]->argument);
+        else
+            fputs(" -f", out);
+        fputc('\n', out);
         each_option(out, gt_commands[i], fish_option);
     }
     fputs("end\n", out);

@@ -42,27 +42,22 @@ static cJSON *row_json(const struct gt_sweep_row *row, const struct gt_sweep_res
     cJSON *json = cJSON_CreateObject();
 
     gt_point_format(&point, row->kernel, &row->point);
-    cJSON_AddStringToObject(json, "kernel", row->kernel->name);
-    cJSON_AddStringToObject(json, "point", point.text);
-    cJSON_AddBoolToObject(json, "predicted", trial->provenance == GT_PREDICTED);
-    cJSON_AddStringToObject(json, "result", gt_provenance_name(trial->provenance));
-    cJSON_AddNumberToObject(json, "us", trial->us);
-    cJSON_AddBoolToObject(json, "tie", row->tie);
+    gt_json_add(json, "kernel=%s point=%s predicted=%i result=%s us=%g tie=%i", row->kernel->name,
+                point.text, trial->provenance == GT_PREDICTED,
+                gt_provenance_name(trial->provenance), trial->us, row->tie);
     if (trial->provenance != GT_PREDICTED) {
         add_bound(json, "lo_us", trial, trial->lo_us);
         add_bound(json, "hi_us", trial, trial->hi_us);
-        cJSON_AddNumberToObject(json, "err_u", trial->err_u);
-        cJSON_AddNumberToObject(json, "clock_mhz", trial->clock_mhz);
-        cJSON_AddBoolToObject(json, "comparable", !row->apart);
+        gt_json_add(json, "err_u=%g clock_mhz=%g comparable=%i", trial->err_u, trial->clock_mhz,
+                    !row->apart);
         if (result->have_baseline)
             cJSON_AddNumberToObject(json, "ratio", result->baseline.us / trial->us);
     }
     cJSON_AddNumberToObject(json, "tflops", gt_problem_flops(result->problem) / trial->us * 1e-6);
     if (trial->provenance == GT_PREDICTED)
         add_peak(json, device, row, result->problem);
-    cJSON_AddNumberToObject(json, "registers", trial->registers);
-    cJSON_AddNumberToObject(json, "shared_bytes", (double)trial->shared_bytes);
-    cJSON_AddNumberToObject(json, "workspace_bytes", (double)trial->workspace_bytes);
+    gt_json_add(json, "registers=%d shared_bytes=%g workspace_bytes=%g", trial->registers,
+                (double)trial->shared_bytes, (double)trial->workspace_bytes);
     gt_strbuf_release(&point);
     return json;
 }
@@ -80,18 +75,14 @@ static cJSON *result_json(const struct gt_sweep_result *result, const struct gt_
         if (result->status[status])
             cJSON_AddNumberToObject(statuses, gt_status_name((enum gt_status)status),
                                     (double)result->status[status]);
-    cJSON_AddNumberToObject(json, "new", (double)result->fresh);
-    cJSON_AddNumberToObject(json, "resumed", (double)result->resumed);
-    cJSON_AddNumberToObject(json, "valid_points", result->points);
-    cJSON_AddNumberToObject(json, "wall_s", result->wall_s);
-    cJSON_AddBoolToObject(json, "interrupted", result->interrupted);
+    gt_json_add(json, "new=%g resumed=%g valid_points=%g wall_s=%g interrupted=%i",
+                (double)result->fresh, (double)result->resumed, result->points, result->wall_s,
+                result->interrupted);
     if (result->have_baseline) {
-        cJSON_AddStringToObject(json, "baseline", result->baseline.name);
-        cJSON_AddNumberToObject(json, "baseline_us", result->baseline.us);
+        gt_json_add(json, "baseline=%s baseline_us=%g", result->baseline.name, result->baseline.us);
     }
     if (result->nothing.code) {
-        cJSON_AddStringToObject(json, "nothing", result->nothing.msg);
-        cJSON_AddStringToObject(json, "why", result->nothing.msg);
+        gt_json_add(json, "nothing=%s why=%s", result->nothing.msg, result->nothing.msg);
     }
     if (result->incumbent.kernel) {
         cJSON *incumbent = row_json(&result->incumbent, result, device);
@@ -111,10 +102,8 @@ cJSON *gt_report_document(const struct gt_session *session, const struct gt_swee
     cJSON *root = cJSON_CreateObject();
     cJSON *list;
 
-    cJSON_AddStringToObject(root, "format", "gemmtune sweep 1");
-    cJSON_AddStringToObject(root, "device", device->name);
-    cJSON_AddNumberToObject(root, "cc", device->cc);
-    cJSON_AddBoolToObject(root, "predicted", !session->measures);
+    gt_json_add(root, "format=%s device=%s cc=%d predicted=%i", "gemmtune sweep 1", device->name,
+                device->cc, !session->measures);
     list = cJSON_AddArrayToObject(root, "problems");
     for (size_t i = 0; i < count; i++)
         cJSON_AddItemToArray(list, result_json(&result[i], device));
