@@ -67,16 +67,16 @@ said --device replay:bom.json --db bom.db
 # Neither a mark of UTF-8 nor the order of keys matters in what else is JSON: T1, kernels, profiles, sets, traces.
 python3 - "$ROOT" <<'PY'
 import json, os, sys
-def turned(x):
-    return {k: turned(x[k]) for k in reversed(x)} if isinstance(x, dict) else [turned(i) for i in x] if isinstance(x, list) else x
+def reversed_keys(x):
+    return {k: reversed_keys(x[k]) for k in reversed(x)} if isinstance(x, dict) else [reversed_keys(i) for i in x] if isinstance(x, list) else x
 def write(path, value):
     with open(path, "w") as file:
-        file.write("\ufeff" + json.dumps(turned(value), indent=1).replace("\n", "\r\n"))
+        file.write("\ufeff" + json.dumps(reversed_keys(value), indent=1).replace("\n", "\r\n"))
 read = lambda name: json.load(open(name))
-write("turned.t1.json", read("words.t1.json"))
-write("turned.json", read("words.json"))
-os.mkdir("turned")
-write("turned/turned.json", {**read(sys.argv[1] + "/configs/kernels/simt_naive.json"), "kernel": "turned"})
+write("backwards.t1.json", read("words.t1.json"))
+write("backwards.json", read("words.json"))
+os.mkdir("backwards")
+write("backwards/backwards.json", {**read(sys.argv[1] + "/configs/kernels/simt_naive.json"), "kernel": "backwards"})
 profile = read(sys.argv[1] + "/configs/devices/sm_90.json")
 del profile["devices"]
 write("profile.json", profile)
@@ -84,8 +84,8 @@ write("set.json", {"problems": ["64x64x4"]})
 write("trace.json", {"traceEvents": [{"ph": "X", "name": "aten::mm", "cat": "cpu_op", "args": {
     "Input Dims": [[64, 32], [32, 16]], "Input type": ["float", "float"]}}]})
 PY
-words --device replay:turned.json --space turned.t1.json --db turned.db | head -n 3
-t show turned --kernels-dir turned --problem 64x64x64 --no-compile | grep -E '^turned|exit'
+words --device replay:backwards.json --space backwards.t1.json --db backwards.db | head -n 3
+t show backwards --kernels-dir backwards --problem 64x64x64 --no-compile | grep -E '^backwards|exit'
 t --device predict:profile.json --kernels simt_naive --shape 64x64x4 --budget 1 -q | grep -cE 'PREDICTED'
 t bench set.json --list
 t bench trace.json --list

@@ -1,48 +1,449 @@
 /* cmd_bench.c - tune bench FILE: times the stored winner of each problem of a set side by side with
  * the untuned answer and cuBLAS; with --budget it tunes the problems first. */
 #include <cjson/cJSON.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/strbuf.h"
 #include "console/cmd_write.h"
 #include "console/commands.h"
+#include "console/terminal.h"
+#include "exchange/export.h"
 #include "lookup/table.h"
-#include "measure/cmd_bench_report.h"
+#include "measure/cmd_bench_summary.h"
 #include "problem/problem.h"
 #include "session/cmd_report.h"
 #include "session/cmd_session.h"
 #include "sweep/progress.h"
 
-/* What tune bench times of a problem: its stored winner, the answer that a
- * program gets without it, and cuBLASLt's best one. */
-
 /* A benchmark run: what it has opened, and what it has found so far. */
-struct gt_bench_run {
+struct bench {
     struct gt_session session;
     const struct gt_kernel **kernel; /* what is tuned */
     size_t kernels;
     bool named; /* --kernels names those: only their winners are timed, others as incumbents */
-    struct gt_bench_report report;
     struct gt_snapshot untuned; /* answers look-ups as a program without this database gets them */
     int rounds;                 /* 0: as many as take about 2 s */
+    int timing;                 /* enum gt_timing */
+    double copy_gbps;           /* bandwidth of a copy in this run; 0: not measured */
+    struct gt_csv *csv;
+    cJSON *json, *rows; /* the document and its list; NULL: a table is printed instead */
+    size_t done;
+    struct gt_bench_summary summary;
+    struct gt_columns columns;
 };
 
-/* The stored winner of a problem on this device, and the answer that a program gets without it. */
-struct gt_bench_winner {
-    const struct gt_bench_run *bench;
+/* The winner of all kernels, where the row is the best of those that --kernels names. */
+struct incumbent {
+    const struct gt_kernel *kernel; /* NULL: it is one of those, or nothing else is stored */
+    struct gt_point point;
+    double us; /* in the same rounds, or as predicted; 0: it could not be timed */
+};
+
+/* The stored winner of a problem on this device, and what it is compared with: the answer that a
+ * program gets without it, and cuBLASLt's best one. */
+struct winner {
+    struct bench *bench;
+    const struct gt_problem *problem;
+    double weight;
     const struct gt_kernel *kernel;
     struct gt_point point;
     struct gt_trial trial;
     bool vendor; /* the sweep found cuBLASLt's answer faster, and it is a candidate */
     struct gt_resolved untuned;
-    struct gt_bench_incumbent incumbent;
+    struct incumbent incumbent;
+    struct gt_comparison with; /* as stored; its time and error are those of the trial */
 };
 
-/* Tune bench: the stored winner of a problem in turns with the untuned answer
- * and with cuBLASLt; see cmd_bench.c. */
+/* ---- the report ---- */
+
+#define PROBLEM 34 /* columns of a problem's text */
+
+/* The figures of a row. */
+enum { US, UNTUNED_US, CUBLAS_US, RATIO, UNTUNED, BEST, ERROR, MEMORY, MOVED, FIGURES };
+
+static const struct gt_column figures[] = {
+    [US] = {"measured us", 11, 0},
+    [UNTUNED_US] = {"untuned us", 10, 3},
+    [CUBLAS_US] = {"cuBLAS us", 10, 2},
+    [RATIO] = {"x cuBLAS", 8, 1},
+    [UNTUNED] = {"untuned", 7, 4},
+    [BEST] = {"best", 7, 6},
+    [ERROR] = {"err u, cuBLAS's", 15, 7},
+    [MEMORY] = {"memory", 6, 5},
+    [MOVED] = {"moved", 6, 8},
+};
+
+/* Writes the row in the form that exports of a database have. */
+static void csv_row(const struct bench *bench, const struct winner *winner, const char *problem,
+                    const char *point)
+{
+    const struct gt_evaluator *evaluator = bench->session.evaluator;
+    const struct gt_problem *p = winner->problem;
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    const time_t now = time(NULL);
+    char date[32];
+    struct tm utc;
+
+    gmtime_r(&now, &utc);
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    gt_export_bench_fields(&text,
+                           &(struct gt_row){.device = evaluator->device.name,
+                                            .dtype = gt_dtype_name(p->type),
+                                            .accuracy = gt_accuracy_name(p->accuracy),
+                                            .layout = gt_layout_name(gt_problem_layout(p)),
+                                            .m = p->m,
+                                            .n = p->n,
+                                            .k = p->k,
+                                            .batch = p->batch,
+                                            .kernel = winner->kernel->name,
+                                            .point = point,
+                                            .provenance = winner->trial.provenance,
+                                            .us = winner->trial.us,
+                                            .lo_us = winner->trial.lo_us,
+                                            .hi_us = winner->trial.hi_us,
+                                            .baseline_us = winner->with.baseline_us,
+                                            .err_u = winner->trial.err_u,
+                                            .timing = bench->timing,
+                                            .driver = evaluator->device.driver,
+                                            .nvrtc = evaluator->nvrtc_version,
+                                            .date = date,
+                                            .problem = problem},
+                           p, &winner->with);
+    gt_csv_line(bench->csv, text.text);
+    gt_strbuf_release(&text);
+}
+
+/* Adds a time and the ratio of the baseline to it (of it to the baseline if `share`), where both
+ * are known. */
+static void json_pair(cJSON *row, const char *time, double us, const char *ratio, double over,
+                      double under)
+{
+    if (us > 0)
+        cJSON_AddNumberToObject(row, time, us);
+    if (us > 0 && over > 0 && under > 0)
+        cJSON_AddNumberToObject(row, ratio, over / under);
+}
+
+static void json_incumbent(cJSON *row, const struct winner *winner)
+{
+    const struct incumbent *incumbent = &winner->incumbent;
+    cJSON *json = cJSON_AddObjectToObject(row, "incumbent");
+    struct gt_strbuf point = GT_STRBUF_INIT;
+
+    gt_point_format(&point, incumbent->kernel, &incumbent->point);
+    cJSON_AddStringToObject(json, "kernel", incumbent->kernel->name);
+    cJSON_AddStringToObject(json, "point", point.text);
+    json_pair(json, "us", incumbent->us, "ratio", winner->with.baseline_us, incumbent->us);
+    gt_strbuf_release(&point);
+}
+
+static void json_row(const struct bench *bench, const struct winner *winner, const char *problem,
+                     const char *point)
+{
+    const struct gt_trial *trial = &winner->trial;
+    const struct gt_comparison *with = &winner->with;
+    const double bound_us = gt_export_bound_us(winner->problem, with, bench->timing);
+    cJSON *row = cJSON_CreateObject();
+
+    cJSON_AddItemToArray(bench->rows, row);
+    cJSON_AddStringToObject(row, "problem", problem);
+    cJSON_AddNumberToObject(row, "weight", winner->weight);
+    cJSON_AddStringToObject(row, "kernel", winner->kernel->name);
+    cJSON_AddStringToObject(row, "point", point);
+    cJSON_AddNumberToObject(row, "us", trial->us);
+    if (trial->provenance == GT_MEASURED) {
+        cJSON_AddNumberToObject(row, "lo_us", trial->lo_us);
+        cJSON_AddNumberToObject(row, "hi_us", trial->hi_us);
+        cJSON_AddNumberToObject(row, "err_u", trial->err_u);
+    }
+    json_pair(row, "baseline_us", with->baseline_us, "ratio", with->baseline_us, trial->us);
+    if (with->baseline_err_u > 0) {
+        cJSON_AddNumberToObject(row, "baseline_err_u", with->baseline_err_u);
+        cJSON_AddBoolToObject(row, "err_above",
+                              gt_export_err_above(trial->err_u, with->baseline_err_u));
+    }
+    json_pair(row, "best_us", with->best_us, "best_ratio", with->baseline_us, with->best_us);
+    if (with->untuned_us > 0) {
+        cJSON_AddStringToObject(row, "untuned", with->untuned);
+        json_pair(row, "untuned_us", with->untuned_us, "untuned_ratio", with->baseline_us,
+                  with->untuned_us);
+        cJSON_AddBoolToObject(row, "worse_by_tuning", with->worse);
+    }
+    json_pair(row, "bound_us", bound_us, "memory", bound_us, trial->us);
+    json_pair(row, "move_us", with->move_us, "moved", with->move_us, trial->us);
+    if (winner->incumbent.kernel)
+        json_incumbent(row, winner);
+}
+
+__attribute__((format(printf, 3, 4))) static void
+report_nothing(const struct bench *bench, const char *problem, const char *format, ...)
+{
+    char why[1100];
+    va_list args;
+    cJSON *row;
+
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    if (!bench->json) {
+        gt_progress_clear(bench->session.progress);
+        fprintf(bench->session.cli->out, "%-*s %s\n", PROBLEM, problem, why);
+        return;
+    }
+    row = cJSON_CreateObject();
+    cJSON_AddItemToArray(bench->rows, row);
+    cJSON_AddStringToObject(row, "problem", problem);
+    cJSON_AddStringToObject(row, "nothing", why);
+}
+
+/* Writes over / under to `text`, or "-" if that is not known. */
+static void ratio_text(char text[32], int digits, double over, double under)
+{
+    if (over > 0 && under > 0)
+        snprintf(text, 32, "%.*f", digits, over / under);
+    else
+        snprintf(text, 32, "-");
+}
+
+/* The incumbent on a line of its own. */
+static void print_incumbent(const struct bench *bench, const struct winner *winner)
+{
+    const struct incumbent *incumbent = &winner->incumbent;
+    struct gt_strbuf tail = GT_STRBUF_INIT;
+    char us[32], ratio[32];
+    const char *cell[FIGURES];
+
+    for (size_t i = 0; i < FIGURES; i++)
+        cell[i] = "";
+    ratio_text(us, 2, incumbent->us, 1);
+    ratio_text(ratio, 3, winner->with.baseline_us, incumbent->us);
+    cell[US] = us;
+    cell[RATIO] = ratio;
+    gt_strbuf_addf(&tail, "%s ", incumbent->kernel->name);
+    gt_report_point(&tail, &bench->session, incumbent->kernel, &incumbent->point);
+    gt_columns_row(&bench->columns, bench->session.cli->out, "  incumbent, of all kernels", cell,
+                   tail.text);
+    gt_strbuf_release(&tail);
+}
+
+static void print_line(const struct bench *bench, const struct winner *winner, const char *problem)
+{
+    const struct gt_comparison *with = &winner->with;
+    struct gt_strbuf tail = GT_STRBUF_INIT;
+    FILE *out = bench->session.cli->out;
+    const double us = winner->trial.us;
+    char text[FIGURES][32];
+    const char *cell[FIGURES];
+
+    for (size_t i = 0; i < FIGURES; i++)
+        cell[i] = text[i];
+    ratio_text(text[US], 2, us, 1);
+    ratio_text(text[UNTUNED_US], 2, with->untuned_us, 1);
+    ratio_text(text[CUBLAS_US], 2, with->baseline_us, 1);
+    ratio_text(text[RATIO], 3, with->baseline_us, us);
+    ratio_text(text[UNTUNED], 3, with->baseline_us, with->untuned_us);
+    ratio_text(text[BEST], 3, with->baseline_us, with->best_us);
+    ratio_text(text[MEMORY], 2, gt_export_bound_us(winner->problem, with, bench->timing), us);
+    ratio_text(text[MOVED], 2, with->move_us, us);
+    if (with->baseline_err_u > 0)
+        snprintf(text[ERROR], sizeof(text[ERROR]), "%.3g/%.3g", winner->trial.err_u,
+                 with->baseline_err_u);
+    else
+        snprintf(text[ERROR], sizeof(text[ERROR]), "-");
+    gt_strbuf_addf(&tail, "%s ", winner->kernel->name);
+    gt_report_point(&tail, &bench->session, winner->kernel, &winner->point);
+    if (gt_export_err_above(winner->trial.err_u, with->baseline_err_u))
+        gt_strbuf_add(&tail, " [error above 1.25 x cuBLAS's]");
+    if (with->worse)
+        gt_strbuf_add(&tail, " [slower than untuned]");
+    gt_progress_clear(bench->session.progress);
+    gt_columns_row(&bench->columns, out, problem, cell, tail.text);
+    if (winner->incumbent.kernel)
+        print_incumbent(bench, winner);
+    fflush(out);
+    gt_strbuf_release(&tail);
+}
+
+static int add_figures(struct bench *bench, const struct winner *winner, struct gt_err *err)
+{
+    const struct gt_comparison *with = &winner->with;
+    const double us = winner->trial.us, known = fmin(us, with->untuned_us);
+
+    return gt_bench_summary_add(
+        &bench->summary, winner->problem,
+        &(struct gt_bench_figures){
+            .weight = winner->weight,
+            .ratio = with->baseline_us / us,
+            .best_ratio = with->best_us > 0 ? with->baseline_us / with->best_us : 0,
+            .loss = with->untuned_us > 0 ? with->untuned_us / known : 0,
+            .worse = with->worse,
+            .err_above = gt_export_err_above(winner->trial.err_u, with->baseline_err_u)},
+        err);
+}
+
+static int report_row(struct bench *bench, const struct winner *winner, struct gt_err *err)
+{
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    gt_problem_format(winner->problem, text);
+    gt_point_format(&point, winner->kernel, &winner->point);
+    if (bench->json)
+        json_row(bench, winner, text, point.text);
+    else
+        print_line(bench, winner, text);
+    csv_row(bench, winner, text, point.text);
+    bench->done++;
+    gt_strbuf_release(&point);
+    return add_figures(bench, winner, err);
+}
+
+/* Begins the document, without its rows. */
+static int begin_json(struct bench *bench, struct gt_err *err)
+{
+    const struct gt_device *device = &bench->session.evaluator->device;
+
+    bench->json = cJSON_CreateObject();
+    cJSON_AddStringToObject(bench->json, "format", "gemmtune bench 1");
+    cJSON_AddStringToObject(bench->json, "device", device->name);
+    cJSON_AddNumberToObject(bench->json, "cc", device->cc);
+    cJSON_AddStringToObject(bench->json, "l2", gt_timing_name(bench->timing));
+    cJSON_AddBoolToObject(bench->json, "predicted", !bench->session.measures);
+    if (bench->copy_gbps > 0)
+        cJSON_AddNumberToObject(bench->json, "copy_gbps", bench->copy_gbps);
+    bench->rows = cJSON_AddArrayToObject(bench->json, "problems");
+    return bench->rows ? GT_OK : gt_err_nomem(err);
+}
+
+static void print_heading(struct bench *bench)
+{
+    const struct gt_session *session = &bench->session;
+    FILE *out = session->cli->out;
+    const char *name[FIGURES];
+
+    gt_columns_put(out, session->evaluator->device.name);
+    fprintf(out, " (sm_%d), L2 %s: %s\n", session->evaluator->device.cc,
+            gt_timing_name(bench->timing),
+            session->measures ? "measured, paired with cuBLASLt"
+                              : "PREDICTED by a model, nothing was measured");
+    gt_columns_choose(&bench->columns, figures, FIGURES, PROBLEM,
+                      session->cli->raw ? 0 : gt_terminal_width());
+    if (bench->copy_gbps > 0 && bench->columns.shown[MEMORY])
+        fprintf(out,
+                "memory: share of the bound by a large copy of this run, %.0f GB/s; moved: by a "
+                "kernel that only moves the problem's bytes\n",
+                bench->copy_gbps);
+    for (size_t i = 0; i < FIGURES; i++)
+        name[i] = figures[i].name;
+    if (!session->measures)
+        name[US] = "predict. us";
+    gt_columns_row(&bench->columns, out, "problem", name, "winner");
+}
+
+static int report_open(struct bench *bench, const char *csv, struct gt_err *err)
+{
+    const struct gt_session *session = &bench->session;
+    struct gt_strbuf heading = GT_STRBUF_INIT;
+    int rc = GT_OK;
+
+    if (csv && session->measures) {
+        gt_export_bench_heading(&heading);
+        rc = gt_strbuf_check(&heading, err);
+        GT_STEP(rc, gt_csv_new(&bench->csv, csv, heading.text, err));
+        gt_strbuf_release(&heading);
+    } else if (csv)
+        rc = gt_err_set(err, GT_ENOGPU, "--csv holds measured times, but there is no GPU here");
+    if (!rc && session->cli->json)
+        return begin_json(bench, err);
+    if (!rc)
+        print_heading(bench);
+    return rc;
+}
+
+static void print_means(FILE *out, const char *of, const struct gt_bench_means *means)
+{
+    if (means->problems)
+        fprintf(out,
+                "%s: %zu compared: geometric mean %.3f x cuBLAS, worst %.3f; %zu below 1, %zu with "
+                "an error above 1.25 x cuBLAS's\n",
+                of, means->problems, means->ratio, means->worst, means->below, means->err_above);
+    if (means->best_ratio > 0)
+        fprintf(out, "%s: best of everything: geometric mean %.3f x cuBLAS, worst %.3f\n", of,
+                means->best_ratio, means->best_worst);
+    if (means->untuned)
+        fprintf(out,
+                "%s: %zu untuned: %.3f times the best known, p90 %.3f, worst %.3f; %zu slower by "
+                "tuning\n",
+                of, means->untuned, means->loss, means->loss_p90, means->loss_worst, means->worse);
+}
+
+static void json_means(cJSON *to, const struct gt_bench_means *means)
+{
+    const struct {
+        const char *key;
+        double value;
+    } row[] = {
+        {"compared", (double)means->problems},   {"mean_ratio", means->ratio},
+        {"worst_ratio", means->worst},           {"below_1", (double)means->below},
+        {"best_mean_ratio", means->best_ratio},  {"best_worst_ratio", means->best_worst},
+        {"err_above", (double)means->err_above}, {"untuned", (double)means->untuned},
+        {"untuned_loss", means->loss},           {"untuned_p90", means->loss_p90},
+        {"untuned_worst", means->loss_worst},    {"worse_by_tuning", (double)means->worse},
+    };
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
+        cJSON_AddNumberToObject(to, row[i].key, row[i].value);
+}
+
+/* Prints the means of each type and, if there are several types, of all. */
+static int finish(struct bench *bench, struct gt_err *err)
+{
+    const struct gt_bench_summary *summary = &bench->summary;
+    const struct gt_bench_means all = gt_bench_summary_means(summary, NULL);
+    cJSON *types = bench->json ? cJSON_AddObjectToObject(bench->json, "types") : NULL;
+    size_t kinds = 0;
+
+    for (size_t i = 0; i < summary->count; i++) {
+        const char *type = summary->figures[i].type;
+        const struct gt_bench_means means = gt_bench_summary_means(summary, type);
+
+        if (!gt_bench_summary_first(summary, i))
+            continue;
+        kinds++;
+        if (types)
+            json_means(cJSON_AddObjectToObject(types, type), &means);
+        else
+            print_means(bench->session.cli->out, type, &means);
+    }
+    if (bench->json && all.problems)
+        json_means(bench->json, &all);
+    else if (!bench->json && kinds > 1)
+        print_means(bench->session.cli->out, "all", &all);
+    return bench->json ? gt_cmd_print_json(bench->session.cli, bench->json, err) : GT_OK;
+}
+
+static int report_close(struct bench *bench, int rc, struct gt_err *err)
+{
+    int closed = gt_csv_close(bench->csv, rc ? NULL : err), printed;
+
+    if (rc) {
+        gt_bench_summary_release(&bench->summary);
+        cJSON_Delete(bench->json);
+        return rc;
+    }
+    printed = finish(bench, err);
+    gt_bench_summary_release(&bench->summary);
+    return printed ? printed : closed;
+}
+
+/* ---- one problem: the winner in turns with the untuned answer and with cuBLASLt ---- */
 
 static const struct gt_rounds default_rounds = {41, 200, 2e6};
 
@@ -52,11 +453,11 @@ static const struct gt_rounds default_rounds = {41, 200, 2e6};
 
 static int take_winner(void *context, const struct gt_row *row, struct gt_err *err)
 {
-    struct gt_bench_winner *winner = context;
+    struct winner *winner = context;
     const struct gt_session *session = &winner->bench->session;
     const struct gt_kernel *kernel;
 
-    if (winner->kernel || row->timing != winner->bench->report.timing ||
+    if (winner->kernel || row->timing != winner->bench->timing ||
         strcmp(row->device, session->evaluator->device.name) != 0 ||
         row->provenance != session->evaluator->ops->provenance)
         return GT_OK;
@@ -74,7 +475,7 @@ static int take_winner(void *context, const struct gt_row *row, struct gt_err *e
     return gt_point_parse(&winner->point, kernel, row->point, err);
 }
 
-static bool is_named(const struct gt_bench_run *bench, const struct gt_kernel *kernel)
+static bool is_named(const struct bench *bench, const struct gt_kernel *kernel)
 {
     for (size_t i = 0; i < bench->kernels; i++)
         if (bench->kernel[i] == kernel)
@@ -83,25 +484,24 @@ static bool is_named(const struct gt_bench_run *bench, const struct gt_kernel *k
 }
 
 /* Finds the winner of all kernels, unless that is of one of those that are named. */
-static int find_incumbent(struct gt_bench_winner *winner, const struct gt_row_filter *filter,
+static int find_incumbent(struct winner *winner, const struct gt_row_filter *filter,
                           struct gt_err *err)
 {
-    const struct gt_bench_run *bench = winner->bench;
-    struct gt_bench_winner best = {.bench = bench};
+    struct bench *bench = winner->bench;
+    struct winner best = {.bench = bench};
     int rc = gt_store_rows(bench->session.store, filter, take_winner, &best, err);
 
     if (!rc && best.kernel && !is_named(bench, best.kernel))
-        winner->incumbent = (struct gt_bench_incumbent){best.kernel, best.point, best.trial.us};
+        winner->incumbent = (struct incumbent){best.kernel, best.point, best.trial.us};
     return rc;
 }
 
-/* Finds the winner and, where times are measured, the untuned answer; winner->bench is set, the
- * rest zeroed.  winner->kernel stays NULL if there is none of today's text of a kernel. */
-static int gt_bench_find_winner(struct gt_bench_winner *winner, const struct gt_problem *problem,
-                                struct gt_err *err)
+/* Finds the winner and, where times are measured, the untuned answer.  winner->kernel stays NULL if
+ * there is none of today's text of a kernel. */
+static int find_winner(struct winner *winner, struct gt_err *err)
 {
-    const struct gt_session *session = &winner->bench->session;
-    const struct gt_bench_run *bench = winner->bench;
+    const struct bench *bench = winner->bench;
+    const struct gt_session *session = &bench->session;
     const struct gt_kernels named = {(struct gt_kernel **)bench->kernel, bench->kernels};
     char text[GT_PROBLEM_TEXT_MAX];
     struct gt_row_filter filter = {.winners_only = true,
@@ -110,19 +510,19 @@ static int gt_bench_find_winner(struct gt_bench_winner *winner, const struct gt_
                                    .kernels = bench->named ? &named : NULL};
     int rc;
 
-    gt_problem_format(problem, text);
+    gt_problem_format(winner->problem, text);
     rc = gt_store_rows(session->store, &filter, take_winner, winner, err);
     filter.kernels = NULL;
     if (!rc && winner->kernel && bench->named)
         rc = find_incumbent(winner, &filter, err);
     if (!rc && winner->kernel && session->measures)
-        rc = gt_snapshot_lookup(&winner->bench->untuned, &session->evaluator->device, problem,
+        rc = gt_snapshot_lookup(&bench->untuned, &session->evaluator->device, winner->problem,
                                 &winner->untuned, err);
     return rc;
 }
 
 /* Whether the untuned answer is the winner itself. */
-static bool same_answer(const struct gt_bench_winner *winner)
+static bool same_answer(const struct winner *winner)
 {
     const struct gt_kernel *kernel = winner->kernel;
 
@@ -132,23 +532,22 @@ static bool same_answer(const struct gt_bench_winner *winner)
 }
 
 /* Judges the untuned answer by the rounds of the contest. */
-static void judge_untuned(const struct gt_bench_winner *winner, const struct gt_trial *untuned,
-                          struct gt_comparison *with)
+static void judge_untuned(struct winner *winner, const struct gt_trial *untuned)
 {
     const struct gt_trial *tuned = &winner->trial;
     double lo, hi;
 
-    with->untuned_us = untuned->us;
+    winner->with.untuned_us = untuned->us;
     if (untuned == tuned)
         return;
     gt_paired_interval(tuned->sample, untuned->sample,
                        tuned->samples < untuned->samples ? tuned->samples : untuned->samples, &lo,
                        &hi);
-    with->worse = lo > NOISE;
+    winner->with.worse = lo > NOISE;
 }
 
 /* Says why a candidate has no time in a contest, which the table shows as an empty field. */
-static void note_lost(const struct gt_bench_run *bench, const char *who,
+static void note_lost(const struct bench *bench, const char *who,
                       const struct gt_candidate *candidate, const struct gt_trial *trial)
 {
     char problem[GT_PROBLEM_TEXT_MAX];
@@ -173,15 +572,15 @@ static void enter(struct gt_candidate *candidate, size_t *count, const struct gt
 }
 
 /* Times the winner, the untuned answer, the incumbent and cuBLASLt's best one in turns. */
-static int hold_contest(const struct gt_bench_run *bench, struct gt_bench_winner *winner,
-                        const struct gt_problem *problem, bool baseline, struct gt_comparison *with,
-                        struct gt_err *err)
+static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err)
 {
+    const struct bench *bench = winner->bench;
     struct gt_evaluator *evaluator = bench->session.evaluator;
+    struct gt_comparison *with = &winner->with;
     const bool both = winner->untuned.kernel && !same_answer(winner);
-    struct gt_bench_incumbent *incumbent = &winner->incumbent;
+    struct incumbent *incumbent = &winner->incumbent;
     struct gt_candidate candidate[3] = {
-        {winner->kernel, problem, &evaluator->device, winner->point}};
+        {winner->kernel, winner->problem, &evaluator->device, winner->point}};
     struct gt_trial trial[3] = {winner->trial}, vendor = {0};
     size_t count = 1;
     double round_us;
@@ -207,11 +606,11 @@ static int hold_contest(const struct gt_bench_run *bench, struct gt_bench_winner
         return GT_OK;
     }
     if (both && trial[1].status == GT_STATUS_OK)
-        judge_untuned(winner, &trial[1], with);
+        judge_untuned(winner, &trial[1]);
     else if (both)
         note_lost(bench, "the untuned answer", &candidate[1], &trial[1]);
     else if (winner->untuned.kernel)
-        judge_untuned(winner, &winner->trial, with);
+        judge_untuned(winner, &winner->trial);
     if (vendor.status == GT_STATUS_OK && vendor.us > 0) {
         with->baseline_us = vendor.us;
         with->baseline_err_u = vendor.err_u;
@@ -221,16 +620,16 @@ static int hold_contest(const struct gt_bench_run *bench, struct gt_bench_winner
 }
 
 /* Compares the winner with the other answers, after measuring what moving the data alone takes. */
-static int gt_bench_compare(const struct gt_bench_run *bench, struct gt_bench_winner *winner,
-                            const struct gt_problem *problem, struct gt_comparison *with,
-                            struct gt_err *err)
+static int compare(struct winner *winner, struct gt_err *err)
 {
+    const struct bench *bench = winner->bench;
     struct gt_evaluator *evaluator = bench->session.evaluator;
+    struct gt_comparison *with = &winner->with;
     struct gt_move move = {0};
     struct gt_baseline best;
-    int rc = evaluator->ops->open_problem(evaluator, problem, err);
+    int rc = evaluator->ops->open_problem(evaluator, winner->problem, err);
 
-    if (!rc && bench->report.timing == GT_TIMING_COLD)
+    if (!rc && bench->timing == GT_TIMING_COLD)
         rc = evaluator->ops->move(evaluator, &move, err);
     if (rc)
         return rc;
@@ -240,7 +639,7 @@ static int gt_bench_compare(const struct gt_bench_run *bench, struct gt_bench_wi
         return rc;
     if (rc && err)
         gt_progress_note(bench->session.progress, err->msg); /* says why there is no baseline */
-    rc = hold_contest(bench, winner, problem, !rc, with, err);
+    rc = hold_contest(winner, !rc, err);
     with->us = winner->trial.us;
     with->lo_us = winner->trial.lo_us;
     with->hi_us = winner->trial.hi_us;
@@ -318,13 +717,12 @@ static const struct gt_option option_table[] = {
 
 /* Stores the figures in the database, from which `tune export --format bench` makes the same table.
  */
-static int remember(const struct gt_bench_run *bench, const struct gt_bench_winner *winner,
-                    const struct gt_problem *problem, const struct gt_comparison *with,
-                    struct gt_err *err)
+static int remember(const struct winner *winner, struct gt_err *err)
 {
+    const struct bench *bench = winner->bench;
     const struct gt_session *session = &bench->session;
     struct gt_strbuf point = GT_STRBUF_INIT;
-    struct gt_trial_key key = {.timing = bench->report.timing};
+    struct gt_trial_key key = {.timing = bench->timing};
     int rc = gt_store_device(session->store, &session->evaluator->device, &key.device, err);
 
     gt_point_format(&point, winner->kernel, &winner->point);
@@ -333,43 +731,36 @@ static int remember(const struct gt_bench_run *bench, const struct gt_bench_winn
     GT_STEP(rc, gt_store_toolchain(session->store, session->evaluator->nvrtc_version,
                                    &key.toolchain, err));
     GT_STEP(rc, gt_store_kernel(session->store, winner->kernel, &key.kernel, err));
-    GT_STEP(rc, gt_store_problem(session->store, problem, &key.problem, err));
-    GT_STEP(rc, gt_store_put_comparison(session->store, &key, with, err));
+    GT_STEP(rc, gt_store_problem(session->store, winner->problem, &key.problem, err));
+    GT_STEP(rc, gt_store_put_comparison(session->store, &key, &winner->with, err));
     gt_strbuf_release(&point);
     return rc;
 }
 
 /* Measures the winner's row and adds it to the report. */
-static int report_winner(struct gt_bench_run *bench, struct gt_bench_winner *winner,
-                         const struct gt_problem *problem, double weight, struct gt_err *err)
+static int report_winner(struct winner *winner, const char *text, struct gt_err *err)
 {
+    struct bench *bench = winner->bench;
     struct gt_strbuf untuned = GT_STRBUF_INIT;
-    struct gt_comparison with = {.copy_gbps = bench->report.copy_gbps};
-    char text[GT_PROBLEM_TEXT_MAX];
     int rc = GT_OK;
 
-    gt_problem_format(problem, text);
     if (winner->untuned.kernel)
         gt_strbuf_addf(&untuned, "%s %s", winner->untuned.kernel->name,
                        winner->untuned.answer.point);
     rc = gt_strbuf_check(&untuned, err);
     if (!rc && bench->session.measures) {
         gt_progress_now(bench->session.progress, text);
-        rc = gt_bench_compare(bench, winner, problem, &with, err);
+        rc = compare(winner, err);
     }
-    if (with.untuned_us > 0)
-        with.untuned = untuned.text;
+    if (winner->with.untuned_us > 0)
+        winner->with.untuned = untuned.text;
     if (!rc && winner->trial.status != GT_STATUS_OK) {
-        gt_bench_report_nothing(&bench->report, text, "winner failed: %s %s",
-                                gt_status_name(winner->trial.status), winner->trial.detail);
+        report_nothing(bench, text, "winner failed: %s %s", gt_status_name(winner->trial.status),
+                       winner->trial.detail);
     } else if (!rc) {
         if (bench->session.measures && !winner->incumbent.kernel) /* else it is not the winner */
-            rc = remember(bench, winner, problem, &with, err);
-        GT_STEP(rc, gt_bench_report_row(&bench->report,
-                                        &(struct gt_bench_row){problem, weight, winner->kernel,
-                                                               &winner->point, &winner->trial,
-                                                               &with, &winner->incumbent},
-                                        err));
+            rc = remember(winner, err);
+        GT_STEP(rc, report_row(bench, winner, err));
     }
     gt_strbuf_release(&untuned);
     return rc;
@@ -383,10 +774,13 @@ static bool only_this_problem(int rc)
 }
 
 /* swept: the sweep's result for the problem; NULL if there was no sweep. */
-static int bench_problem(struct gt_bench_run *bench, const struct gt_problem *problem,
-                         double weight, const struct gt_sweep_result *swept, struct gt_err *err)
+static int bench_problem(struct bench *bench, const struct gt_problem *problem, double weight,
+                         const struct gt_sweep_result *swept, struct gt_err *err)
 {
-    struct gt_bench_winner winner = {.bench = bench};
+    struct winner winner = {.bench = bench,
+                            .problem = problem,
+                            .weight = weight,
+                            .with = {.copy_gbps = bench->copy_gbps}};
     char text[GT_PROBLEM_TEXT_MAX], unserved[GT_UNSERVED_MAX];
     struct gt_err why = {0};
     int rc = GT_OK;
@@ -396,21 +790,20 @@ static int bench_problem(struct gt_bench_run *bench, const struct gt_problem *pr
         why = swept->nothing;
         rc = why.code;
     }
-    GT_STEP(rc, gt_bench_find_winner(&winner, problem, &why));
+    GT_STEP(rc, find_winner(&winner, &why));
     if (!rc && winner.kernel)
-        rc = report_winner(bench, &winner, problem, weight, &why);
+        rc = report_winner(&winner, text, &why);
     else if (!rc &&
              gt_unserved(unserved, NULL,
                          (const struct gt_kernel *const *)bench->session.kernels.kernel,
                          bench->session.kernels.count, problem, &bench->session.evaluator->device))
-        gt_bench_report_nothing(&bench->report, text, "no kernel serves it: %s", unserved);
+        report_nothing(bench, text, "no kernel serves it: %s", unserved);
     else if (!rc)
-        gt_bench_report_nothing(&bench->report, text,
-                                "has no winner%s here; tune it, or give --budget",
-                                bench->named ? " of these kernels" : "");
+        report_nothing(bench, text, "has no winner%s here; tune it, or give --budget",
+                       bench->named ? " of these kernels" : "");
     gt_resolved_release(&winner.untuned);
     if (only_this_problem(rc)) {
-        gt_bench_report_nothing(&bench->report, text, "not compared: %s", why.msg);
+        report_nothing(bench, text, "not compared: %s", why.msg);
         return GT_OK;
     }
     if (rc && err)
@@ -420,9 +813,9 @@ static int bench_problem(struct gt_bench_run *bench, const struct gt_problem *pr
 
 /* Tunes all problems in one sweep, so that the compilers work for the next ones while one is timed.
  */
-static int tune_all(struct gt_bench_run *bench, const struct gt_problem *problem,
-                    const double *weight, size_t problems, const char *budget_text,
-                    struct gt_sweep_result *result, struct gt_err *err)
+static int tune_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
+                    size_t problems, const char *budget_text, struct gt_sweep_result *result,
+                    struct gt_err *err)
 {
     struct gt_budget budget;
     int rc = gt_budget_parse(&budget, budget_text, err);
@@ -436,8 +829,8 @@ static int tune_all(struct gt_bench_run *bench, const struct gt_problem *problem
     return problems == 1 && result[0].nothing.code ? GT_OK : rc; /* reported with its row */
 }
 
-static int bench_all(struct gt_bench_run *bench, const struct gt_problem *problem,
-                     const double *weight, size_t problems, const char *budget, struct gt_err *err)
+static int bench_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
+                     size_t problems, const char *budget, struct gt_err *err)
 {
     const struct gt_session *session = &bench->session;
     struct gt_sweep_result *result = calloc(problems, sizeof(*result));
@@ -460,14 +853,14 @@ static int bench_all(struct gt_bench_run *bench, const struct gt_problem *proble
     return rc;
 }
 
-static int measure_copy(struct gt_bench_run *bench, struct gt_err *err)
+static int measure_copy(struct bench *bench, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = bench->session.evaluator;
     struct gt_calibration calibration;
     int rc = evaluator->ops->calibrate(evaluator, true, &calibration, err);
 
     if (!rc)
-        bench->report.copy_gbps = calibration.value[GT_CALIBRATION_MEMORY_COPY];
+        bench->copy_gbps = calibration.value[GT_CALIBRATION_MEMORY_COPY];
     return rc;
 }
 
@@ -478,14 +871,13 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_problem_options asked = options->problem;
     struct gt_problem *problem = NULL;
     const char *budget = options->session.budget;
-    struct gt_bench_run bench = {.rounds = (int)options->rounds};
+    struct bench bench = {.rounds = (int)options->rounds};
     struct gt_budget checked;
     double *weight = NULL;
     size_t problems = 0;
     int rc = GT_OK;
 
-    bench.report.session = &bench.session;
-    bench.report.timing = gt_session_timing(&options->session);
+    bench.timing = gt_session_timing(&options->session);
     if (cli->arguments)
         rc = gt_session_argument(&asked, cli->argument[0], err);
     asked.seed = options->session.seed;
@@ -510,15 +902,15 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         rc = measure_copy(&bench, err);
     GT_STEP(rc, gt_snapshot_take(&bench.untuned, &bench.session.kernels, NULL,
                                  &bench.session.shipped, err));
-    GT_STEP(rc, gt_bench_report_open(&bench.report, options->csv, err));
+    GT_STEP(rc, report_open(&bench, options->csv, err));
     GT_STEP(rc, bench_all(&bench, problem, weight, problems, budget, err));
-    rc = gt_bench_report_close(&bench.report, rc, err);
+    rc = report_close(&bench, rc, err);
     gt_snapshot_release(&bench.untuned);
     gt_session_close(&bench.session);
     free(bench.kernel);
     free(weight);
     free(problem);
-    if (!rc && !bench.report.done)
+    if (!rc && !bench.done)
         rc = gt_err_set(err, GT_EXIT_NOTHING,
                         "no problem has a winner for this device; tune them, or give --budget");
     return rc;

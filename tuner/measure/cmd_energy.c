@@ -1,8 +1,7 @@
 /* cmd_energy.c - tune energy: what a product costs: of the fastest stored candidates of each
- * problem and of cuBLASLt's answer, and which is best by time, energy or their product.
- * cmd_energy.c measures, cmd_energy.c finds the candidates, cmd_energy.c shows
- * what is known of them, cmd_energy.c has the table of what the fastest costs and what less
- * speed saves. */
+ * problem and of cuBLASLt's answer, and which is best by time, energy or their product.  It finds
+ * the candidates, measures them, and shows what is known of them, what the fastest costs and what
+ * less speed saves. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,82 +23,22 @@
 #include "session/stand_in.h"
 #include "sweep/progress.h"
 
-/* Which candidates of a problem are measured by tune energy. */
+#define ITEMS_MAX 64 /* candidates of a problem that are measured, at most */
 
-struct gt_err;
-struct gt_session;
-
-#define GT_ENERGY_ITEMS 64 /* at most */
-
-struct gt_energy_item {
+struct item {
     const struct gt_kernel *kernel; /* of the session */
     struct gt_point point;
     double us;
 };
 
-/* Sorted by their times. */
-struct gt_energy_items {
-    struct gt_energy_item item[GT_ENERGY_ITEMS];
-    size_t count, most; /* most: set by the caller, 1 to GT_ENERGY_ITEMS */
-};
-
-/* What the fastest of a problem's measured candidates costs, what a few per
- * cent of time save, and what cuBLASLt's answer costs. Part of tune energy. */
-
-struct gt_record;
-
-/* A candidate, or cuBLASLt's answer, and its energy. */
-struct gt_energy_cost {
+/* The energy of a candidate, or of cuBLASLt's answer. */
+struct cost {
     struct gt_energy energy; /* us 0: there is none */
     struct gt_strbuf kernel, point;
 };
+enum { FAST, SAVING, VENDOR, COSTS };
 
-struct gt_energy_costs {
-    struct gt_energy_cost fast, saving, vendor; /* vendor: cuBLASLt's */
-    int entries;                                /* of ours that were measured */
-};
-
-/* The row of a problem.  time and energy: of the one that saves against the fastest, in per cent;
- * what was not measured is empty, and so is what saves where the errors are as large as the saving.
- */
-#define GT_ENERGY_COSTS_HEADING                                                                    \
-    "device,problem,entries,us,tflops,joules,error,watts,clock_mhz,method,kernel,point,saving_us," \
-    "saving_joules,saving_error,saving_watts,saving_clock_mhz,saving_kernel,saving_point,time,"    \
-    "energy,cublas_us,cublas_tflops,cublas_joules,cublas_error,cublas_watts,cublas_clock_mhz"
-
-/* What a database knows of the energies of problems on one device, for people
- * and as tables. Part of tune energy. */
-
-struct cJSON;
-struct gt_csv;
-struct gt_energy_report;
-
-/* The caller sets the first three. */
-struct gt_energy_rows {
-    const struct gt_energy_report *report; /* where it is printed */
-    enum gt_objective objective;
-    double slower; /* per cent, as in gt_energy_costs_take */
-    const struct gt_device *device;
-    struct gt_csv *csv, *costs;
-    struct cJSON *rows, *problems; /* lists of report->json */
-    size_t found;                  /* of all problems */
-    /* of the problem at hand */
-    char problem[GT_PROBLEM_TEXT_MAX];
-    struct gt_energy best[GT_OBJECTIVES]; /* us 0: there is none */
-    struct gt_energy_costs cost;
-};
-
-/* Which stored energies are asked for.  Those with other operands than the usual ones are stored as
- * of a device "NAME [zeros]". */
-struct gt_energy_asked {
-    const char *device; /* the name of a GPU, with or without what is in brackets; NULL: any */
-    struct gt_row_filter rows; /* whose arch and device count, too */
-    const char *dist; /* "zeros"; NULL: the usual operands, unless the device's name says others */
-};
-
-/* What cmd_energy.c and cmd_energy.c share; nobody else includes it. */
-
-struct gt_energy_options {
+struct energy_options {
     struct gt_session_options session;
     struct gt_problem_options problem;
     const char *objective, *csv, *costs, *budget;
@@ -108,57 +47,61 @@ struct gt_energy_options {
     bool stored;
 };
 
-struct gt_energies {
+struct energies {
     struct gt_session *session;
-    const struct gt_energy_options *options;
+    const struct energy_options *options;
+    const struct gt_energy_report *report; /* where it is printed */
+    enum gt_objective objective;
     double end_s; /* on the clock; 0: there is no budget */
     size_t measured;
-    struct gt_energy_rows rows;
+    const struct gt_device *device;
+    struct gt_device stored; /* what --stored shows is of this device */
+    struct gt_csv *csv, *costs;
+    cJSON *rows, *problems; /* lists of report->json */
+    size_t found;           /* rows of all problems */
     /* of the problem at hand */
-    struct gt_energy_items items;
+    char problem[GT_PROBLEM_TEXT_MAX];
+    struct item item[ITEMS_MAX]; /* sorted by their times */
+    size_t items;
     double until_s; /* on the clock; 0: there is no budget */
     bool given_up;
+    struct gt_energy best[GT_OBJECTIVES]; /* us 0: there is none */
+    struct cost cost[COSTS];
+    int entries; /* of ours that were measured */
 };
 
-/* Which candidates are measured; see cmd_energy.c. */
-
-struct finding {
-    struct gt_energy_items *items;
-    const struct gt_session *session;
-    const char *problem;
-};
+/* ---- the candidates ---- */
 
 /* Whether there is room for an item of this time: the same candidate, which was timed on another
  * device of that name or with another driver too, makes room if it was slower there. */
-static bool make_room(struct gt_energy_items *items, const struct gt_energy_item *item)
+static bool make_room(struct energies *self, const struct item *item)
 {
     const size_t bytes = item->kernel->params * sizeof(item->point.value[0]);
 
-    for (size_t i = 0; i < items->count; i++) {
-        struct gt_energy_item *same = &items->item[i];
+    for (size_t i = 0; i < self->items; i++) {
+        struct item *same = &self->item[i];
 
         if (same->kernel != item->kernel || memcmp(same->point.value, item->point.value, bytes))
             continue;
         if (same->us <= item->us)
             return false;
-        items->count--;
-        memmove(same, same + 1, (items->count - i) * sizeof(*same));
+        self->items--;
+        memmove(same, same + 1, (self->items - i) * sizeof(*same));
         return true;
     }
-    if (items->count < items->most)
+    if (self->items < (size_t)self->options->entries)
         return true;
-    if (items->item[items->count - 1].us <= item->us)
+    if (self->item[self->items - 1].us <= item->us)
         return false;
-    items->count--;
+    self->items--;
     return true;
 }
 
 /* Takes a measured candidate in, if its kernel still has that text and it is one of the fastest. */
-static int take(const struct finding *self, const char *name, const char *signature,
-                const char *text, double us, struct gt_err *err)
+static int take(struct energies *self, const char *name, const char *signature, const char *text,
+                double us, struct gt_err *err)
 {
-    struct gt_energy_items *items = self->items;
-    struct gt_energy_item item = {.us = us};
+    struct item item = {.us = us};
     size_t at;
     int rc;
 
@@ -166,104 +109,59 @@ static int take(const struct finding *self, const char *name, const char *signat
     if (!item.kernel || strcmp(item.kernel->signature, signature) != 0 || !(us > 0))
         return GT_OK; /* of another text of the template */
     rc = gt_point_parse(&item.point, item.kernel, text, err);
-    if (rc || !make_room(items, &item))
+    if (rc || !make_room(self, &item))
         return rc;
-    for (at = items->count++; at && items->item[at - 1].us > us; at--)
-        items->item[at] = items->item[at - 1];
-    items->item[at] = item;
+    for (at = self->items++; at && self->item[at - 1].us > us; at--)
+        self->item[at] = self->item[at - 1];
+    self->item[at] = item;
     return GT_OK;
 }
 
 static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
-    const struct finding *self = context;
+    struct energies *self = context;
 
     if (row->status != GT_STATUS_OK || row->timing != GT_TIMING_COLD ||
-        strcmp(row->device, self->session->evaluator->device.name) != 0)
+        strcmp(row->device, self->device->name) != 0)
         return GT_OK;
     return take(self, row->kernel, row->signature, row->point, row->us, err);
 }
 
-/* The shipped winner of the problem; a damaged row of the table is none. */
-static void take_shipped(const struct finding *self)
+/* Finds the fastest candidates that were measured on the session's device (cold L2) with the
+ * kernels of today, of the database and of the shipped tables; not those that are slower than the
+ * first one by more than --within per cent. */
+static int find_items(struct energies *self, struct gt_err *err)
 {
-    const struct gt_device *device = &self->session->evaluator->device;
+    const struct gt_row_filter filter = {
+        .problem = self->problem, .cc = self->device->cc, .provenance = 1u << GT_MEASURED};
     const struct gt_table *table = &self->session->shipped;
+    int rc;
 
-    for (size_t i = 0; i < table->rows; i++) {
+    self->items = 0;
+    for (size_t i = 0; i < table->rows; i++) { /* a damaged row of the table is none */
         const struct gt_table_row *row = &table->row[i];
         struct gt_err ignored = {0};
 
-        if (row->cc == device->cc && !row->predicted && row->timing == GT_TIMING_COLD &&
-            strcmp(row->text, self->problem) == 0 && strcmp(row->device, device->name) == 0)
+        if (row->cc == self->device->cc && !row->predicted && row->timing == GT_TIMING_COLD &&
+            strcmp(row->text, self->problem) == 0 && strcmp(row->device, self->device->name) == 0)
             take(self, row->kernel, row->signature, row->point, row->us, &ignored);
     }
-}
-
-/* Finds the fastest candidates that were measured on the session's device (cold L2) with the
- * kernels of today, of the database and of the shipped tables; not those that are slower than the
- * first one by more than `within` per cent. */
-static int gt_energy_items_find(struct gt_energy_items *items, const struct gt_session *session,
-                                const char *problem, double within, struct gt_err *err)
-{
-    const struct gt_row_filter filter = {
-        .problem = problem, .cc = session->evaluator->device.cc, .provenance = 1u << GT_MEASURED};
-    struct finding self = {items, session, problem};
-    int rc;
-
-    items->count = 0;
-    take_shipped(&self);
-    rc = gt_store_rows(session->store, &filter, take_row, &self, err);
-    while (items->count > 1 &&
-           items->item[items->count - 1].us > (1 + within / 100) * items->item[0].us)
-        items->count--;
+    rc = gt_store_rows(self->session->store, &filter, take_row, self, err);
+    while (self->items > 1 &&
+           self->item[self->items - 1].us > (1 + self->options->within / 100) * self->item[0].us)
+        self->items--;
     return rc;
 }
 
-/* What the fastest costs and what less speed saves; see cmd_energy.c. */
+/* ---- what the fastest costs and what less speed saves ---- */
 
-static void gt_energy_costs_init(struct gt_energy_costs *costs)
-{
-    struct gt_energy_cost *each[] = {&costs->fast, &costs->saving, &costs->vendor};
-
-    *costs = (struct gt_energy_costs){0};
-    for (int i = 0; i < 3; i++) {
-        gt_strbuf_init(&each[i]->kernel);
-        gt_strbuf_init(&each[i]->point);
-    }
-}
-
-static void empty(struct gt_energy_cost *cost)
-{
-    cost->energy = (struct gt_energy){0};
-    gt_strbuf_reset(&cost->kernel);
-    gt_strbuf_reset(&cost->point);
-}
-
-static void gt_energy_costs_begin(struct gt_energy_costs *costs)
-{
-    empty(&costs->fast);
-    empty(&costs->saving);
-    empty(&costs->vendor);
-    costs->entries = 0;
-}
-
-static void gt_energy_costs_release(struct gt_energy_costs *costs)
-{
-    struct gt_energy_cost *each[] = {&costs->fast, &costs->saving, &costs->vendor};
-
-    for (int i = 0; i < 3; i++) {
-        gt_strbuf_release(&each[i]->kernel);
-        gt_strbuf_release(&each[i]->point);
-    }
-}
-
-static int keep(struct gt_energy_cost *cost, const struct gt_energy_row *row, struct gt_err *err)
+static int keep(struct cost *cost, const struct gt_energy_row *row, struct gt_err *err)
 {
     int rc;
 
-    empty(cost);
     cost->energy = row->energy;
+    gt_strbuf_reset(&cost->kernel);
+    gt_strbuf_reset(&cost->point);
     gt_strbuf_add(&cost->kernel, row->kernel);
     gt_strbuf_add(&cost->point, row->point);
     rc = gt_strbuf_check(&cost->kernel, err);
@@ -271,23 +169,23 @@ static int keep(struct gt_energy_cost *cost, const struct gt_energy_row *row, st
 }
 
 /* Takes in the rows of a problem, the fastest first.  The one that saves has the least energy of
- * ours that are slower than the fastest of ours by at most `slower` per cent and take less than it,
+ * ours that are slower than the fastest of ours by at most --slower per cent and take less than it,
  * whatever the errors are. */
-static int gt_energy_costs_take(struct gt_energy_costs *costs, const struct gt_energy_row *row,
-                                double slower, struct gt_err *err)
+static int take_cost(struct energies *self, const struct gt_energy_row *row, struct gt_err *err)
 {
-    const struct gt_energy *fast = &costs->fast.energy;
+    struct cost *cost = self->cost;
+    const struct gt_energy *fast = &cost[FAST].energy, *saving = &cost[SAVING].energy;
     int rc = GT_OK;
 
     if (strcmp(row->kernel, GT_ENERGY_VENDOR) == 0)
-        return costs->vendor.energy.us > 0 ? GT_OK : keep(&costs->vendor, row, err);
-    costs->entries++;
+        return cost[VENDOR].energy.us > 0 ? GT_OK : keep(&cost[VENDOR], row, err);
+    self->entries++;
     if (!(fast->us > 0))
-        rc = keep(&costs->fast, row, err);
-    if (!rc && row->energy.us <= (1 + slower / 100) * fast->us &&
+        rc = keep(&cost[FAST], row, err);
+    if (!rc && row->energy.us <= (1 + self->options->slower / 100) * fast->us &&
         gt_energy_less(&row->energy, fast) &&
-        (!(costs->saving.energy.us > 0) || row->energy.joules < costs->saving.energy.joules))
-        rc = keep(&costs->saving, row, err);
+        (!(saving->us > 0) || row->energy.joules < saving->joules))
+        rc = keep(&cost[SAVING], row, err);
     return rc;
 }
 
@@ -296,10 +194,10 @@ static double percent(double value, double of)
     return 100 * (value / of - 1);
 }
 
-static void gt_energy_costs_print(const struct gt_energy_costs *costs, FILE *out, double slower)
+static void print_costs(const struct energies *self, FILE *out)
 {
-    const struct gt_energy *fast = &costs->fast.energy, *saving = &costs->saving.energy;
-    const struct gt_energy *vendor = &costs->vendor.energy;
+    const struct gt_energy *fast = &self->cost[FAST].energy, *saving = &self->cost[SAVING].energy;
+    const struct gt_energy *vendor = &self->cost[VENDOR].energy;
 
     if (!(fast->us > 0))
         return;
@@ -310,7 +208,7 @@ static void gt_energy_costs_print(const struct gt_energy_costs *costs, FILE *out
                 gt_energy_less(fast, vendor) || gt_energy_less(vendor, fast)
                     ? ""
                     : " (within the errors)");
-    fprintf(out, "; within %g %% of the time: ", slower);
+    fprintf(out, "; within %g %% of the time: ", self->options->slower);
     if (saving->us > 0)
         fprintf(out, "%+.1f %% energy for %+.1f %% time\n", percent(saving->joules, fast->joules),
                 percent(saving->us, fast->us));
@@ -339,7 +237,7 @@ static void write_energy(const struct gt_record *record, const char *prefix,
 }
 
 static void write_name(const struct gt_record *record, const char *kernel_key,
-                       const char *point_key, const struct gt_energy_cost *cost)
+                       const char *point_key, const struct cost *cost)
 {
     const bool known = cost->energy.us > 0;
 
@@ -347,36 +245,34 @@ static void write_name(const struct gt_record *record, const char *kernel_key,
     gt_record_text(record, point_key, known ? cost->point.text : NULL);
 }
 
-static void gt_energy_costs_write(const struct gt_energy_costs *costs,
-                                  const struct gt_problem *problem, const char *device,
-                                  const struct gt_record *record)
+/* The row of a problem.  time and energy: of the one that saves against the fastest, in per cent;
+ * what was not measured is empty, and so is what saves where the errors are as large as the saving.
+ */
+static void write_costs(const struct energies *self, const struct gt_problem *problem,
+                        const struct gt_record *record)
 {
-    const struct gt_energy *fast = &costs->fast.energy, *saving = &costs->saving.energy;
+    const struct gt_energy *fast = &self->cost[FAST].energy, *saving = &self->cost[SAVING].energy;
     const double flops = gt_problem_flops(problem);
     const bool known = fast->us > 0, saves = saving->us > 0;
-    char text[GT_PROBLEM_TEXT_MAX];
 
-    gt_problem_format(problem, text);
-    gt_record_text(record, "device", device);
-    gt_record_text(record, "problem", text);
-    gt_record_real(record, "entries", costs->entries, 0, true);
+    gt_record_text(record, "device", self->device->name);
+    gt_record_text(record, "problem", self->problem);
+    gt_record_real(record, "entries", self->entries, 0, true);
     write_energy(record, "", fast, flops);
     gt_record_text(record, "method", known ? fast->counted ? "counter" : "power" : NULL);
-    write_name(record, "kernel", "point", &costs->fast);
+    write_name(record, "kernel", "point", &self->cost[FAST]);
     write_energy(record, "saving_", saving, 0);
-    write_name(record, "saving_kernel", "saving_point", &costs->saving);
+    write_name(record, "saving_kernel", "saving_point", &self->cost[SAVING]);
     gt_record_real(record, "time", saves ? percent(saving->us, fast->us) : 0, 2, saves);
     gt_record_real(record, "energy", saves ? percent(saving->joules, fast->joules) : 0, 2, saves);
-    write_energy(record, "cublas_", &costs->vendor.energy, flops);
+    write_energy(record, "cublas_", &self->cost[VENDOR].energy, flops);
     gt_csv_end(record->csv);
 }
 
-/* What is known of the energies of problems, for people and as tables; see
- * cmd_energy.c. */
+/* ---- what is known, for people and as tables ---- */
 
-/* csv, costs: files, or NULL.  The device must outlive the rows. */
-static int gt_energy_rows_open(struct gt_energy_rows *self, const struct gt_device *device,
-                               const char *csv, const char *costs, struct gt_err *err)
+/* The device must outlive the report. */
+static int open_report(struct energies *self, const struct gt_device *device, struct gt_err *err)
 {
     const struct gt_energy_report *report = self->report;
     int rc = GT_OK;
@@ -394,16 +290,22 @@ static int gt_energy_rows_open(struct gt_energy_rows *self, const struct gt_devi
                 " (sm_%d): energy of a product, whole GPU; *: best by %s, =: not told apart\n",
                 device->cc, gt_objective_name(self->objective));
     }
-    if (csv)
-        rc = gt_csv_new(&self->csv, csv,
+    if (self->options->csv)
+        rc = gt_csv_new(&self->csv, self->options->csv,
                         "device,problem,kernel,point,us,joules,error,watts,clock_mhz,method,best",
                         err);
-    if (!rc && costs)
-        rc = gt_csv_new(&self->costs, costs, GT_ENERGY_COSTS_HEADING, err);
+    if (!rc && self->options->costs)
+        rc = gt_csv_new(
+            &self->costs, self->options->costs,
+            "device,problem,entries,us,tflops,joules,error,watts,clock_mhz,method,kernel,point,"
+            "saving_us,saving_joules,saving_error,saving_watts,saving_clock_mhz,saving_kernel,"
+            "saving_point,time,energy,cublas_us,cublas_tflops,cublas_joules,cublas_error,"
+            "cublas_watts,cublas_clock_mhz",
+            err);
     return rc;
 }
 
-static void print_row(const struct gt_energy_rows *self, const struct gt_energy_row *row,
+static void print_row(const struct energies *self, const struct gt_energy_row *row,
                       const char *best)
 {
     const struct gt_energy *e = &row->energy;
@@ -414,9 +316,9 @@ static void print_row(const struct gt_energy_rows *self, const struct gt_energy_
             row->point);
 }
 
-static int take_row_rows(void *context, const struct gt_energy_row *row, struct gt_err *err)
+static int take_energy(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
-    struct gt_energy_rows *self = context;
+    struct energies *self = context;
     const struct gt_energy *e = &row->energy;
     struct gt_record record = {self->rows ? cJSON_CreateObject() : NULL, self->csv};
     char best[GT_ENERGY_BEST_MAX];
@@ -427,7 +329,7 @@ static int take_row_rows(void *context, const struct gt_energy_row *row, struct 
     for (int i = 0; i < GT_OBJECTIVES; i++)
         if (row->best[i])
             self->best[i] = *e;
-    rc = gt_energy_costs_take(&self->cost, row, self->slower, err);
+    rc = take_cost(self, row, err);
     if (record.json)
         cJSON_AddItemToArray(self->rows, record.json);
     if (self->report->out)
@@ -436,11 +338,7 @@ static int take_row_rows(void *context, const struct gt_energy_row *row, struct 
     gt_record_text(&record, "problem", self->problem);
     gt_record_text(&record, "kernel", row->kernel);
     gt_record_text(&record, "point", row->point);
-    gt_record_real(&record, "us", e->us, 3, true);
-    gt_record_real(&record, "joules", e->joules, 8, true);
-    gt_record_real(&record, "error", e->error, 4, true);
-    gt_record_real(&record, "watts", e->watts, 1, true);
-    gt_record_real(&record, "clock_mhz", e->clock_mhz, 0, e->clock_mhz > 0);
+    write_energy(&record, "", e, 0);
     gt_record_text(&record, "method", e->counted ? "counter" : "power");
     gt_record_text(&record, "best", best);
     gt_csv_end(self->csv);
@@ -448,70 +346,83 @@ static int take_row_rows(void *context, const struct gt_energy_row *row, struct 
 }
 
 /* The best by the objective against the fastest, in a line. */
-static void print_chosen(const struct gt_energy_rows *self, FILE *out, const char *of)
+static void print_chosen(const struct energies *self, FILE *out, const char *of, const char *colon)
 {
     const struct gt_energy *fast = &self->best[GT_BY_TIME];
     const struct gt_energy *chosen = &self->best[self->objective];
 
-    fprintf(out, "%s best by %s: %+.1f %% time, %+.1f %% energy against the fastest\n", of,
-            gt_objective_name(self->objective), 100 * (chosen->us / fast->us - 1),
-            100 * (chosen->joules / fast->joules - 1));
+    fprintf(out, "%s%s best by %s: %+.1f %% time, %+.1f %% energy against the fastest\n", of, colon,
+            gt_objective_name(self->objective), percent(chosen->us, fast->us),
+            percent(chosen->joules, fast->joules));
 }
 
-/* All that is known of a problem's candidates, and what less speed saves. */
-static int gt_energy_rows_problem(struct gt_energy_rows *self, struct gt_store *store,
-                                  const struct gt_problem *problem, struct gt_err *err)
+static void show_problem(struct energies *self, const struct gt_problem *problem, bool found)
 {
     FILE *out = self->report->out, *brief = self->report->brief;
     struct gt_record record = {NULL, self->costs};
-    const size_t before = self->found;
-    char of[GT_PROBLEM_TEXT_MAX + 1];
-    int rc;
 
-    gt_problem_format(problem, self->problem);
-    gt_energy_costs_begin(&self->cost);
-    if (out)
-        fprintf(out, "%s\n", self->problem);
-    memset(self->best, 0, sizeof(self->best));
-    rc = gt_store_energies(store, self->device, self->problem, take_row_rows, self, err);
-    if (rc)
-        return rc;
-    if (out && self->found == before)
+    if (out && !found)
         fputs("  not measured\n", out);
     if (out && self->objective != GT_BY_TIME && self->best[GT_BY_TIME].us > 0)
-        print_chosen(self, out, " ");
-    snprintf(of, sizeof(of), "%s:", self->problem);
+        print_chosen(self, out, " ", "");
     if (brief && self->best[GT_BY_TIME].us > 0)
-        print_chosen(self, brief, of);
+        print_chosen(self, brief, self->problem, ":");
     if (out)
-        gt_energy_costs_print(&self->cost, out, self->slower);
+        print_costs(self, out);
     if (self->problems) {
         record.json = cJSON_CreateObject();
         cJSON_AddItemToArray(self->problems, record.json);
     }
-    gt_energy_costs_write(&self->cost, problem, self->device->name, &record);
-    return GT_OK;
+    write_costs(self, problem, &record);
 }
 
 /* All that is known of a problem's candidates, and what less speed saves. */
-static int gt_energy_rows_close(struct gt_energy_rows *self, struct gt_err *err)
+static int report_problem(struct energies *self, struct gt_store *store,
+                          const struct gt_problem *problem, struct gt_err *err)
+{
+    const size_t before = self->found;
+    int rc;
+
+    gt_problem_format(problem, self->problem);
+    self->entries = 0;
+    for (int i = 0; i < COSTS; i++)
+        self->cost[i] = (struct cost){.kernel = GT_STRBUF_INIT, .point = GT_STRBUF_INIT};
+    if (self->report->out)
+        fprintf(self->report->out, "%s\n", self->problem);
+    memset(self->best, 0, sizeof(self->best));
+    rc = gt_store_energies(store, self->device, self->problem, take_energy, self, err);
+    if (!rc)
+        show_problem(self, problem, self->found > before);
+    for (int i = 0; i < COSTS; i++) {
+        gt_strbuf_release(&self->cost[i].kernel);
+        gt_strbuf_release(&self->cost[i].point);
+    }
+    return rc;
+}
+
+static int close_report(struct energies *self, struct gt_err *err)
 {
     const int closed = gt_csv_close(self->csv, err);
     const int costs = gt_csv_close(self->costs, closed ? NULL : err);
 
-    gt_energy_costs_release(&self->cost);
     return closed ? closed : costs;
 }
 
+/* ---- whose energies --stored shows ---- */
+
+/* Which stored energies are asked for, and the newest of them.  Energies with other operands than
+ * the usual ones are stored as of a device "NAME [zeros]". */
 struct latest {
-    const struct gt_energy_asked *asked;
+    const char *name;          /* of a GPU, with or without what is in brackets; NULL: any */
+    struct gt_row_filter rows; /* whose arch and device count, too */
+    const char *dist; /* "zeros"; NULL: the usual operands, unless the device's name says others */
     struct gt_device *device;
     char date[32], other[96]; /* other: a device that is not asked for */
     int other_cc;
 };
 
 /* Whether energies of a device of this name and cc are asked for. */
-static bool is_asked(const struct gt_energy_asked *asked, const char *name, int cc)
+static bool is_asked(const struct latest *asked, const char *name, int cc)
 {
     const char *bracket = strchr(name, '[');
     const size_t plain = bracket && bracket > name ? (size_t)(bracket - name) - 1 : strlen(name);
@@ -521,10 +432,9 @@ static bool is_asked(const struct gt_energy_asked *asked, const char *name, int 
         snprintf(dist, sizeof(dist), "%.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
     if ((asked->rows.cc && asked->rows.cc != cc) || !gt_row_asked(&asked->rows, name))
         return false;
-    if (asked->device && !asked->dist && strcmp(asked->device, name) == 0)
+    if (asked->name && !asked->dist && strcmp(asked->name, name) == 0)
         return true;
-    if (asked->device &&
-        (strlen(asked->device) != plain || strncmp(asked->device, name, plain) != 0))
+    if (asked->name && (strlen(asked->name) != plain || strncmp(asked->name, name, plain) != 0))
         return false;
     return strcmp(dist, asked->dist ? asked->dist : "") == 0;
 }
@@ -534,7 +444,7 @@ static int take_latest(void *context, const struct gt_energy_row *row, struct gt
     struct latest *self = context;
 
     (void)err;
-    if (!is_asked(self->asked, row->device, row->cc)) {
+    if (!is_asked(self, row->device, row->cc)) {
         snprintf(self->other, sizeof(self->other), "%s", row->device);
         self->other_cc = row->cc;
         return GT_OK;
@@ -550,9 +460,8 @@ static int take_latest(void *context, const struct gt_energy_row *row, struct gt
 }
 
 /* Says that what is asked for is not there, and of which device there is something. */
-static int none_stored(const struct latest *latest, struct gt_err *err)
+static int none_stored(const struct latest *asked, struct gt_err *err)
 {
-    const struct gt_energy_asked *asked = latest->asked;
     char arch[64] = "";
 
     if (asked->rows.device)
@@ -561,34 +470,30 @@ static int none_stored(const struct latest *latest, struct gt_err *err)
         snprintf(arch, sizeof(arch), " --arch sm_%d", asked->rows.cc);
     return gt_err_set(err, GT_EXIT_NOTHING,
                       "no energy is stored of%s%s%s --dist %s; there are energies of %s (sm_%d)",
-                      arch, asked->device ? " --device " : "", asked->device ? asked->device : "",
-                      asked->dist ? asked->dist : "normal", latest->other, latest->other_cc);
+                      arch, asked->name ? " --device " : "", asked->name ? asked->name : "",
+                      asked->dist ? asked->dist : "normal", asked->other, asked->other_cc);
 }
 
 /* The device with its driver on which the newest of these energies was measured: name, uuid, driver
  * and cc.  GT_EXIT_NOTHING: there is none; the sentence names one that there is. */
-static int gt_energy_rows_device(struct gt_store *store, const struct gt_energy_asked *asked,
-                                 struct gt_device *device, struct gt_err *err)
+static int find_latest(struct gt_store *store, struct latest *latest, struct gt_err *err)
 {
-    struct latest latest = {.asked = asked, .device = device};
-    int rc = gt_store_energies(store, NULL, NULL, take_latest, &latest, err);
+    int rc = gt_store_energies(store, NULL, NULL, take_latest, latest, err);
 
-    if (!rc && !*latest.date && *latest.other)
-        return none_stored(&latest, err);
-    if (!rc && !*latest.date)
+    if (!rc && !*latest->date && *latest->other)
+        return none_stored(latest, err);
+    if (!rc && !*latest->date)
         return gt_err_set(err, GT_EXIT_NOTHING,
                           "no energy is stored: `tune energy` without --stored measures on a GPU");
     return rc;
 }
 
-/* Tune energy: measures what the stored candidates of problems cost, and
- * cuBLASLt's answer, while there is time; see cmd_energy.c. */
+/* ---- measuring ---- */
 
 #define READING 3.5 /* times --seconds: what a reading takes at least, with its heating */
 
-static int keep_measure(struct gt_energies *self, const struct gt_problem *problem,
-                        const struct gt_energy_item *item, const struct gt_energy *energy,
-                        struct gt_err *err)
+static int store_energy(struct energies *self, const struct gt_problem *problem,
+                        const struct item *item, const struct gt_energy *energy, struct gt_err *err)
 {
     struct gt_store *store = self->session->store;
     struct gt_strbuf point = GT_STRBUF_INIT;
@@ -611,25 +516,28 @@ static int keep_measure(struct gt_energies *self, const struct gt_problem *probl
     return rc;
 }
 
-/* Says why something of the problem was not measured.  That is an error, but others go on. */
-static void tell(const struct gt_energies *self, const struct gt_problem *problem, const char *what,
-                 const char *why)
+static void say(const struct gt_session *session, const char *sentence)
 {
-    char text[GT_PROBLEM_TEXT_MAX], sentence[1024];
-
-    gt_problem_format(problem, text);
-    snprintf(sentence, sizeof(sentence), "%s: %s%s%s%s", text, what, *what ? ": " : "", why,
-             self->given_up ? "; no more of this problem is measured" : "");
-    if (self->session->progress)
-        gt_progress_note(self->session->progress, sentence);
+    if (session->progress)
+        gt_progress_note(session->progress, sentence);
     else
-        fprintf(self->session->cli->log, "%s\n", sentence);
+        fprintf(session->cli->log, "%s\n", sentence);
+}
+
+/* Says why something of the problem was not measured.  That is an error, but others go on. */
+static void tell(const struct energies *self, const char *what, const char *why)
+{
+    char sentence[1024];
+
+    snprintf(sentence, sizeof(sentence), "%s: %s%s%s%s", self->problem, what, *what ? ": " : "",
+             why, self->given_up ? "; no more of this problem is measured" : "");
+    say(self->session, sentence);
 }
 
 /* What a reading may take: all that the problem has left, but time for one. */
-static struct gt_energy_wish wish_of(const struct gt_energies *self)
+static struct gt_energy_wish wish_of(const struct energies *self)
 {
-    const struct gt_energy_options *options = self->options;
+    const struct energy_options *options = self->options;
     const double left_s = self->until_s - gt_clock_s();
 
     return (struct gt_energy_wish){
@@ -640,8 +548,8 @@ static struct gt_energy_wish wish_of(const struct gt_energies *self)
 
 /* Measures and keeps one; a candidate that cannot be measured is told of, and no error.  One that
  * stalls has taken its time: the problem is given up. */
-static int measure(struct gt_energies *self, const struct gt_problem *problem,
-                   const struct gt_energy_item *item, struct gt_err *err)
+static int measure(struct energies *self, const struct gt_problem *problem, const struct item *item,
+                   struct gt_err *err)
 {
     struct gt_evaluator *evaluator = self->session->evaluator;
     const struct gt_energy_wish wish = wish_of(self);
@@ -662,15 +570,15 @@ static int measure(struct gt_energies *self, const struct gt_problem *problem,
     rc = evaluator->ops->energy(evaluator, item ? &candidate : NULL, &wish, &energy, &why);
     self->session->waits_for = NULL;
     if (!rc)
-        return keep_measure(self, problem, item, &energy, err);
+        return store_energy(self, problem, item, &energy, err);
     if (rc != GT_ERANGE && rc != GT_ELOST)
         return gt_err_set(err, rc, "%s", why.msg);
     self->given_up = rc == GT_ELOST;
-    tell(self, problem, what, why.msg);
+    tell(self, what, why.msg);
     return GT_OK;
 }
 
-static int measure_vendor(struct gt_energies *self, const struct gt_problem *problem,
+static int measure_vendor(struct energies *self, const struct gt_problem *problem,
                           struct gt_err *err)
 {
     struct gt_evaluator *evaluator = self->session->evaluator;
@@ -686,54 +594,50 @@ static int measure_vendor(struct gt_energies *self, const struct gt_problem *pro
 }
 
 /* The fastest, cuBLASLt's answer, and others while there is time for a reading. */
-static int measure_all(struct gt_energies *self, const struct gt_problem *problem,
-                       struct gt_err *err)
+static int measure_all(struct energies *self, const struct gt_problem *problem, struct gt_err *err)
 {
     const double reading_s = READING * self->options->seconds;
-    const struct gt_energy_items *items = &self->items;
     int rc = GT_OK;
 
-    if (items->count)
-        rc = measure(self, problem, &items->item[0], err);
+    if (self->items)
+        rc = measure(self, problem, &self->item[0], err);
     else
-        tell(self, problem, "", "no candidate is stored or shipped for this GPU: tune it first");
+        tell(self, "", "no candidate is stored or shipped for this GPU: tune it first");
     if (!rc && !self->given_up)
         rc = measure_vendor(self, problem, err);
-    for (size_t i = 1; i < items->count && !rc && !self->given_up; i++)
+    for (size_t i = 1; i < self->items && !rc && !self->given_up; i++)
         if (!(self->until_s > 0) || gt_clock_s() + reading_s < self->until_s)
-            rc = measure(self, problem, &items->item[i], err);
+            rc = measure(self, problem, &self->item[i], err);
     return rc;
 }
 
-static int one_problem(struct gt_energies *self, const struct gt_problem *problem,
-                       struct gt_err *err)
+static int one_problem(struct energies *self, const struct gt_problem *problem, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = self->session->evaluator;
     struct gt_err why = {0};
-    char text[GT_PROBLEM_TEXT_MAX];
     int rc;
 
     self->given_up = false;
-    gt_problem_format(problem, text);
-    gt_progress_now(self->session->progress, text);
-    rc = gt_energy_items_find(&self->items, self->session, text, self->options->within, err);
+    gt_problem_format(problem, self->problem);
+    gt_progress_now(self->session->progress, self->problem);
+    rc = find_items(self, err);
     if (rc)
         return rc;
     rc = evaluator->ops->open_problem(evaluator, problem, &why);
     if (rc == GT_ETOOBIG) { /* other problems may fit */
-        tell(self, problem, "", why.msg);
+        tell(self, "", why.msg);
         return GT_OK;
     }
     if (rc)
         return gt_err_pass(err, &why, rc);
     rc = measure_all(self, problem, err);
-    return rc ? rc : gt_energy_rows_problem(&self->rows, self->session->store, problem, err);
+    return rc ? rc : report_problem(self, self->session->store, problem, err);
 }
 
 /* Measures what the problems' candidates cost, keeps it in the database and shows it.  Problems
  * have shares of a budget by their weights; what one does not need is the next ones'. */
-static int gt_energies_measure(struct gt_energies *self, const struct gt_problem *problem,
-                               const double *weight, size_t problems, struct gt_err *err)
+static int measure_problems(struct energies *self, const struct gt_problem *problem,
+                            const double *weight, size_t problems, struct gt_err *err)
 {
     double weights = 0;
     int rc = GT_OK;
@@ -742,8 +646,7 @@ static int gt_energies_measure(struct gt_energies *self, const struct gt_problem
         return gt_err_set(err, GT_ENOGPU, "energy is measured on a GPU; there is none here%s%s",
                           self->session->no_gpu.code ? ": " : "",
                           self->session->no_gpu.code ? self->session->no_gpu.msg : "");
-    rc = gt_energy_rows_open(&self->rows, &self->session->evaluator->device, self->options->csv,
-                             self->options->costs, err);
+    rc = open_report(self, &self->session->evaluator->device, err);
     for (size_t i = 0; i < problems; i++)
         weights += weight ? weight[i] : 1;
     for (size_t i = 0; i < problems && !rc; i++) {
@@ -759,34 +662,34 @@ static int gt_energies_measure(struct gt_energies *self, const struct gt_problem
 }
 
 static const struct gt_option option_table[] = {
-    GT_CHOICE(gt_energy_options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
+    GT_CHOICE(energy_options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
               "what the best of a problem is best by: time (default), energy, or edp: energy times "
               "time; of those that the bounds of the errors do not tell apart, the fastest"),
-    GT_INTEGER(gt_energy_options, entries, "entries", 0, "N", 1, GT_ENERGY_ITEMS,
+    GT_INTEGER(energy_options, entries, "entries", 0, "N", 1, ITEMS_MAX,
                "measure the N fastest stored candidates of each problem (default: 8)"),
-    GT_REAL(gt_energy_options, within, "within", 0, "PERCENT", 0.1, 1000,
+    GT_REAL(energy_options, within, "within", 0, "PERCENT", 0.1, 1000,
             "and of those only such as are slower than the fastest by no more (default: 10)"),
-    GT_REAL(gt_energy_options, seconds, "seconds", 0, "SECONDS", 0.01, 60,
+    GT_REAL(energy_options, seconds, "seconds", 0, "SECONDS", 0.01, 60,
             "how long each is measured at least, after 2.4 times as much heating (default: 0.5)"),
-    GT_REAL(gt_energy_options, error, "error", 0, "PERCENT", 0.1, 100,
+    GT_REAL(energy_options, error, "error", 0, "PERCENT", 0.1, 100,
             "and until the bound of its error is so, for at most four times as long (default: 3)"),
-    GT_TEXT(gt_energy_options, budget, "budget", 'b', "TIME",
+    GT_TEXT(energy_options, budget, "budget", 'b', "TIME",
             "end after that time (\"60s\"): the fastest candidate of each problem and cuBLASLt's "
             "answer are measured in any case, others while its share by weight lasts"),
-    GT_REAL(gt_energy_options, slower, "slower", 0, "PERCENT", 0.1, 1000,
+    GT_REAL(energy_options, slower, "slower", 0, "PERCENT", 0.1, 1000,
             "how much slower than the fastest the one may be that saves energy (default: 3)"),
-    GT_FLAG(gt_energy_options, stored, "stored", 0,
+    GT_FLAG(energy_options, stored, "stored", 0,
             "measure nothing: show what the database has, of the GPU that was measured last or of "
             "--arch, of the GPU that --device names and the operands of --dist"),
-    GT_TEXT(gt_energy_options, csv, "csv", 0, "FILE", "write the table there too"),
-    GT_TEXT(gt_energy_options, costs, "costs", 0, "FILE",
+    GT_TEXT(energy_options, csv, "csv", 0, "FILE", "write the table there too"),
+    GT_TEXT(energy_options, costs, "costs", 0, "FILE",
             "write a table with a row for each problem there: what the fastest costs, what "
             "--slower saves, what cuBLASLt's answer costs"),
     GT_OPTIONS_END,
 };
 
 /* What was not given gets its default. */
-static void set_defaults(struct gt_energy_options *options)
+static void set_defaults(struct energy_options *options)
 {
     options->entries = options->entries ? options->entries : 8;
     options->within = options->within > 0 ? options->within : 10;
@@ -795,7 +698,7 @@ static void set_defaults(struct gt_energy_options *options)
     options->error = options->error > 0 ? options->error : 3;
 }
 
-static int complete(struct gt_energy_options *options, const struct gt_cli *cli, double *seconds,
+static int complete(struct energy_options *options, const struct gt_cli *cli, double *seconds,
                     struct gt_err *err)
 {
     struct gt_budget budget = {0};
@@ -814,21 +717,18 @@ static int complete(struct gt_energy_options *options, const struct gt_cli *cli,
     return rc;
 }
 
-static struct gt_energies *energies_new(struct gt_session *session,
-                                        const struct gt_energy_options *options,
-                                        const struct gt_energy_report *report)
+static struct energies *energies_new(struct gt_session *session,
+                                     const struct energy_options *options,
+                                     const struct gt_energy_report *report)
 {
-    struct gt_energies *self = calloc(1, sizeof(*self));
+    struct energies *self = calloc(1, sizeof(*self));
 
     if (!self)
         return NULL;
     self->session = session;
     self->options = options;
-    self->items.most = (size_t)options->entries;
-    self->rows.report = report;
-    self->rows.objective = gt_objective_parse(options->objective);
-    self->rows.slower = options->slower;
-    gt_energy_costs_init(&self->rows.cost);
+    self->report = report;
+    self->objective = gt_objective_parse(options->objective);
     return self;
 }
 
@@ -836,8 +736,8 @@ int gt_energy_after_sweep(struct gt_session *session, const struct gt_problem *p
                           const double *weight, size_t problems, const char *objective,
                           const struct gt_energy_report *report, struct gt_err *err)
 {
-    struct gt_energy_options options = {.objective = objective};
-    struct gt_energies *self;
+    struct energy_options options = {.objective = objective};
+    struct energies *self;
     struct gt_err why = {0};
     int rc;
 
@@ -845,27 +745,25 @@ int gt_energy_after_sweep(struct gt_session *session, const struct gt_problem *p
     self = energies_new(session, &options, report);
     if (!self)
         return gt_err_nomem(err);
-    rc = gt_energies_measure(self, problem, weight, problems, &why);
-    if (rc == GT_ENOLIB && session->progress)
-        gt_progress_note(session->progress, why.msg);
-    else if (rc == GT_ENOLIB)
-        fprintf(session->cli->log, "%s\n", why.msg);
+    rc = measure_problems(self, problem, weight, problems, &why);
+    if (rc == GT_ENOLIB)
+        say(session, why.msg);
     else if (rc)
         gt_err_pass(err, &why, rc);
     rc = rc == GT_ENOLIB ? GT_OK : rc; /* the sweep has its results all the same */
-    gt_energy_rows_close(&self->rows, NULL);
+    close_report(self, NULL);
     free(self);
     return rc;
 }
 
-static void name_device(const struct gt_energies *self, const char *name)
+static void name_device(const struct energies *self, const char *name)
 {
-    if (self->rows.report->json)
-        cJSON_AddStringToObject(self->rows.report->json, "device", name);
+    if (self->report->json)
+        cJSON_AddStringToObject(self->report->json, "device", name);
 }
 
-static int measure_energies(struct gt_energies *self, struct gt_cli *cli,
-                            struct gt_energy_options *options, double budget_s,
+static int measure_energies(struct energies *self, struct gt_cli *cli,
+                            struct energy_options *options, double budget_s,
                             const struct gt_problem *problem, const double *weight, size_t problems,
                             struct gt_err *err)
 {
@@ -878,17 +776,17 @@ static int measure_energies(struct gt_energies *self, struct gt_cli *cli,
     self->end_s = budget_s > 0 ? gt_clock_s() + budget_s : 0;
     if (!rc)
         name_device(self, self->session->evaluator->device.name);
-    GT_STEP(rc, gt_energies_measure(self, problem, weight, problems, err));
+    GT_STEP(rc, measure_problems(self, problem, weight, problems, err));
     return rc;
 }
 
 /* What --arch, --device and --dist say of the energies to show. */
-static int read_asked(struct gt_energy_asked *asked, const char *data_dir,
+static int read_asked(struct latest *asked, const char *data_dir,
                       const struct gt_session_options *options, struct gt_err *err)
 {
     const char *device = options->device, *dist = options->dist;
 
-    asked->device = device;
+    asked->name = device;
     asked->dist = dist && strcmp(dist, "normal") != 0 ? dist : NULL;
     if (device && (strncmp(device, "predict", 7) == 0 || strncmp(device, "cuda", 4) == 0))
         return gt_err_set(err, GT_ESYNTAX,
@@ -898,30 +796,30 @@ static int read_asked(struct gt_energy_asked *asked, const char *data_dir,
     return options->arch ? gt_filter_arch(&asked->rows, data_dir, options->arch, err) : GT_OK;
 }
 
-static int show_stored(struct gt_energies *self, struct gt_cli *cli,
-                       const struct gt_energy_options *options, struct gt_device *device,
-                       const struct gt_problem *problem, size_t problems, struct gt_err *err)
+static int show_stored(struct energies *self, struct gt_cli *cli, const struct gt_problem *problem,
+                       size_t problems, struct gt_err *err)
 {
-    struct gt_energy_asked asked = {.device = NULL};
+    const struct gt_session_options *options = &self->options->session;
+    struct latest latest = {.device = &self->stored};
     struct gt_store *store = NULL;
     const char *path;
-    int rc = read_asked(&asked, cli->data_dir, &options->session, err);
+    int rc = read_asked(&latest, cli->data_dir, options, err);
 
-    GT_STEP(rc, gt_session_database(&path, cli, options->session.db, false, err));
+    GT_STEP(rc, gt_session_database(&path, cli, options->db, false, err));
     GT_STEP(rc, gt_session_store(&store, path, GT_STORE_READ, err));
-    GT_STEP(rc, gt_energy_rows_device(store, &asked, device, err));
+    GT_STEP(rc, find_latest(store, &latest, err));
     if (!rc)
-        name_device(self, device->name);
-    GT_STEP(rc, gt_energy_rows_open(&self->rows, device, options->csv, options->costs, err));
+        name_device(self, self->stored.name);
+    GT_STEP(rc, open_report(self, &self->stored, err));
     for (size_t i = 0; i < problems && !rc; i++)
-        rc = gt_energy_rows_problem(&self->rows, store, &problem[i], err);
+        rc = report_problem(self, store, &problem[i], err);
     gt_store_close(store);
     return rc;
 }
 
 /* Measures or reads; where.json gets what is printed as JSON. */
-static int all(struct gt_energies *self, struct gt_cli *cli, struct gt_energy_options *options,
-               struct gt_device *device, double budget_s, struct gt_err *err)
+static int all(struct energies *self, struct gt_cli *cli, struct energy_options *options,
+               double budget_s, struct gt_err *err)
 {
     struct gt_problem *problem = NULL;
     double *weight = NULL;
@@ -931,10 +829,10 @@ static int all(struct gt_energies *self, struct gt_cli *cli, struct gt_energy_op
 
     GT_STEP(rc, gt_session_no_replay(&options->session, err));
     if (!rc && options->stored)
-        rc = show_stored(self, cli, options, device, problem, problems, err);
+        rc = show_stored(self, cli, problem, problems, err);
     else if (!rc)
         rc = measure_energies(self, cli, options, budget_s, problem, weight, problems, err);
-    closed = gt_energy_rows_close(&self->rows, rc ? NULL : err);
+    closed = close_report(self, rc ? NULL : err);
     free(problem);
     free(weight);
     return rc ? rc : closed;
@@ -942,13 +840,12 @@ static int all(struct gt_energies *self, struct gt_cli *cli, struct gt_energy_op
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
-    struct gt_energy_options options = *(const struct gt_energy_options *)fields;
+    struct energy_options options = *(const struct energy_options *)fields;
     struct gt_energy_report where = {.costs_key = "problems"};
     struct gt_session session = {0};
-    struct gt_device device = {.cc = 0};
     double budget_s = 0;
     int rc = complete(&options, cli, &budget_s, err);
-    struct gt_energies *self = energies_new(&session, &options, &where);
+    struct energies *self = energies_new(&session, &options, &where);
 
     if (!self)
         return gt_err_nomem(err);
@@ -959,14 +856,14 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     } else {
         where.out = cli->out;
     }
-    GT_STEP(rc, all(self, cli, &options, &device, budget_s, err));
+    GT_STEP(rc, all(self, cli, &options, budget_s, err));
     if (!rc && cli->json)
         rc = gt_cmd_print_json(cli, where.json, err);
     else
         cJSON_Delete(where.json);
     if (!rc && !options.stored && !self->measured)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing could be measured; tune the problems first");
-    else if (!rc && !self->rows.found)
+    else if (!rc && !self->found)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "no energy of these problems is stored");
     gt_session_close(&session);
     free(self);
@@ -990,11 +887,11 @@ const struct gt_command gt_command_energy = {
         "  tune --shape 4096x4096x4096:bf16 --budget 30s\n"
         "  tune energy --shape 4096x4096x4096:bf16 --objective energy\n"
         "  tune energy --shape 4096x4096x4096:bf16 --stored\n",
-    .group = {{gt_problem_option_table, offsetof(struct gt_energy_options, problem)},
-              {gt_session_option_table, offsetof(struct gt_energy_options, session)},
+    .group = {{gt_problem_option_table, offsetof(struct energy_options, problem)},
+              {gt_session_option_table, offsetof(struct energy_options, session)},
               {option_table, 0}},
     .argument = "FILE",
-    .size = sizeof(struct gt_energy_options),
+    .size = sizeof(struct energy_options),
     .max_args = 1,
     .finishes = true,
     .run = run,

@@ -1,6 +1,6 @@
 /* cmd_adopt.c - tune recheck --adopt: treats each winner like any other candidate.  It is compiled,
  * proved and timed once, then timed in a final with cuBLASLt's best answer, and stored.  One
- * problem is open at a time, and the compilers work ahead of it.  See cmd_adopt.h. */
+ * problem is open at a time, and the compilers work ahead of it. */
 #include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,22 +9,45 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "console/cmd_write.h"
-#include "console/terminal.h"
 #include "lookup/table.h"
 #include "problem/problem.h"
-#include "recheck/cmd_adopt.h"
+#include "recheck/cmd_recheck.h"
 #include "sweep/progress.h"
 
-/* Lists the winners to be adopted and fits them to today's text: those of the
- * database that belong to an older text of their kernel, and those of a table.  See cmd_adopt.h. */
+/* What became of a winner: stored as a trial of today's text; so by an earlier run; its kernel or
+ * point is not possible today; tried, and its trial is not ok. */
+enum verdict { OPEN, DONE, KNOWN, UNFIT, FAILED, VERDICTS };
+
+static const char *const verdict_names[VERDICTS] = {"open", "adopted", "known", "unfit", "failed"};
+
+/* A winner on its way.  The texts are malloc'ed. */
+struct adoptee {
+    char *text, *kernel_name, *point; /* as stored: the problem, the kernel, the point */
+    double stored_us;
+    struct gt_problem problem;
+    struct gt_candidate candidate; /* of today's text, unless unfit */
+    enum verdict verdict;
+    double us, lo_us, hi_us, baseline_us; /* as timed; 0: not */
+    char detail[512];                     /* why not */
+};
+
+struct adopting {
+    struct gt_session *session;
+    const struct gt_recheck_options *options;
+    struct adoptee *item; /* the items of a problem follow each other */
+    size_t items, capacity;
+    struct gt_trial_key key; /* sweep, device, toolchain and L2 mode */
+    size_t tally[VERDICTS];
+    struct gt_recheck_report report;
+};
 
 /* ---- listing ---- */
 
-static bool is_taken(const struct gt_adopting *adopting, const char *problem, const char *kernel,
+static bool is_taken(const struct adopting *adopting, const char *problem, const char *kernel,
                      const char *point)
 {
     for (size_t i = 0; i < adopting->items; i++) {
-        const struct gt_adoptee *item = &adopting->item[i];
+        const struct adoptee *item = &adopting->item[i];
 
         if (!strcmp(item->text, problem) && !strcmp(item->kernel_name, kernel) &&
             !strcmp(item->point, point))
@@ -33,17 +56,17 @@ static bool is_taken(const struct gt_adopting *adopting, const char *problem, co
     return false;
 }
 
-static int take(struct gt_adopting *adopting, const char *problem, const char *kernel,
+static int take(struct adopting *adopting, const char *problem, const char *kernel,
                 const char *point, double us, struct gt_err *err)
 {
-    struct gt_adoptee *item;
+    struct adoptee *item;
 
     if (is_taken(adopting, problem, kernel, point))
         return GT_OK;
     if (GT_ARRAY_RESERVE(&adopting->item, adopting->items + 1, &adopting->capacity, err))
         return GT_ENOMEM;
     item = &adopting->item[adopting->items++];
-    *item = (struct gt_adoptee){.stored_us = us};
+    *item = (struct adoptee){.stored_us = us};
     item->text = strdup(problem);
     item->kernel_name = strdup(kernel);
     item->point = strdup(point);
@@ -52,24 +75,24 @@ static int take(struct gt_adopting *adopting, const char *problem, const char *k
 
 static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
-    struct gt_adopting *adopting = context;
+    struct adopting *adopting = context;
 
     if (strcmp(row->device, adopting->session->evaluator->device.name) != 0 ||
-        row->timing != adopting->options->timing)
+        row->timing != adopting->key.timing)
         return GT_OK;
     return take(adopting, row->problem, row->kernel, row->point, row->us, err);
 }
 
-static int take_table(struct gt_adopting *adopting, struct gt_err *err)
+static int take_table(struct adopting *adopting, struct gt_err *err)
 {
     const struct gt_device *device = &adopting->session->evaluator->device;
     struct gt_table table = {0};
-    int rc = gt_table_load(&table, adopting->options->table, err);
+    int rc = gt_table_load(&table, adopting->options->system_db, err);
 
     for (size_t i = 0; i < table.rows && !rc; i++) {
         const struct gt_table_row *row = &table.row[i];
 
-        if (row->cc == device->cc && !row->predicted && row->timing == adopting->options->timing &&
+        if (row->cc == device->cc && !row->predicted && row->timing == adopting->key.timing &&
             !strcmp(row->device, device->name))
             rc = take(adopting, row->text, row->kernel, row->point, row->us, err);
     }
@@ -79,48 +102,56 @@ static int take_table(struct gt_adopting *adopting, struct gt_err *err)
 
 /* ---- fitting ---- */
 
-__attribute__((format(printf, 2, 3))) static void unfit(struct gt_adoptee *item, const char *format,
-                                                        ...)
+static void set_times(struct adoptee *item, const struct gt_trial *trial)
 {
-    va_list args;
+    item->us = trial->us;
+    item->lo_us = trial->lo_us;
+    item->hi_us = trial->hi_us;
+}
 
-    va_start(args, format);
-    vsnprintf(item->detail, sizeof(item->detail), format, args);
-    va_end(args);
-    item->verdict = GT_ADOPT_UNFIT;
+static void fail(struct adoptee *item, const char *status, const char *detail)
+{
+    item->verdict = FAILED;
+    snprintf(item->detail, sizeof(item->detail), "%s: %s", status, detail);
 }
 
 /* Makes a candidate of today's kernel from the item's texts. */
-static void fit(const struct gt_adopting *adopting, struct gt_adoptee *item)
+static void fit(const struct adopting *adopting, struct adoptee *item)
 {
-    struct gt_candidate *candidate = &item->candidate;
     struct gt_geometry geometry;
     struct gt_err why = {0};
-    char reason[GT_UNSERVED_MAX];
-    int failed, rc;
+    int rc;
 
-    candidate->kernel = gt_kernels_find(&adopting->session->kernels, item->kernel_name, &why);
-    candidate->problem = &item->problem;
-    candidate->device = &adopting->session->evaluator->device;
-    rc = candidate->kernel ? gt_point_parse(&candidate->point, candidate->kernel, item->point, &why)
-                           : GT_ENOTFOUND;
-    if (rc) {
-        unfit(item, "%s", why.msg);
+    item->candidate.problem = &item->problem;
+    item->candidate.device = &adopting->session->evaluator->device;
+    rc = gt_recheck_fit(&item->candidate, &adopting->session->kernels, item->kernel_name,
+                        item->point, &geometry, &why);
+    if (!rc)
         return;
-    }
-    if (gt_unserved(reason, "it", &candidate->kernel, 1, &item->problem, candidate->device)) {
-        unfit(item, "kernel %s: %s", item->kernel_name, reason);
-        return;
-    }
-    rc = gt_candidate_possible(candidate, &failed, &why);
-    if (!rc && failed >= 0)
-        unfit(item, "kernel %s: %s", item->kernel_name, candidate->kernel->constraint[failed].why);
-    else if (rc || gt_candidate_geometry(candidate, &geometry, &why))
-        unfit(item, "%s", why.msg);
+    item->verdict = UNFIT;
+    if (rc > 0)
+        snprintf(item->detail, sizeof(item->detail), "kernel %s: %s", item->kernel_name, why.msg);
+    else
+        snprintf(item->detail, sizeof(item->detail), "%s", why.msg);
+}
+
+/* Sets the item's key; *point receives its text, which the caller releases. */
+static int key_of(const struct adopting *adopting, const struct adoptee *item,
+                  struct gt_trial_key *key, struct gt_strbuf *point, struct gt_err *err)
+{
+    struct gt_store *store = adopting->session->store;
+    int rc;
+
+    *key = adopting->key;
+    gt_point_format(point, item->candidate.kernel, &item->candidate.point);
+    key->point = point->text;
+    rc = gt_strbuf_check(point, err);
+    GT_STEP(rc, gt_store_kernel(store, item->candidate.kernel, &key->kernel, err));
+    return rc ? rc : gt_store_problem(store, &item->problem, &key->problem, err);
 }
 
 struct finding {
-    struct gt_adoptee *item;
+    struct adoptee *item;
     const char *point;
 };
 
@@ -129,42 +160,32 @@ static int find_trial(void *context, const char *point, const struct gt_trial *t
                       struct gt_err *err)
 {
     const struct finding *finding = context;
-    struct gt_adoptee *item = finding->item;
+    struct adoptee *item = finding->item;
 
     (void)err;
     if (strcmp(point, finding->point) != 0)
         return GT_OK;
     if (trial->status == GT_STATUS_OK && trial->stage == 3 && !attempts) {
-        item->verdict = GT_ADOPT_KNOWN;
-        item->us = trial->us;
-        item->lo_us = trial->lo_us;
-        item->hi_us = trial->hi_us;
+        item->verdict = KNOWN;
+        set_times(item, trial);
     } else if (trial->status != GT_STATUS_OK &&
                (gt_status_final(trial->status) || attempts >= GT_MAX_ATTEMPTS)) {
-        item->verdict = GT_ADOPT_FAILED;
-        snprintf(item->detail, sizeof(item->detail), "%s: %s",
-                 trial->status ? gt_status_name(trial->status) : "fault",
-                 trial->status ? trial->detail
-                               : "each time the tuner itself ended before the launch did");
+        fail(item, trial->status ? gt_status_name(trial->status) : "fault",
+             trial->status ? trial->detail
+                           : "each time the tuner itself ended before the launch did");
     }
     return GT_OK;
 }
 
-static int find_known(const struct gt_adopting *adopting, struct gt_adoptee *item,
-                      struct gt_err *err)
+static int find_known(const struct adopting *adopting, struct adoptee *item, struct gt_err *err)
 {
-    struct gt_store *store = adopting->session->store;
-    struct gt_trial_key key = adopting->key;
     struct gt_strbuf point = GT_STRBUF_INIT;
-    struct finding finding = {item, NULL};
-    int rc;
+    struct gt_trial_key key;
+    int rc = key_of(adopting, item, &key, &point, err);
+    struct finding finding = {item, point.text};
 
-    gt_point_format(&point, item->candidate.kernel, &item->candidate.point);
-    rc = gt_strbuf_check(&point, err);
-    finding.point = point.text;
-    GT_STEP(rc, gt_store_kernel(store, item->candidate.kernel, &key.kernel, err));
-    GT_STEP(rc, gt_store_problem(store, &item->problem, &key.problem, err));
-    GT_STEP(rc, gt_store_resume(store, &key, GT_MEASURED, find_trial, &finding, err));
+    GT_STEP(rc, gt_store_resume(adopting->session->store, &key, GT_MEASURED, find_trial, &finding,
+                                err));
     gt_strbuf_release(&point);
     return rc;
 }
@@ -173,7 +194,7 @@ static int find_known(const struct gt_adopting *adopting, struct gt_adoptee *ite
 
 static int by_problem(const void *x, const void *y)
 {
-    const struct gt_adoptee *a = x, *b = y;
+    const struct adoptee *a = x, *b = y;
     int order = strcmp(a->text, b->text);
 
     return order ? order
@@ -182,10 +203,17 @@ static int by_problem(const void *x, const void *y)
                : strcmp(a->point, b->point);
 }
 
-/* Drops the items of problems that were not asked for. */
-static int keep_asked(struct gt_adopting *adopting, struct gt_err *err)
+static void release(struct adoptee *item)
 {
-    const struct gt_problem_options *asked = adopting->options->problem;
+    free(item->text);
+    free(item->kernel_name);
+    free(item->point);
+}
+
+/* Drops the items of problems that were not asked for. */
+static int keep_asked(struct adopting *adopting, struct gt_err *err)
+{
+    const struct gt_problem_options *asked = &adopting->options->problem;
     struct gt_problem *problem = NULL;
     size_t problems = 0, kept = 0;
     int rc;
@@ -195,7 +223,7 @@ static int keep_asked(struct gt_adopting *adopting, struct gt_err *err)
     rc = gt_session_problems(adopting->session->cli, adopting->session, &problem, NULL, &problems,
                              asked, err);
     for (size_t i = 0; i < adopting->items && !rc; i++) {
-        struct gt_adoptee item = adopting->item[i];
+        struct adoptee item = adopting->item[i];
         bool found = false;
 
         for (size_t j = 0; j < problems && !found; j++) {
@@ -208,19 +236,16 @@ static int keep_asked(struct gt_adopting *adopting, struct gt_err *err)
         adopting->item[kept] = item;
         kept += found;
     }
-    for (size_t i = kept; i < adopting->items && !rc; i++) {
-        free(adopting->item[i].text);
-        free(adopting->item[i].kernel_name);
-        free(adopting->item[i].point);
-    }
+    for (size_t i = kept; i < adopting->items && !rc; i++)
+        release(&adopting->item[i]);
     if (!rc)
         adopting->items = kept;
     free(problem);
     return rc;
 }
 
-/* cmd_adopt.c: fills the items, and judges those that need no GPU. */
-static int gt_adopt_take(struct gt_adopting *adopting, struct gt_err *err)
+/* Fills the items, and judges those that need no GPU. */
+static int take_all(struct adopting *adopting, struct gt_err *err)
 {
     const struct gt_session *session = adopting->session;
     const struct gt_row_filter filter = {.older = true,
@@ -230,75 +255,38 @@ static int gt_adopt_take(struct gt_adopting *adopting, struct gt_err *err)
                                          .limit = 1};
     int rc = gt_store_rows(session->store, &filter, take_row, adopting, err);
 
-    if (!rc && adopting->options->table)
+    if (!rc && adopting->options->system_db)
         rc = take_table(adopting, err);
     GT_STEP(rc, keep_asked(adopting, err));
     if (!rc && adopting->items)
         qsort(adopting->item, adopting->items, sizeof(*adopting->item), by_problem);
     for (size_t i = 0; i < adopting->items && !rc; i++) {
-        struct gt_adoptee *item = &adopting->item[i];
+        struct adoptee *item = &adopting->item[i];
 
         rc = gt_problem_parse(&item->problem, item->text, err);
         if (!rc)
             fit(adopting, item);
-        if (!rc && item->verdict == GT_ADOPT_OPEN)
+        if (!rc && item->verdict == OPEN)
             rc = find_known(adopting, item, err);
     }
     return rc;
 }
 
-/* cmd_adopt.c: fills the items, and judges those that need no GPU. */
-static void gt_adopt_release(struct gt_adopting *adopting)
-{
-    for (size_t i = 0; i < adopting->items; i++) {
-        free(adopting->item[i].text);
-        free(adopting->item[i].kernel_name);
-        free(adopting->item[i].point);
-    }
-    free(adopting->item);
-}
-
-/* Rows of tune recheck --adopt as a table, JSON and CSV; see cmd_adopt.h. */
-
-static const char csv_heading[] =
-    "device,problem,verdict,kernel,point,stored_us,us,lo_us,hi_us,cublas_us,detail";
-
-static const char *const verdict_names[GT_ADOPT_COUNT] = {"open", "adopted", "known", "unfit",
-                                                          "failed"};
+/* ---- the report ---- */
 
 static const struct gt_column figures[] = {
     {"stored us", 11, 1}, {"now us", 11, 0}, {"cuBLAS us", 11, 2}};
 
-/* cmd_adopt.c: table, JSON and CSV.  close: rc is how the run ended; it frees everything. */
-static int gt_adopt_report_open(struct gt_adopting *adopting, struct gt_err *err)
-{
-    const struct gt_device *device = &adopting->session->evaluator->device;
-    const struct gt_cli *cli = adopting->session->cli;
-    const char *l2 = gt_timing_name(adopting->options->timing);
+static const struct gt_recheck_form form = {
+    .format = "gemmtune adopt 1",
+    .title = "winners proved and timed with today's kernels",
+    .csv_heading = "device,problem,verdict,kernel,point,stored_us,us,lo_us,hi_us,cublas_us,detail",
+    .winner = "        winner",
+    .column = figures,
+    .columns = sizeof(figures) / sizeof(*figures),
+};
 
-    if (cli->json) {
-        adopting->json = cJSON_CreateObject();
-        cJSON_AddStringToObject(adopting->json, "format", "gemmtune adopt 1");
-        cJSON_AddStringToObject(adopting->json, "device", device->name);
-        cJSON_AddNumberToObject(adopting->json, "cc", device->cc);
-        cJSON_AddStringToObject(adopting->json, "l2", l2);
-        adopting->rows = cJSON_AddArrayToObject(adopting->json, "winners");
-        if (!adopting->rows)
-            return gt_err_nomem(err);
-    } else {
-        gt_columns_put(cli->out, device->name);
-        fprintf(cli->out, " (sm_%d), L2 %s: winners proved and timed with today's kernels\n",
-                device->cc, l2);
-        gt_columns_choose(&adopting->columns, figures, sizeof(figures) / sizeof(*figures), 34,
-                          cli->raw ? 0 : gt_terminal_width());
-        gt_columns_row(&adopting->columns, cli->out, "problem", NULL, "        winner");
-    }
-    return adopting->options->csv
-               ? gt_csv_new(&adopting->csv, adopting->options->csv, csv_heading, err)
-               : GT_OK;
-}
-
-static void print_line(const struct gt_adopting *adopting, const struct gt_adoptee *item)
+static void print_line(const struct adopting *adopting, const struct adoptee *item)
 {
     FILE *out = adopting->session->cli->out;
     struct gt_strbuf winner = GT_STRBUF_INIT;
@@ -312,10 +300,11 @@ static void print_line(const struct gt_adopting *adopting, const struct gt_adopt
     gt_strbuf_addf(&winner, "%-7s %s %s", verdict_names[item->verdict], item->kernel_name,
                    item->point);
     gt_progress_clear(adopting->session->progress);
-    gt_columns_row(&adopting->columns, out, item->text,
+    gt_columns_row(&adopting->report.columns, out, item->text,
                    (const char *const[]){stored, now, baseline}, winner.text);
     if (*item->detail) {
-        fprintf(out, "%*s ", adopting->columns.below ? 1 : adopting->columns.lead, "");
+        fprintf(out, "%*s ", adopting->report.columns.below ? 1 : adopting->report.columns.lead,
+                "");
         gt_columns_put(out, item->detail);
         fputc('\n', out);
     }
@@ -323,15 +312,15 @@ static void print_line(const struct gt_adopting *adopting, const struct gt_adopt
     gt_strbuf_release(&winner);
 }
 
-/* cmd_adopt.c: table, JSON and CSV.  close: rc is how the run ended; it frees everything. */
-static void gt_adopt_report_row(struct gt_adopting *adopting, const struct gt_adoptee *item)
+static void report_row(struct adopting *adopting, const struct adoptee *item)
 {
-    const struct gt_record row = {adopting->json ? cJSON_CreateObject() : NULL, adopting->csv};
+    const struct gt_recheck_report *report = &adopting->report;
+    const struct gt_record row = {report->json ? cJSON_CreateObject() : NULL, report->csv};
     bool timed = item->us > 0;
 
     adopting->tally[item->verdict]++;
-    if (adopting->json)
-        cJSON_AddItemToArray(adopting->rows, row.json);
+    if (report->json)
+        cJSON_AddItemToArray(report->rows, row.json);
     else
         print_line(adopting, item);
     gt_csv_text(row.csv, adopting->session->evaluator->device.name);
@@ -348,27 +337,6 @@ static void gt_adopt_report_row(struct gt_adopting *adopting, const struct gt_ad
     gt_csv_end(row.csv);
 }
 
-/* cmd_adopt.c: table, JSON and CSV.  close: rc is how the run ended; it frees everything. */
-static int gt_adopt_report_close(struct gt_adopting *adopting, int rc, struct gt_err *err)
-{
-    const struct gt_cli *cli = adopting->session->cli;
-    const size_t *tally = adopting->tally;
-    int closed = gt_csv_close(adopting->csv, rc ? NULL : err);
-
-    rc = rc ? rc : closed;
-    if (adopting->json && !rc) {
-        for (int i = GT_ADOPT_DONE; i < GT_ADOPT_COUNT; i++)
-            cJSON_AddNumberToObject(adopting->json, verdict_names[i], (double)tally[i]);
-        return gt_cmd_print_json(cli, adopting->json, err);
-    }
-    if (!cli->json && !rc && adopting->items)
-        fprintf(cli->out, "%zu adopted, %zu known from earlier runs, %zu unfit, %zu failed\n",
-                tally[GT_ADOPT_DONE], tally[GT_ADOPT_KNOWN], tally[GT_ADOPT_UNFIT],
-                tally[GT_ADOPT_FAILED]);
-    cJSON_Delete(adopting->json);
-    return rc;
-}
-
 #define MAX_GROUP  16   /* winners of a problem in one final */
 #define COLLECT_MS 1000 /* longest single wait for a trial */
 
@@ -377,8 +345,8 @@ static const struct gt_rounds modest = {21, 101, 3e5};
 
 /* Winners of one problem that are tried together. */
 struct group {
-    struct gt_adopting *adopting;
-    struct gt_adoptee *item[MAX_GROUP]; /* those that have not failed */
+    struct adopting *adopting;
+    struct adoptee *item[MAX_GROUP]; /* those that have not failed */
     size_t count;
     struct gt_trial trial[MAX_GROUP], baseline_trial;
     struct gt_baseline baseline;
@@ -387,24 +355,9 @@ struct group {
 
 /* ---- the store ---- */
 
-/* Sets the item's key; *point receives its text, which the caller releases. */
-static int key_of(const struct gt_adopting *adopting, const struct gt_adoptee *item,
-                  struct gt_trial_key *key, struct gt_strbuf *point, struct gt_err *err)
-{
-    struct gt_store *store = adopting->session->store;
-    int rc;
-
-    *key = adopting->key;
-    gt_point_format(point, item->candidate.kernel, &item->candidate.point);
-    key->point = point->text;
-    rc = gt_strbuf_check(point, err);
-    GT_STEP(rc, gt_store_kernel(store, item->candidate.kernel, &key->kernel, err));
-    return rc ? rc : gt_store_problem(store, &item->problem, &key->problem, err);
-}
-
 /* Stores a trial of the item or, if trial is NULL, the fact that the item is about to be launched.
  */
-static int put(const struct gt_adopting *adopting, const struct gt_adoptee *item,
+static int put(const struct adopting *adopting, const struct adoptee *item,
                const struct gt_trial *trial, struct gt_err *err)
 {
     struct gt_strbuf point = GT_STRBUF_INIT;
@@ -435,36 +388,30 @@ static int put_baseline(struct group *group, struct gt_err *err)
 
 static int on_launching(void *context, uint64_t id, struct gt_err *err)
 {
-    const struct gt_adopting *adopting = context;
+    const struct adopting *adopting = context;
 
     return put(adopting, &adopting->item[id], NULL, err);
 }
 
 static void on_notice(void *context, const char *sentence)
 {
-    const struct gt_adopting *adopting = context;
+    const struct adopting *adopting = context;
 
     gt_progress_note(adopting->session->progress, sentence);
 }
 
 /* ---- one problem ---- */
 
-static void fail(struct gt_adoptee *item, const char *status, const char *detail)
-{
-    item->verdict = GT_ADOPT_FAILED;
-    snprintf(item->detail, sizeof(item->detail), "%s: %s", status, detail);
-}
-
 /* Compiles winners of the next problems while this one is on the GPU. */
 static int compile_ahead(const struct group *group, struct gt_err *err)
 {
-    const struct gt_adopting *adopting = group->adopting;
+    const struct adopting *adopting = group->adopting;
     struct gt_evaluator *evaluator = adopting->session->evaluator;
     size_t next = (size_t)(group->item[group->count - 1] - adopting->item) + 1;
     int left = 2 * evaluator->jobs, rc = GT_OK;
 
     for (; next < adopting->items && left > 0 && !rc && evaluator->ops->ahead; next++)
-        if (adopting->item[next].verdict == GT_ADOPT_OPEN) {
+        if (adopting->item[next].verdict == OPEN) {
             rc = evaluator->ops->ahead(evaluator, &adopting->item[next].candidate, err);
             left--;
         }
@@ -474,7 +421,7 @@ static int compile_ahead(const struct group *group, struct gt_err *err)
 /* Proves all members of the group and times each once; those that fail leave the group. */
 static int prove(struct group *group, struct gt_err *err)
 {
-    const struct gt_adopting *adopting = group->adopting;
+    const struct adopting *adopting = group->adopting;
     struct gt_evaluator *evaluator = adopting->session->evaluator;
     size_t waiting = group->count;
     int rc = GT_OK;
@@ -486,7 +433,7 @@ static int prove(struct group *group, struct gt_err *err)
     group->count = 0;
     while (waiting && !rc) {
         struct gt_trial *trial = &group->trial[group->count];
-        struct gt_adoptee *item;
+        struct adoptee *item;
         uint64_t id;
         int got = evaluator->ops->collect(evaluator, COLLECT_MS, &id, trial, err);
 
@@ -530,7 +477,7 @@ static int open_baseline(struct group *group, struct gt_err *err)
 /* Times the remaining members in turns with cuBLASLt's best answer. */
 static int time_all(struct group *group, struct gt_err *err)
 {
-    const struct gt_adopting *adopting = group->adopting;
+    const struct adopting *adopting = group->adopting;
     struct gt_evaluator *evaluator = adopting->session->evaluator;
     struct gt_candidate candidate[MAX_GROUP];
     double round_us = 0;
@@ -544,7 +491,7 @@ static int time_all(struct group *group, struct gt_err *err)
     GT_STEP(rc, open_baseline(group, err));
     if (group->have_baseline)
         round_us += group->baseline.us;
-    rounds = adopting->options->rounds ? adopting->options->rounds
+    rounds = adopting->options->rounds ? (int)adopting->options->rounds
                                        : gt_rounds_for(&modest, group->count, round_us);
     GT_STEP(rc, evaluator->ops->final(evaluator, candidate, group->count, rounds, group->trial,
                                       group->have_baseline ? &group->baseline_trial : NULL, err));
@@ -552,17 +499,15 @@ static int time_all(struct group *group, struct gt_err *err)
         rc = put_baseline(group, err);
     for (size_t i = 0; i < group->count && !rc; i++) {
         const struct gt_trial *trial = &group->trial[i];
-        struct gt_adoptee *item = group->item[i];
+        struct adoptee *item = group->item[i];
 
         rc = put(adopting, item, trial, err);
         if (trial->status != GT_STATUS_OK) {
             fail(item, gt_status_name(trial->status), trial->detail);
             continue;
         }
-        item->verdict = GT_ADOPT_DONE;
-        item->us = trial->us;
-        item->lo_us = trial->lo_us;
-        item->hi_us = trial->hi_us;
+        item->verdict = DONE;
+        set_times(item, trial);
         item->baseline_us = group->have_baseline ? group->baseline.us : 0;
     }
     return rc;
@@ -594,19 +539,19 @@ static int adopt_group(struct group *group, struct gt_err *err)
  * them. */
 static size_t gather(struct group *group, size_t first)
 {
-    struct gt_adopting *adopting = group->adopting;
+    struct adopting *adopting = group->adopting;
     size_t i = first;
 
     group->count = 0;
     for (; i < adopting->items && !strcmp(adopting->item[i].text, adopting->item[first].text) &&
            group->count < MAX_GROUP;
          i++)
-        if (adopting->item[i].verdict == GT_ADOPT_OPEN)
+        if (adopting->item[i].verdict == OPEN)
             group->item[group->count++] = &adopting->item[i];
     return i;
 }
 
-static int adopt_all(struct gt_adopting *adopting, struct gt_err *err)
+static int adopt_all(struct adopting *adopting, struct gt_err *err)
 {
     struct group *group = malloc(sizeof(*group));
     size_t problems = 0;
@@ -617,20 +562,21 @@ static int adopt_all(struct gt_adopting *adopting, struct gt_err *err)
         next = gather(group, first);
         if (*adopting->session->cli->signals)
             rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
-        else if (group->count && adopting->options->limit && problems == adopting->options->limit)
+        else if (group->count && adopting->options->limit &&
+                 problems == (size_t)adopting->options->limit)
             break;
         else if (group->count)
             rc = adopt_group(group, err);
         problems += !rc && group->item[0];
         for (size_t i = first; i < next && !rc; i++)
-            gt_adopt_report_row(adopting, &adopting->item[i]);
+            report_row(adopting, &adopting->item[i]);
     }
     free(group);
     return rc;
 }
 
 /* Runs as a sweep of its own, so that the database records where its trials come from. */
-static int run_sweep(struct gt_adopting *adopting, struct gt_err *err)
+static int run_sweep(struct adopting *adopting, struct gt_err *err)
 {
     const struct gt_session *session = adopting->session;
     struct gt_evaluator *evaluator = session->evaluator;
@@ -649,7 +595,7 @@ static int run_sweep(struct gt_adopting *adopting, struct gt_err *err)
     evaluator->options.events = before;
     evaluator->options.signals = NULL;
     sums.wall_s = gt_evaluator_now(evaluator) - begin_s;
-    sums.trials = (int64_t)(adopting->tally[GT_ADOPT_DONE] + adopting->tally[GT_ADOPT_FAILED]);
+    sums.trials = (int64_t)(adopting->tally[DONE] + adopting->tally[FAILED]);
     code = gt_store_sweep_end(session->store, adopting->key.sweep,
                               !rc                     ? "finished"
                               : rc == GT_EINTERRUPTED ? "interrupted"
@@ -659,38 +605,45 @@ static int run_sweep(struct gt_adopting *adopting, struct gt_err *err)
 }
 
 /* Exit codes 4 and 8. */
-static int conclude(const struct gt_adopting *adopting, struct gt_err *err)
+static int conclude(const struct adopting *adopting, struct gt_err *err)
 {
-    size_t bad = adopting->tally[GT_ADOPT_UNFIT] + adopting->tally[GT_ADOPT_FAILED];
+    size_t bad = adopting->tally[UNFIT] + adopting->tally[FAILED];
 
     if (!adopting->items)
         return gt_err_set(err, GT_EXIT_NOTHING,
                           "there is no winner of this device to adopt: no older one in the "
                           "database%s",
-                          adopting->options->table ? ", none in the table" : "");
-    if (bad)
-        return gt_err_set(err, GT_EXIT_LOST, "%zu of the winners %s not adopted", bad,
-                          bad > 1 ? "are" : "is");
-    return GT_OK;
+                          adopting->options->system_db ? ", none in the table" : "");
+    return gt_recheck_bad(bad, "not adopted", err);
 }
 
-int gt_adopt(struct gt_session *session, const struct gt_adopt_options *options, struct gt_err *err)
+int gt_adopt(struct gt_session *session, const struct gt_recheck_options *options,
+             struct gt_err *err)
 {
-    struct gt_adopting adopting = {.session = session, .options = options};
+    const int timing = gt_session_timing(&options->session);
+    struct adopting adopting = {.session = session,
+                                .options = options,
+                                .key = {.timing = timing},
+                                .report = {.session = session, .timing = timing}};
     const struct gt_evaluator *evaluator = session->evaluator;
-    int rc;
+    const size_t *tally = adopting.tally;
+    int rc = gt_store_device(session->store, &evaluator->device, &adopting.key.device, err);
 
-    adopting.key.timing = options->timing;
-    rc = gt_store_device(session->store, &evaluator->device, &adopting.key.device, err);
     GT_STEP(rc, gt_store_toolchain(session->store, evaluator->nvrtc_version,
                                    &adopting.key.toolchain, err));
-    GT_STEP(rc, gt_adopt_take(&adopting, err));
+    GT_STEP(rc, take_all(&adopting, err));
     if (!rc && adopting.items)
-        rc = gt_adopt_report_open(&adopting, err);
+        rc = gt_recheck_report_open(&adopting.report, &form, options->csv, err);
     if (!rc && adopting.items)
         rc = run_sweep(&adopting, err);
-    rc = gt_adopt_report_close(&adopting, rc, err);
+    rc = gt_recheck_report_close(&adopting.report, verdict_names, tally, DONE, VERDICTS, rc, err);
+    if (!rc && !session->cli->json && adopting.items)
+        fprintf(session->cli->out,
+                "%zu adopted, %zu known from earlier runs, %zu unfit, %zu failed\n", tally[DONE],
+                tally[KNOWN], tally[UNFIT], tally[FAILED]);
     GT_STEP(rc, conclude(&adopting, err));
-    gt_adopt_release(&adopting);
+    for (size_t i = 0; i < adopting.items; i++)
+        release(&adopting.item[i]);
+    free(adopting.item);
     return rc;
 }

@@ -1,5 +1,5 @@
 /* cmd_carry.c - tune recheck --adopt --same-code: reads the rows, has both texts of each compiled,
- * compares and writes what is the same.  See cmd_carry.h. */
+ * compares and writes what is the same. */
 #include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "console/cmd_write.h"
@@ -18,19 +19,50 @@
 #include "exchange/export_format.h"
 #include "problem/problem.h"
 #include "problem/trial.h"
-#include "recheck/cmd_carry.h"
-#include "session/cmd_session.h"
+#include "lookup/table.h"
+#include "recheck/cmd_recheck.h"
 #include "session/older.h"
 #include "workers/compile_pool.h"
 
-/* Is a row's candidate the same by the older text and by today's?  Launches,
- * tensor maps and compile options are compared as numbers for the row's own problem and device, the
- * machine code as bytes.  See cmd_carry.h. */
+/* What became of a row: it is of today's text; taken over; its code or launches are others today;
+ * there is no such point today, or nothing to compare with. */
+enum verdict { OPEN, CURRENT, SAME_CODE, OTHER, UNFIT, VERDICTS };
 
-static const char *const text_names[GT_CARRY_TEXTS] = {"the older text", "today's text"};
+static const char *const verdict_names[VERDICTS] = {"open", "current", "carried", "differs",
+                                                    "unfit"};
 
-__attribute__((format(printf, 3, 4))) static void
-judge(struct gt_carry_row *row, enum gt_carry_verdict verdict, const char *format, ...)
+enum { OLDER, TODAY, TEXTS };
+
+static const char *const text_names[TEXTS] = {"the older text", "today's text"};
+
+/* A row on its way. */
+struct carry_row {
+    struct gt_row stored; /* the device, the candidate and how it was timed; sms 0: not known */
+    char *memory;         /* of the texts of the stored row, malloc'ed */
+    struct gt_problem problem;
+    struct gt_device on; /* what the expressions of the description see */
+    struct gt_candidate candidate[TEXTS];
+    char key[TEXTS][GT_DIGEST_HEX]; /* of the cubin; "": not compiled yet */
+    enum verdict verdict;
+    char detail[512]; /* why it was not taken over */
+};
+
+struct carrying {
+    struct gt_cli *cli;
+    const struct gt_recheck_options *options;
+    struct gt_kernels kernels[TEXTS];
+    struct carry_row *row; /* of a table: its lines, in their order */
+    size_t rows, capacity;
+    size_t tally[VERDICTS];
+    size_t current; /* rows of a database that were not listed because they are of today's text */
+};
+
+/* Is a row's candidate the same by the older text and by today's?  Launches, tensor maps and
+ * compile options are compared as numbers for the row's own problem and device, the machine code as
+ * bytes. */
+
+__attribute__((format(printf, 3, 4))) static void judge(struct carry_row *row, enum verdict verdict,
+                                                        const char *format, ...)
 {
     va_list args;
 
@@ -54,49 +86,36 @@ static bool describes(const struct gt_device *profile, const char *device)
 }
 
 /* The device that the row was timed on, as far as expressions can tell. */
-static int find_device(const struct gt_carrying *carrying, struct gt_carry_row *row,
-                       struct gt_err *err)
+static int find_device(const struct carrying *carrying, struct carry_row *row, struct gt_err *err)
 {
-    int rc = gt_device_profile_of(&row->on, carrying->cli->data_dir, row->cc, row->device, err);
+    int rc = gt_device_profile_of(&row->on, carrying->cli->data_dir, row->stored.cc,
+                                  row->stored.device, err);
 
     if (rc)
         return rc;
-    row->on.chained = row->timing == GT_TIMING_GRAPH;
-    if (row->sms > 0) {
-        row->on.sms = row->sms;
-        row->on.l2_bytes = row->l2_bytes;
-    } else if (!describes(&row->on, row->device)) {
-        judge(row, GT_CARRY_UNFIT, "no profile has the figures of %s, on which launches depend",
-              row->device);
+    row->on.chained = row->stored.timing == GT_TIMING_GRAPH;
+    if (row->stored.sms > 0) {
+        row->on.sms = row->stored.sms;
+        row->on.l2_bytes = row->stored.l2_bytes;
+    } else if (!describes(&row->on, row->stored.device)) {
+        judge(row, UNFIT, "no profile has the figures of %s, on which launches depend",
+              row->stored.device);
     }
     return GT_OK;
 }
 
 /* Makes the candidate of one text; false: there is none, and the row is judged. */
-static bool fit_text(const struct gt_carrying *carrying, struct gt_carry_row *row, int which,
+static bool fit_text(const struct carrying *carrying, struct carry_row *row, int which,
                      struct gt_geometry *geometry)
 {
-    struct gt_candidate *candidate = &row->candidate[which];
-    char reason[GT_UNSERVED_MAX];
     struct gt_err why = {0};
-    int failed = -1, rc;
 
-    *candidate = (struct gt_candidate){
-        .kernel = gt_kernels_find(&carrying->kernels[which], row->kernel, &why),
-        .problem = &row->problem,
-        .device = &row->on,
-    };
-    rc = candidate->kernel ? gt_point_parse(&candidate->point, candidate->kernel, row->point, &why)
-                           : GT_ENOTFOUND;
-    if (!rc && gt_unserved(reason, "it", &candidate->kernel, 1, &row->problem, &row->on))
-        rc = gt_err_set(&why, GT_ERANGE, "%s", reason);
-    GT_STEP(rc, gt_candidate_possible(candidate, &failed, &why));
-    if (!rc && failed >= 0)
-        rc = gt_err_set(&why, GT_ERANGE, "%s", candidate->kernel->constraint[failed].why);
-    GT_STEP(rc, gt_candidate_geometry(candidate, geometry, &why));
-    if (rc)
-        judge(row, GT_CARRY_UNFIT, "by %s: %s", text_names[which], why.msg);
-    return !rc;
+    row->candidate[which] = (struct gt_candidate){.problem = &row->problem, .device = &row->on};
+    if (!gt_recheck_fit(&row->candidate[which], &carrying->kernels[which], row->stored.kernel,
+                        row->stored.point, geometry, &why))
+        return true;
+    judge(row, UNFIT, "by %s: %s", text_names[which], why.msg);
+    return false;
 }
 
 /* ---- what is compared ---- */
@@ -163,93 +182,89 @@ static const char *difference(const struct gt_kernel *older, const struct gt_geo
                : NULL;
 }
 
-/* cmd_carry.c: fits a row to both texts and compares all but the code: verdict OPEN if that
- * is equal.  _code: the same for the cubins of both, which the cache holds. */
-static int gt_carry_fit(const struct gt_carrying *carrying, struct gt_carry_row *row,
-                        struct gt_err *err)
+/* Fits a row to both texts and compares all but the code: the verdict stays OPEN if that is equal.
+ */
+static int fit(const struct carrying *carrying, struct carry_row *row, struct gt_err *err)
 {
-    struct gt_geometry geometry[GT_CARRY_TEXTS];
+    struct gt_geometry geometry[TEXTS];
     const struct gt_kernel *today =
-        gt_kernels_find(&carrying->kernels[GT_CARRY_TODAY], row->kernel, NULL);
+        gt_kernels_find(&carrying->kernels[TODAY], row->stored.kernel, NULL);
     const struct gt_kernel *older =
-        gt_kernels_find(&carrying->kernels[GT_CARRY_OLDER], row->kernel, NULL);
+        gt_kernels_find(&carrying->kernels[OLDER], row->stored.kernel, NULL);
     const char *what;
     int rc;
 
-    if (today && strcmp(today->signature, row->signature) == 0) {
-        row->verdict = GT_CARRY_CURRENT;
+    if (today && strcmp(today->signature, row->stored.signature) == 0) {
+        row->verdict = CURRENT;
         return GT_OK;
     }
-    if (older && strcmp(older->signature, row->signature) != 0) {
-        judge(row, GT_CARRY_UNFIT, "%s has another text of %s than the row's",
-              carrying->options->older, row->kernel);
+    if (older && strcmp(older->signature, row->stored.signature) != 0) {
+        judge(row, UNFIT, "%s has another text of %s than the row's", carrying->options->same_code,
+              row->stored.kernel);
         return GT_OK;
     }
     rc = find_device(carrying, row, err);
-    if (rc || row->verdict != GT_CARRY_OPEN)
+    if (rc || row->verdict != OPEN)
         return rc;
-    for (int i = 0; i < GT_CARRY_TEXTS; i++)
+    for (int i = 0; i < TEXTS; i++)
         if (!fit_text(carrying, row, i, &geometry[i]))
             return GT_OK;
-    what = difference(older, &geometry[GT_CARRY_OLDER], &geometry[GT_CARRY_TODAY]);
+    what = difference(older, &geometry[OLDER], &geometry[TODAY]);
     if (what)
-        judge(row, GT_CARRY_OTHER, "%s", what);
+        judge(row, OTHER, "%s", what);
     return GT_OK;
 }
 
 /* ---- machine code ---- */
 
 /* A cubin of the row was compiled, or was not: that is then its verdict. */
-static void gt_carry_compiled(struct gt_carry_row *row, int which,
-                              const struct gt_compiled *compiled)
+static void take_cubin(struct carry_row *row, int which, const struct gt_compiled *compiled)
 {
     snprintf(row->key[which], sizeof(row->key[which]), "%s", compiled->key);
-    if (compiled->status != GT_STATUS_OK && row->verdict == GT_CARRY_OPEN)
-        judge(row, GT_CARRY_OTHER, "by %s: %s: %.*s", text_names[which],
-              gt_status_name(compiled->status), (int)strcspn(compiled->detail, "\n"),
-              compiled->detail);
+    if (compiled->status != GT_STATUS_OK && row->verdict == OPEN)
+        judge(row, OTHER, "by %s: %s: %.*s", text_names[which], gt_status_name(compiled->status),
+              (int)strcspn(compiled->detail, "\n"), compiled->detail);
 }
 
-/* cmd_carry.c: fits a row to both texts and compares all but the code: verdict OPEN if that
- * is equal.  _code: the same for the cubins of both, which the cache holds. */
-static int gt_carry_code(struct gt_carry_row *row, const char *cache_dir, struct gt_err *err)
+/* Compares the cubins of both texts, which the cache holds. */
+static int compare_code(struct carry_row *row, const char *cache_dir, struct gt_err *err)
 {
-    struct gt_binary code[GT_CARRY_TEXTS] = {{0}};
+    struct gt_binary code[TEXTS] = {{0}};
     int rc = GT_OK;
 
-    for (int i = 0; i < GT_CARRY_TEXTS && !rc; i++) {
+    for (int i = 0; i < TEXTS && !rc; i++) {
         rc = gt_cache_load(cache_dir, row->key[i], &code[i], err);
         if (rc && gt_cache_spill_load(getpid(), row->key[i], &code[i], NULL) == GT_OK)
             rc = GT_OK;
     }
     if (!rc && code[0].size == code[1].size &&
         memcmp(code[0].image, code[1].image, code[0].size) == 0)
-        row->verdict = GT_CARRY_SAME;
+        row->verdict = SAME_CODE;
     else if (!rc)
-        judge(row, GT_CARRY_OTHER, "its machine code is another by today's text");
-    for (int i = 0; i < GT_CARRY_TEXTS; i++)
+        judge(row, OTHER, "its machine code is another by today's text");
+    for (int i = 0; i < TEXTS; i++)
         gt_binary_release(&code[i]);
     return rc;
 }
 
-/* Where the rows of tune recheck --adopt --same-code come from and go to: a text
- * table, which is written again line by line, or a database, which gets more rows.  See
- * cmd_carry.h. */
+/* Where the rows come from and go to: a text table, which is written again line by line, or a
+ * database, which gets more rows. */
 
 /* Adds a row with texts of its own. */
-static int add_row(struct gt_carrying *carrying, const struct gt_carry_row *from,
-                   struct gt_err *err)
+static int add_row(struct carrying *carrying, const struct gt_row *from, struct gt_err *err)
 {
-    struct gt_carry_row *row;
+    struct carry_row *row;
+    struct gt_row *to;
     size_t bytes = 0;
     char *at;
 
     if (GT_ARRAY_RESERVE(&carrying->row, carrying->rows + 1, &carrying->capacity, err))
         return GT_ENOMEM;
     row = &carrying->row[carrying->rows];
-    *row = *from;
-    const char **const text[] = {&row->device, &row->uuid,      &row->text,
-                                 &row->kernel, &row->signature, &row->point};
+    *row = (struct carry_row){.stored = *from};
+    to = &row->stored;
+    const char **const text[] = {&to->device, &to->uuid,      &to->problem,
+                                 &to->kernel, &to->signature, &to->point};
 
     for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
         bytes += strlen(*text[i]) + 1;
@@ -263,17 +278,15 @@ static int add_row(struct gt_carrying *carrying, const struct gt_carry_row *from
         at += size;
     }
     carrying->rows++;
-    return gt_problem_parse(&row->problem, row->text, err);
+    return gt_problem_parse(&row->problem, row->stored.problem, err);
 }
 
 /* ---- a text table ---- */
 
-/* cmd_carry.c: where rows come from and go to.  _table: *text receives the table as it is
- * read. */
-static int gt_carry_read_table(struct gt_carrying *carrying, struct gt_strbuf *text,
-                               struct gt_err *err)
+/* *text receives the table as it is read. */
+static int read_table(struct carrying *carrying, struct gt_strbuf *text, struct gt_err *err)
 {
-    const char *path = carrying->options->table;
+    const char *path = carrying->options->system_db;
     struct gt_table table = {0};
     int rc = gt_strbuf_add_file(text, path, err);
 
@@ -285,10 +298,10 @@ static int gt_carry_read_table(struct gt_carrying *carrying, struct gt_strbuf *t
     GT_STEP(rc, gt_table_parse(&table, path, text->text, text->length, err));
     for (size_t i = 0; i < table.rows && !rc; i++) {
         const struct gt_table_row *from = &table.row[i];
-        const struct gt_carry_row row = {
+        const struct gt_row row = {
             .device = from->device,
             .uuid = "",
-            .text = from->text,
+            .problem = from->text,
             .kernel = from->kernel,
             .signature = from->signature,
             .point = from->point,
@@ -303,16 +316,16 @@ static int gt_carry_read_table(struct gt_carrying *carrying, struct gt_strbuf *t
 }
 
 /* Adds a row's line with today's digest and point: everything else stays as it is. */
-static int add_line(struct gt_strbuf *to, const struct gt_carry_row *row, const char *line,
+static int add_line(struct gt_strbuf *to, const struct carry_row *row, const char *line,
                     size_t length, struct gt_err *err)
 {
-    const struct gt_candidate *candidate = &row->candidate[GT_CARRY_TODAY];
+    const struct gt_candidate *candidate = &row->candidate[TODAY];
     struct gt_strbuf before = GT_STRBUF_INIT, point = GT_STRBUF_INIT;
     const char *at;
     int rc;
 
-    gt_strbuf_addf(&before, ",%s,", row->signature);
-    gt_export_field(&before, row->point, false);
+    gt_strbuf_addf(&before, ",%s,", row->stored.signature);
+    gt_export_field(&before, row->stored.point, false);
     gt_strbuf_add_char(&before, ',');
     gt_point_format(&point, candidate->kernel, &candidate->point);
     rc = gt_strbuf_check(&before, err);
@@ -320,7 +333,7 @@ static int add_line(struct gt_strbuf *to, const struct gt_carry_row *row, const 
     at = rc ? NULL : memmem(line, length, before.text, before.length);
     if (!rc && !at)
         rc = gt_err_set(err, GT_EDB, "the line of %s is not quoted as `tune export` does it",
-                        row->text);
+                        row->stored.problem);
     if (!rc) {
         const char *rest = at + before.length;
 
@@ -355,10 +368,7 @@ static int check_text(void *context, const char *path, struct gt_err *err)
     return rc;
 }
 
-/* cmd_carry.c: where rows come from and go to.  _table: *text receives the table as it is
- * read. */
-static int gt_carry_write_table(const struct gt_carrying *carrying, const char *text,
-                                struct gt_err *err)
+static int write_table(const struct carrying *carrying, const char *text, struct gt_err *err)
 {
     struct gt_strbuf to = GT_STRBUF_INIT;
     const struct gt_cmd_writing file = {write_text, check_text, &to, 0666};
@@ -369,10 +379,10 @@ static int gt_carry_write_table(const struct gt_carrying *carrying, const char *
     line = strchr(line, '\n') + 1;
     gt_strbuf_add(&to, GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n");
     for (size_t i = 0; i < carrying->rows && !rc; i++) {
-        const struct gt_carry_row *row = &carrying->row[i];
+        const struct carry_row *row = &carrying->row[i];
         const size_t length = strcspn(line, "\n");
 
-        if (row->verdict == GT_CARRY_SAME)
+        if (row->verdict == SAME_CODE)
             rc = add_line(&to, row, line, length, err);
         else
             gt_strbuf_add_bytes(&to, line, length);
@@ -389,10 +399,10 @@ static int gt_carry_write_table(const struct gt_carrying *carrying, const char *
 
 static int take_row(void *context, const struct gt_row *from, struct gt_err *err)
 {
-    const struct gt_carry_row row = {
+    const struct gt_row row = {
         .device = from->device,
         .uuid = from->uuid,
-        .text = from->problem,
+        .problem = from->problem,
         .kernel = from->kernel,
         .signature = from->signature,
         .point = from->point,
@@ -409,7 +419,7 @@ static int take_row(void *context, const struct gt_row *from, struct gt_err *err
 
 static int count_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
-    struct gt_carrying *carrying = context;
+    struct carrying *carrying = context;
 
     (void)row;
     (void)err;
@@ -417,38 +427,25 @@ static int count_row(void *context, const struct gt_row *row, struct gt_err *err
     return GT_OK;
 }
 
-/* cmd_carry.c: where rows come from and go to.  _table: *text receives the table as it is
- * read. */
-static int gt_carry_read_store(struct gt_carrying *carrying, struct gt_store *store,
-                               struct gt_err *err)
+static int read_store(struct carrying *carrying, struct gt_store *store, struct gt_err *err)
 {
     const struct gt_row_filter older = {.older = true,
-                                        .kernels = &carrying->kernels[GT_CARRY_TODAY],
+                                        .kernels = &carrying->kernels[TODAY],
                                         .provenance = 1u << GT_MEASURED,
                                         .limit = 1};
     const struct gt_row_filter current = {.winners_only = true,
-                                          .kernels = &carrying->kernels[GT_CARRY_TODAY],
+                                          .kernels = &carrying->kernels[TODAY],
                                           .provenance = 1u << GT_MEASURED};
     int rc = gt_store_rows(store, &older, take_row, carrying, err);
 
     return rc ? rc : gt_store_rows(store, &current, count_row, carrying, err);
 }
 
-static int write_row(struct gt_store *store, const struct gt_carry_row *row, int64_t sweep,
+static int write_row(struct gt_store *store, const struct carry_row *row, int64_t sweep,
                      struct gt_err *err)
 {
-    const struct gt_candidate *candidate = &row->candidate[GT_CARRY_TODAY];
+    const struct gt_candidate *candidate = &row->candidate[TODAY];
     struct gt_strbuf point = GT_STRBUF_INIT;
-    const struct gt_row from = {.device = row->device,
-                                .uuid = row->uuid,
-                                .cc = row->cc,
-                                .driver = row->driver,
-                                .nvrtc = row->nvrtc,
-                                .problem = row->text,
-                                .kernel = row->kernel,
-                                .signature = row->signature,
-                                .point = row->point,
-                                .timing = row->timing};
     struct gt_trial_key to = {.sweep = sweep};
     int rc;
 
@@ -456,15 +453,12 @@ static int write_row(struct gt_store *store, const struct gt_carry_row *row, int
     rc = gt_strbuf_check(&point, err);
     to.point = point.text;
     GT_STEP(rc, gt_store_kernel(store, candidate->kernel, &to.kernel, err));
-    GT_STEP(rc, gt_store_carry(store, &from, &to, err));
+    GT_STEP(rc, gt_store_carry(store, &row->stored, &to, err));
     gt_strbuf_release(&point);
     return rc;
 }
 
-/* cmd_carry.c: where rows come from and go to.  _table: *text receives the table as it is
- * read. */
-static int gt_carry_write_store(const struct gt_carrying *carrying, struct gt_store *store,
-                                struct gt_err *err)
+static int write_store(const struct carrying *carrying, struct gt_store *store, struct gt_err *err)
 {
     const struct gt_store_sweep_stats none = {0};
     int64_t sweep;
@@ -473,7 +467,7 @@ static int gt_carry_write_store(const struct gt_carrying *carrying, struct gt_st
     if (rc)
         return rc;
     for (size_t i = 0; i < carrying->rows && !rc; i++)
-        if (carrying->row[i].verdict == GT_CARRY_SAME)
+        if (carrying->row[i].verdict == SAME_CODE)
             rc = write_row(store, &carrying->row[i], sweep, err);
     code = gt_store_sweep_end(store, sweep, rc ? "failed" : "finished", &none, rc ? NULL : err);
     return rc ? rc : code;
@@ -482,13 +476,10 @@ static int gt_carry_write_store(const struct gt_carrying *carrying, struct gt_st
 #define COLLECT_MS  1000 /* longest single wait for a cubin */
 #define SAY_SECONDS 10   /* between two progress lines */
 
-static const char *const verdict_names[GT_CARRY_COUNT] = {"open", "current", "carried", "differs",
-                                                          "unfit"};
-
 /* ---- compiling ---- */
 
 /* Submits both texts of every row that is open; *waiting: how many cubins that are. */
-static int submit(struct gt_carrying *carrying, struct gt_compile_pool *pool, size_t *waiting,
+static int submit(struct carrying *carrying, struct gt_compile_pool *pool, size_t *waiting,
                   struct gt_err *err)
 {
     struct gt_prepared prepared;
@@ -496,18 +487,18 @@ static int submit(struct gt_carrying *carrying, struct gt_compile_pool *pool, si
 
     *waiting = 0;
     for (size_t i = 0; i < carrying->rows && !rc; i++)
-        for (int which = 0; which < GT_CARRY_TEXTS && !rc; which++)
-            if (carrying->row[i].verdict == GT_CARRY_OPEN) {
+        for (int which = 0; which < TEXTS && !rc; which++)
+            if (carrying->row[i].verdict == OPEN) {
                 rc = gt_compile_pool_prepare(pool, &carrying->row[i].candidate[which], &prepared,
                                              err);
-                GT_STEP(rc, gt_compile_pool_submit(pool, i * GT_CARRY_TEXTS + (size_t)which,
-                                                   &prepared, err));
+                GT_STEP(rc,
+                        gt_compile_pool_submit(pool, i * TEXTS + (size_t)which, &prepared, err));
                 *waiting += !rc;
             }
     return rc;
 }
 
-static int collect(struct gt_carrying *carrying, struct gt_compile_pool *pool, size_t waiting,
+static int collect(struct carrying *carrying, struct gt_compile_pool *pool, size_t waiting,
                    const char *cache_dir, struct gt_err *err)
 {
     const struct gt_cli *cli = carrying->cli;
@@ -517,7 +508,7 @@ static int collect(struct gt_carrying *carrying, struct gt_compile_pool *pool, s
 
     while (waiting && !rc) {
         struct gt_compiled compiled;
-        struct gt_carry_row *row;
+        struct carry_row *row;
         int got = gt_compile_pool_collect(pool, COLLECT_MS, &compiled, err);
 
         if (got < 0)
@@ -527,10 +518,10 @@ static int collect(struct gt_carrying *carrying, struct gt_compile_pool *pool, s
         if (!got)
             continue;
         waiting--;
-        row = &carrying->row[compiled.id / GT_CARRY_TEXTS];
-        gt_carry_compiled(row, (int)(compiled.id % GT_CARRY_TEXTS), &compiled);
-        if (row->verdict == GT_CARRY_OPEN && *row->key[GT_CARRY_OLDER] && *row->key[GT_CARRY_TODAY])
-            rc = gt_carry_code(row, cache_dir, err);
+        row = &carrying->row[compiled.id / TEXTS];
+        take_cubin(row, (int)(compiled.id % TEXTS), &compiled);
+        if (row->verdict == OPEN && *row->key[OLDER] && *row->key[TODAY])
+            rc = compare_code(row, cache_dir, err);
         if (!cli->quiet && gt_clock_s() - said > SAY_SECONDS) {
             said = gt_clock_s();
             fprintf(cli->log, "%zu of %zu cubins\n", all - waiting, all);
@@ -540,16 +531,16 @@ static int collect(struct gt_carrying *carrying, struct gt_compile_pool *pool, s
 }
 
 /* Compiles what is open, by both texts, and compares. */
-static int compare(struct gt_carrying *carrying, struct gt_err *err)
+static int compare(struct carrying *carrying, struct gt_err *err)
 {
-    struct gt_compile_pool_options wanted = {.jobs = carrying->options->jobs};
+    struct gt_compile_pool_options wanted = {.jobs = (int)carrying->options->session.jobs};
     struct gt_compile_pool *pool = NULL;
     char *cache_dir = NULL;
     size_t open = 0, waiting = 0;
     int rc = GT_OK;
 
     for (size_t i = 0; i < carrying->rows; i++)
-        open += carrying->row[i].verdict == GT_CARRY_OPEN;
+        open += carrying->row[i].verdict == OPEN;
     if (!open)
         return GT_OK;
     rc = gt_session_cache(&cache_dir, err);
@@ -564,30 +555,29 @@ static int compare(struct gt_carrying *carrying, struct gt_err *err)
 
 /* ---- the report ---- */
 
-static void print_text(const struct gt_carrying *carrying)
+static void print_text(const struct carrying *carrying)
 {
     const struct gt_cli *cli = carrying->cli;
     const size_t *tally = carrying->tally;
 
     for (size_t i = 0; i < carrying->rows; i++) {
-        const struct gt_carry_row *row = &carrying->row[i];
+        const struct carry_row *row = &carrying->row[i];
 
-        if (row->verdict != GT_CARRY_OTHER && row->verdict != GT_CARRY_UNFIT)
+        if (row->verdict != OTHER && row->verdict != UNFIT)
             continue;
-        fprintf(cli->out, "%-34s %-7s ", row->text, verdict_names[row->verdict]);
-        gt_columns_put(cli->out, row->kernel);
+        fprintf(cli->out, "%-34s %-7s ", row->stored.problem, verdict_names[row->verdict]);
+        gt_columns_put(cli->out, row->stored.kernel);
         fputc(' ', cli->out);
-        gt_columns_put(cli->out, row->point);
+        gt_columns_put(cli->out, row->stored.point);
         fprintf(cli->out, "\n%-34s ", "");
         gt_columns_put(cli->out, row->detail);
         fputc('\n', cli->out);
     }
-    fprintf(cli->out, "%zu carried over, %zu differ, %zu unfit, %zu current\n",
-            tally[GT_CARRY_SAME], tally[GT_CARRY_OTHER], tally[GT_CARRY_UNFIT],
-            tally[GT_CARRY_CURRENT]);
+    fprintf(cli->out, "%zu carried over, %zu differ, %zu unfit, %zu current\n", tally[SAME_CODE],
+            tally[OTHER], tally[UNFIT], tally[CURRENT]);
 }
 
-static int print_json(const struct gt_carrying *carrying, struct gt_err *err)
+static int print_json(const struct carrying *carrying, struct gt_err *err)
 {
     cJSON *json = cJSON_CreateObject();
     cJSON *rows = NULL;
@@ -595,136 +585,134 @@ static int print_json(const struct gt_carrying *carrying, struct gt_err *err)
     cJSON_AddStringToObject(json, "format", "gemmtune same code 1");
     rows = cJSON_AddArrayToObject(json, "winners");
     for (size_t i = 0; i < carrying->rows; i++) {
-        const struct gt_carry_row *row = &carrying->row[i];
-        cJSON *item = row->verdict == GT_CARRY_CURRENT ? NULL : cJSON_CreateObject();
+        const struct carry_row *row = &carrying->row[i];
+        const struct gt_record item = {cJSON_CreateObject(), NULL};
 
-        if (!item)
+        if (row->verdict == CURRENT) {
+            cJSON_Delete(item.json);
             continue;
-        cJSON_AddItemToArray(rows, item);
-        cJSON_AddStringToObject(item, "device", row->device);
-        cJSON_AddStringToObject(item, "problem", row->text);
-        cJSON_AddStringToObject(item, "verdict", verdict_names[row->verdict]);
-        cJSON_AddStringToObject(item, "kernel", row->kernel);
-        cJSON_AddStringToObject(item, "point", row->point);
-        if (*row->detail)
-            cJSON_AddStringToObject(item, "detail", row->detail);
+        }
+        cJSON_AddItemToArray(rows, item.json);
+        gt_record_text(&item, "device", row->stored.device);
+        gt_record_text(&item, "problem", row->stored.problem);
+        gt_record_text(&item, "verdict", verdict_names[row->verdict]);
+        gt_record_text(&item, "kernel", row->stored.kernel);
+        gt_record_text(&item, "point", row->stored.point);
+        gt_record_text(&item, "detail", *row->detail ? row->detail : NULL);
     }
-    for (int i = GT_CARRY_CURRENT; i < GT_CARRY_COUNT; i++)
+    for (int i = CURRENT; i < VERDICTS; i++)
         cJSON_AddNumberToObject(json, verdict_names[i], (double)carrying->tally[i]);
     return gt_cmd_print_json(carrying->cli, json, err);
 }
 
 /* Exit code 8: a row stays behind. */
-static int conclude(struct gt_carrying *carrying, struct gt_err *err)
+static int conclude(struct carrying *carrying, struct gt_err *err)
 {
     size_t bad;
     int rc = GT_OK;
 
     for (size_t i = 0; i < carrying->rows; i++)
         carrying->tally[carrying->row[i].verdict]++;
-    carrying->tally[GT_CARRY_CURRENT] += carrying->current;
-    bad = carrying->tally[GT_CARRY_OTHER] + carrying->tally[GT_CARRY_UNFIT];
+    carrying->tally[CURRENT] += carrying->current;
+    bad = carrying->tally[OTHER] + carrying->tally[UNFIT];
     if (carrying->cli->json)
         rc = print_json(carrying, err);
     else
         print_text(carrying);
-    if (!rc && bad)
-        rc = gt_err_set(err, GT_EXIT_LOST, "%zu of the winners %s not of today's text", bad,
-                        bad > 1 ? "are" : "is");
-    return rc;
+    return rc ? rc : gt_recheck_bad(bad, "not of today's text", err);
 }
 
 /* ---- the command ---- */
 
-static int check_options(const struct gt_carry_options *options, struct gt_err *err)
+static int check_options(const struct gt_recheck_options *options, struct gt_err *err)
 {
-    if (options->table && !options->output)
+    if (options->system_db && !options->output)
         return gt_err_set(err, GT_ESYNTAX,
                           "--same-code with --system-db writes the table again: --output FILE says "
                           "where, and may name the same file");
-    if (options->output && !options->table)
+    if (options->output && !options->system_db)
         return gt_err_set(err, GT_ESYNTAX,
                           "--output is for the table that --system-db names; the rows of a "
                           "database go into that database");
     return options->output ? gt_cmd_may_write(options->output, err) : GT_OK;
 }
 
-static int load_kernels(struct gt_carrying *carrying, struct gt_err *err)
+static int load_kernels(struct carrying *carrying, struct gt_err *err)
 {
-    const struct gt_carry_options *options = carrying->options;
-    int rc = gt_kernels_load(&carrying->kernels[GT_CARRY_TODAY], carrying->cli->data_dir,
-                             options->kernels_dir, options->include_dirs, err);
+    const struct gt_recheck_options *options = carrying->options;
+    int rc = gt_kernels_load(&carrying->kernels[TODAY], carrying->cli->data_dir,
+                             options->session.kernels_dir, options->session.include_dirs, err);
 
     if (rc)
         return rc;
-    rc = gt_kernels_load(&carrying->kernels[GT_CARRY_OLDER], options->older, NULL, NULL, err);
+    rc = gt_kernels_load(&carrying->kernels[OLDER], options->same_code, NULL, NULL, err);
     return rc ? gt_err_prefix(err, rc, "--same-code takes a folder with templates/ and configs/")
               : GT_OK;
 }
 
-static int carry_rows(struct gt_carrying *carrying, struct gt_err *err)
+static int carry_rows(struct carrying *carrying, struct gt_err *err)
 {
     int rc = GT_OK;
 
     for (size_t i = 0; i < carrying->rows && !rc; i++)
-        rc = gt_carry_fit(carrying, &carrying->row[i], err);
+        rc = fit(carrying, &carrying->row[i], err);
     return rc ? rc : compare(carrying, err);
 }
 
-static int carry_table(struct gt_carrying *carrying, struct gt_err *err)
+static int carry_table(struct carrying *carrying, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc = gt_carry_read_table(carrying, &text, err);
+    int rc = read_table(carrying, &text, err);
 
     GT_STEP(rc, carry_rows(carrying, err));
-    GT_STEP(rc, gt_carry_write_table(carrying, text.text, err));
+    GT_STEP(rc, write_table(carrying, text.text, err));
     gt_strbuf_release(&text);
     return rc;
 }
 
 /* Where nothing measured is to be carried: what is predicted never is. */
-static void tell_predicted(const struct gt_carrying *carrying, struct gt_store *store)
+static void tell_predicted(const struct carrying *carrying, struct gt_store *store)
 {
     const struct gt_row_filter filter = {.provenance = 1u << GT_PREDICTED};
     struct gt_older older = {0};
 
     if (!carrying->cli->quiet &&
-        !gt_older_count(&older, store, &carrying->kernels[GT_CARRY_TODAY], &filter, NULL, 0, NULL))
+        !gt_older_count(&older, store, &carrying->kernels[TODAY], &filter, NULL, 0, NULL))
         gt_older_tell(carrying->cli->log, &older, "not carried over, because nothing was measured");
 }
 
-static int carry_store(struct gt_carrying *carrying, struct gt_err *err)
+static int carry_store(struct carrying *carrying, struct gt_err *err)
 {
     const char *path = NULL;
     struct gt_store *store = NULL;
-    int rc = gt_session_database(&path, carrying->cli, carrying->options->db, true, err);
+    int rc = gt_session_database(&path, carrying->cli, carrying->options->session.db, true, err);
 
     GT_STEP(rc, gt_session_store(&store, path, GT_STORE_WRITE, err));
-    GT_STEP(rc, gt_carry_read_store(carrying, store, err));
+    GT_STEP(rc, read_store(carrying, store, err));
     if (!rc && !carrying->rows)
         tell_predicted(carrying, store);
     GT_STEP(rc, carry_rows(carrying, err));
-    GT_STEP(rc, gt_carry_write_store(carrying, store, err));
+    GT_STEP(rc, write_store(carrying, store, err));
     gt_store_close(store);
     return rc;
 }
 
-static void release(struct gt_carrying *carrying)
+static void release(struct carrying *carrying)
 {
     for (size_t i = 0; i < carrying->rows; i++)
         free(carrying->row[i].memory);
     free(carrying->row);
-    for (int i = 0; i < GT_CARRY_TEXTS; i++)
+    for (int i = 0; i < TEXTS; i++)
         gt_kernels_release(&carrying->kernels[i]);
 }
 
-int gt_carry(struct gt_cli *cli, const struct gt_carry_options *options, struct gt_err *err)
+int gt_carry(struct gt_cli *cli, const struct gt_recheck_options *options, struct gt_err *err)
 {
-    struct gt_carrying carrying = {.cli = cli, .options = options};
+    struct carrying carrying = {.cli = cli, .options = options};
     int rc = check_options(options, err);
 
     GT_STEP(rc, load_kernels(&carrying, err));
-    GT_STEP(rc, options->table ? carry_table(&carrying, err) : carry_store(&carrying, err));
+    GT_STEP(rc, options->system_db ? carry_table(&carrying, err) : carry_store(&carrying, err));
     GT_STEP(rc, conclude(&carrying, err));
     release(&carrying);
     return rc;

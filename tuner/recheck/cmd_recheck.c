@@ -4,9 +4,7 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/strbuf.h"
@@ -18,27 +16,25 @@
 #include "kernel/kernel.h"
 #include "problem/problem.h"
 #include "problem/trial.h"
-#include "recheck/cmd_adopt.h"
-#include "recheck/cmd_carry.h"
+#include "recheck/cmd_recheck.h"
 #include "session/cmd_report.h"
-#include "session/cmd_session.h"
 #include "sweep/progress.h"
 
 /* A stored winner against its runners-up, timed again. */
 
-#define GT_RECHECK_RUNNERS   16   /* candidates that a winner is timed against, at most */
-#define GT_RECHECK_TOLERANCE 0.01 /* times of the same kernel in two runs differ by as much */
+#define RUNNERS   16   /* candidates that a winner is timed against, at most */
+#define TOLERANCE 0.01 /* times of the same kernel in two runs differ by as much */
 
 /* What became of a winner: it is still the fastest, it is not, it failed, or it was alone: there
  * was nothing to time it against. */
-enum gt_verdict { GT_HELD, GT_LOST, GT_FAILED, GT_ALONE, GT_VERDICT_COUNT };
+enum verdict { HELD, LOST, FAILED, ALONE, VERDICTS };
 
 /* A problem whose winner is timed again: its candidates, the winner first. */
-struct gt_contest {
+struct contest {
     struct gt_problem problem;
     char text[GT_PROBLEM_TEXT_MAX];
-    struct gt_candidate candidate[1 + GT_RECHECK_RUNNERS];
-    struct gt_trial trial[1 + GT_RECHECK_RUNNERS];
+    struct gt_candidate candidate[1 + RUNNERS];
+    struct gt_trial trial[1 + RUNNERS];
     size_t count, wanted;
     size_t best; /* the fastest of the others; 0: none could be timed */
     double stored_us;
@@ -47,30 +43,10 @@ struct gt_contest {
      * held or lost. */
     double margin, margin_lo, margin_hi;
     int contests; /* how many there were: a winner that loses the first gets a second one */
-    enum gt_verdict verdict;
+    enum verdict verdict;
 };
 
-/* Prints what tune recheck found, as a table or a JSON document, and writes
- * it as CSV. */
-
-struct cJSON;
-struct gt_cli;
-struct gt_csv;
-
-/* Where the rows go, and how many there are of each verdict. */
-struct gt_recheck_report {
-    const struct gt_cli *cli;
-    const struct gt_device *device;
-    int timing;                /* enum gt_timing */
-    struct gt_csv *csv;        /* NULL: none */
-    struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed */
-    size_t tally[GT_VERDICT_COUNT];
-    double worst; /* the least margin */
-    struct gt_columns columns;
-};
-
-/* Times a stored winner and its runners-up again; see
- * cmd_recheck.c. */
+/* ---- timing ---- */
 
 #define CONTESTS 2
 
@@ -78,7 +54,7 @@ static const struct gt_rounds default_rounds = {61, GT_MAX_SAMPLES, 2e6};
 
 /* Compares in pairs.  doubtful[i]: whether candidate i may still have beaten the winner.  It stays
  * doubtful if it is faster by more than the tolerance and its interval excludes a tie. */
-static void judge(struct gt_contest *contest, bool *doubtful)
+static void judge(struct contest *contest, bool *doubtful)
 {
     const struct gt_trial *trial = contest->trial;
     bool lost = false;
@@ -94,7 +70,7 @@ static void judge(struct gt_contest *contest, bool *doubtful)
         }
         ratio = gt_paired_ratio(trial[i].sample, trial[0].sample, samples);
         gt_paired_interval(trial[i].sample, trial[0].sample, samples, &lo, &hi);
-        doubtful[i] = doubtful[i] && ratio < 1 - GT_RECHECK_TOLERANCE && hi < 1;
+        doubtful[i] = doubtful[i] && ratio < 1 - TOLERANCE && hi < 1;
         if (contest->best &&
             (lost > doubtful[i] || (lost == doubtful[i] && ratio - 1 >= contest->margin)))
             continue;
@@ -104,19 +80,19 @@ static void judge(struct gt_contest *contest, bool *doubtful)
         contest->margin_lo = lo - 1;
         contest->margin_hi = hi - 1;
     }
-    contest->verdict = trial[0].status != GT_STATUS_OK ? GT_FAILED
-                       : !contest->best                ? GT_ALONE
-                       : lost                          ? GT_LOST
-                                                       : GT_HELD;
+    contest->verdict = trial[0].status != GT_STATUS_OK ? FAILED
+                       : !contest->best                ? ALONE
+                       : lost                          ? LOST
+                                                       : HELD;
 }
 
 /* Times the candidates of the contest and judges them.  rounds: 0 for as many as take about 2 s.
  * Among several candidates that are as fast as the winner, the best will sometimes look faster.  So
  * a winner has lost only if the same candidate beats it again, in a new process and new memory. */
-static int gt_recheck_contest(struct gt_contest *contest, struct gt_evaluator *evaluator,
-                              int rounds, struct gt_err *err)
+static int hold_contest(struct contest *contest, struct gt_evaluator *evaluator, int rounds,
+                        struct gt_err *err)
 {
-    bool doubtful[1 + GT_RECHECK_RUNNERS];
+    bool doubtful[1 + RUNNERS];
     int rc = GT_OK;
 
     if (!rounds)
@@ -133,24 +109,41 @@ static int gt_recheck_contest(struct gt_contest *contest, struct gt_evaluator *e
             return rc;
         judge(contest, doubtful);
         contest->contests++;
-    } while (contest->verdict == GT_LOST && contest->contests < CONTESTS);
+    } while (contest->verdict == LOST && contest->contests < CONTESTS);
     return GT_OK;
 }
 
-/* Rows of tune recheck; see cmd_recheck.c. */
+/* ---- the report ---- */
 
-static const char csv_heading[] =
-    "device,problem,verdict,margin,kernel,point,stored_us,us,lo_us,hi_"
-    "us,runner_kernel,runner_point,runner_us,detail,margin_lo,margin_hi,contests";
-
-static const char *const verdict_names[GT_VERDICT_COUNT] = {"held", "lost", "failed", "alone"};
+static const char *const verdict_names[VERDICTS] = {"held", "lost", "failed", "alone"};
 
 static const struct gt_column figures[] = {
     {"stored us", 11, 3}, {"now us", 11, 0}, {"next us", 11, 2}, {"margin", 10, 1}};
 
-static void print_line(const struct gt_recheck_report *report, const struct gt_contest *contest)
+static const struct gt_recheck_form form = {
+    .format = "gemmtune recheck 1",
+    .title = "stored winners and the best others, timed side by side",
+    .csv_heading = "device,problem,verdict,margin,kernel,point,stored_us,us,lo_us,hi_us,"
+                   "runner_kernel,runner_point,runner_us,detail,margin_lo,margin_hi,contests",
+    .winner = "       winner",
+    .column = figures,
+    .columns = sizeof(figures) / sizeof(*figures),
+    .dated = true,
+};
+
+struct recheck {
+    struct gt_session session;
+    const struct gt_recheck_options *options;
+    struct gt_recheck_report report;
+    size_t tally[VERDICTS];
+    double worst;                         /* the least margin */
+    char (*problem)[GT_PROBLEM_TEXT_MAX]; /* with a winner, in the order of an export */
+    size_t problems, capacity;
+};
+
+static void print_line(const struct gt_recheck_report *report, const struct contest *contest)
 {
-    FILE *out = report->cli->out;
+    FILE *out = report->session->cli->out;
     const struct gt_trial *trial = contest->trial;
     struct gt_strbuf winner = GT_STRBUF_INIT;
     char stored[32], now[32] = "-", next[32] = "-", margin[32] = "-";
@@ -159,88 +152,67 @@ static void print_line(const struct gt_recheck_report *report, const struct gt_c
     gt_strbuf_addf(&winner, "%-6s %s ", verdict_names[contest->verdict],
                    contest->candidate[0].kernel->name);
     gt_report_point(&winner, NULL, contest->candidate[0].kernel, &contest->candidate[0].point);
-    if (contest->verdict != GT_FAILED)
+    if (contest->verdict != FAILED)
         snprintf(now, sizeof(now), "%.2f", trial[0].us);
     if (contest->best)
         snprintf(next, sizeof(next), "%.2f", trial[contest->best].us);
-    if (contest->verdict <= GT_LOST)
+    if (contest->verdict <= LOST)
         snprintf(margin, sizeof(margin), "%+.2f %%", 100 * contest->margin);
     gt_columns_row(&report->columns, out, contest->text,
                    (const char *const[]){stored, now, next, margin}, winner.text);
-    if (contest->verdict == GT_FAILED)
+    if (contest->verdict == FAILED)
         fprintf(out, "%*s %s: %s\n", report->columns.below ? 1 : report->columns.lead, "",
                 gt_status_name(trial[0].status), trial[0].detail);
     fflush(out);
     gt_strbuf_release(&winner);
 }
 
-static void csv_row(const struct gt_recheck_report *report, const struct gt_contest *contest,
-                    const char *point, const char *runner)
+/* The row of the file and of the document, whose members have another order in part. */
+static void record_row(const struct gt_recheck_report *report, const struct contest *contest,
+                       const char *point, const char *runner)
 {
+    const struct gt_record row = {report->json ? cJSON_CreateObject() : NULL, report->csv};
+    const struct gt_record member = {row.json, NULL}, field = {NULL, row.csv};
     const struct gt_trial *trial = contest->trial, *next = &trial[contest->best];
-    const struct gt_kernel *other = contest->candidate[contest->best].kernel;
-    bool ok = contest->verdict != GT_FAILED;
-    struct gt_csv *csv = report->csv;
+    const struct gt_record other = {row.json && contest->best ? cJSON_CreateObject() : NULL,
+                                    row.csv};
+    const bool ok = contest->verdict != FAILED, judged = contest->verdict <= LOST;
 
-    gt_csv_text(csv, report->device->name);
-    gt_csv_text(csv, contest->text);
-    gt_csv_text(csv, verdict_names[contest->verdict]);
-    gt_csv_real(csv, contest->margin, 5, contest->verdict <= GT_LOST);
-    gt_csv_text(csv, contest->candidate[0].kernel->name);
-    gt_csv_text(csv, point);
-    gt_csv_real(csv, contest->stored_us, 3, true);
-    gt_csv_real(csv, trial[0].us, 3, ok);
-    gt_csv_real(csv, trial[0].lo_us, 3, ok);
-    gt_csv_real(csv, trial[0].hi_us, 3, ok);
-    gt_csv_text(csv, contest->best ? other->name : "");
-    gt_csv_text(csv, contest->best ? runner : "");
-    gt_csv_real(csv, next->us, 3, contest->best > 0);
-    gt_csv_text(csv, ok ? "" : trial[0].detail);
-    gt_csv_real(csv, contest->margin_lo, 5, contest->verdict <= GT_LOST);
-    gt_csv_real(csv, contest->margin_hi, 5, contest->verdict <= GT_LOST);
-    gt_csv_format(csv, "%d", contest->contests);
-    gt_csv_end(csv);
+    if (row.json)
+        cJSON_AddItemToArray(report->rows, row.json);
+    gt_record_text(&field, "device", report->session->evaluator->device.name);
+    gt_record_text(&row, "problem", contest->text);
+    gt_record_text(&row, "verdict", verdict_names[contest->verdict]);
+    gt_record_real(&row, "margin", contest->margin, 5, judged);
+    gt_record_real(&member, "margin_lo", contest->margin_lo, 5, judged);
+    gt_record_real(&member, "margin_hi", contest->margin_hi, 5, judged);
+    gt_record_real(&member, "contests", contest->contests, 0, true);
+    gt_record_text(&row, "kernel", contest->candidate[0].kernel->name);
+    gt_record_text(&row, "point", point);
+    gt_record_real(&row, "stored_us", contest->stored_us, 3, true);
+    gt_record_text(&member, "status", ok ? NULL : gt_status_name(trial[0].status));
+    gt_record_text(&member, "detail", ok ? NULL : trial[0].detail);
+    gt_record_real(&row, "us", trial[0].us, 3, ok);
+    gt_record_real(&row, "lo_us", trial[0].lo_us, 3, ok);
+    gt_record_real(&row, "hi_us", trial[0].hi_us, 3, ok);
+    if (other.json)
+        cJSON_AddItemToObject(row.json, "runner_up", other.json);
+    gt_record_text(&other, "kernel",
+                   contest->best ? contest->candidate[contest->best].kernel->name : NULL);
+    gt_record_text(&other, "point", contest->best ? runner : NULL);
+    gt_record_real(&other, "us", next->us, 3, contest->best > 0);
+    gt_record_text(&field, "detail", ok ? NULL : trial[0].detail);
+    gt_record_real(&field, "margin_lo", contest->margin_lo, 5, judged);
+    gt_record_real(&field, "margin_hi", contest->margin_hi, 5, judged);
+    gt_csv_format(report->csv, "%d", contest->contests);
+    gt_csv_end(report->csv);
 }
 
-static void json_row(const struct gt_recheck_report *report, const struct gt_contest *contest,
-                     const char *point, const char *runner)
-{
-    const struct gt_trial *trial = contest->trial;
-    cJSON *row = cJSON_CreateObject(), *other;
-
-    cJSON_AddItemToArray(report->rows, row);
-    cJSON_AddStringToObject(row, "problem", contest->text);
-    cJSON_AddStringToObject(row, "verdict", verdict_names[contest->verdict]);
-    if (contest->verdict <= GT_LOST) {
-        cJSON_AddNumberToObject(row, "margin", contest->margin);
-        cJSON_AddNumberToObject(row, "margin_lo", contest->margin_lo);
-        cJSON_AddNumberToObject(row, "margin_hi", contest->margin_hi);
-    }
-    cJSON_AddNumberToObject(row, "contests", contest->contests);
-    cJSON_AddStringToObject(row, "kernel", contest->candidate[0].kernel->name);
-    cJSON_AddStringToObject(row, "point", point);
-    cJSON_AddNumberToObject(row, "stored_us", contest->stored_us);
-    if (contest->verdict == GT_FAILED) {
-        cJSON_AddStringToObject(row, "status", gt_status_name(trial[0].status));
-        cJSON_AddStringToObject(row, "detail", trial[0].detail);
-    } else {
-        cJSON_AddNumberToObject(row, "us", trial[0].us);
-        cJSON_AddNumberToObject(row, "lo_us", trial[0].lo_us);
-        cJSON_AddNumberToObject(row, "hi_us", trial[0].hi_us);
-    }
-    if (!contest->best)
-        return;
-    other = cJSON_AddObjectToObject(row, "runner_up");
-    cJSON_AddStringToObject(other, "kernel", contest->candidate[contest->best].kernel->name);
-    cJSON_AddStringToObject(other, "point", runner);
-    cJSON_AddNumberToObject(other, "us", trial[contest->best].us);
-}
-
-static int gt_recheck_report_row(struct gt_recheck_report *report, const struct gt_contest *contest,
-                                 struct gt_err *err)
+static int report_row(struct recheck *recheck, const struct contest *contest, struct gt_err *err)
 {
     const struct gt_candidate *next = &contest->candidate[contest->best];
     struct gt_strbuf point = GT_STRBUF_INIT, runner = GT_STRBUF_INIT;
+    size_t *tally = recheck->tally;
     int rc;
 
     gt_point_format(&point, contest->candidate[0].kernel, &contest->candidate[0].point);
@@ -248,142 +220,45 @@ static int gt_recheck_report_row(struct gt_recheck_report *report, const struct 
     rc = gt_strbuf_check(&point, err);
     GT_STEP(rc, gt_strbuf_check(&runner, err));
     if (!rc) {
-        if (report->json)
-            json_row(report, contest, point.text, runner.text);
-        else
-            print_line(report, contest);
-        csv_row(report, contest, point.text, runner.text);
-        if (contest->verdict <= GT_LOST && (report->tally[GT_HELD] + report->tally[GT_LOST] == 0 ||
-                                            contest->margin < report->worst))
-            report->worst = contest->margin;
-        report->tally[contest->verdict]++;
+        if (!recheck->report.json)
+            print_line(&recheck->report, contest);
+        record_row(&recheck->report, contest, point.text, runner.text);
+        if (contest->verdict <= LOST &&
+            (tally[HELD] + tally[LOST] == 0 || contest->margin < recheck->worst))
+            recheck->worst = contest->margin;
+        tally[contest->verdict]++;
     }
     gt_strbuf_release(&runner);
     gt_strbuf_release(&point);
     return rc;
 }
 
-/* When it was, UTC: a report draws margins over dates. */
-static void add_date(cJSON *json)
-{
-    const time_t now = (time_t)(gt_clock_date_ms() / 1000);
-    struct tm utc;
-    char text[32];
-
-    if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
-        cJSON_AddStringToObject(json, "date", text);
-}
-
-/* csv_path: NULL for no CSV. */
-static int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_cli *cli,
-                                  const struct gt_device *device, int timing, const char *csv_path,
-                                  struct gt_err *err)
-{
-    *report = (struct gt_recheck_report){.cli = cli, .device = device, .timing = timing};
-    if (cli->json) {
-        report->json = cJSON_CreateObject();
-        cJSON_AddStringToObject(report->json, "format", "gemmtune recheck 1");
-        add_date(report->json);
-        cJSON_AddStringToObject(report->json, "device", device->name);
-        cJSON_AddNumberToObject(report->json, "cc", device->cc);
-        cJSON_AddStringToObject(report->json, "l2", gt_timing_name(timing));
-        report->rows = cJSON_AddArrayToObject(report->json, "winners");
-        if (!report->rows)
-            return gt_err_nomem(err);
-    } else {
-        gt_columns_put(cli->out, device->name);
-        fprintf(cli->out,
-                " (sm_%d), L2 %s: stored winners and the best others, timed side by side\n",
-                device->cc, gt_timing_name(timing));
-        gt_columns_choose(&report->columns, figures, sizeof(figures) / sizeof(*figures), 34,
-                          cli->raw ? 0 : gt_terminal_width());
-        gt_columns_row(&report->columns, cli->out, "problem", NULL, "       winner");
-    }
-    return csv_path ? gt_csv_new(&report->csv, csv_path, csv_heading, err) : GT_OK;
-}
-
-/* Ends the table or the document, unless the run failed (rc), and frees everything.  Returns rc or,
- * if that is GT_OK, the error of ending.  A zeroed report is accepted. */
-static int gt_recheck_report_close(struct gt_recheck_report *report, int rc, struct gt_err *err)
-{
-    const size_t *tally = report->tally;
-    int closed = gt_csv_close(report->csv, rc ? NULL : err);
-
-    rc = rc ? rc : closed;
-    if (report->json && !rc) {
-        for (int i = 0; i < GT_VERDICT_COUNT; i++)
-            cJSON_AddNumberToObject(report->json, verdict_names[i], (double)tally[i]);
-        return gt_cmd_print_json(report->cli, report->json, err);
-    }
-    if (report->cli && !report->json && !rc)
-        fprintf(report->cli->out,
-                "%zu held, %zu lost by more than %.0f %%, %zu failed, %zu alone; worst margin "
-                "%+.2f %%\n",
-                tally[GT_HELD], tally[GT_LOST], 100 * GT_RECHECK_TOLERANCE, tally[GT_FAILED],
-                tally[GT_ALONE], 100 * report->worst);
-    cJSON_Delete(report->json);
-    return rc;
-}
-
 #define DEFAULT_LIMIT   50
 #define DEFAULT_RUNNERS 3
 
-struct options {
-    struct gt_session_options session;
-    struct gt_problem_options problem;
-    const char *csv, *system_db, *same_code, *output;
-    int64_t limit, runners, rounds;
-    bool adopt;
-};
-
-struct recheck {
-    struct gt_session session;
-    const struct options *options;
-    struct gt_recheck_report report;
-    int timing;                           /* enum gt_timing */
-    char (*problem)[GT_PROBLEM_TEXT_MAX]; /* with a winner, in the order of an export */
-    size_t problems, capacity;
-};
-
-static int adopt(struct recheck *recheck, struct gt_err *err)
-{
-    const struct options *options = recheck->options;
-    const struct gt_adopt_options adopting = {
-        .problem = &options->problem,
-        .table = options->system_db,
-        .csv = options->csv,
-        .limit = (size_t)options->limit,
-        .rounds = (int)options->rounds,
-        .timing = recheck->timing,
-    };
-
-    if (options->runners)
-        return gt_err_set(err, GT_ESYNTAX, "--runners-up does not go with --adopt");
-    return gt_adopt(&recheck->session, &adopting, err);
-}
-
 static const struct gt_option option_table[] = {
-    GT_ARCH(options, session.arch, "GPU architecture that the GPU must have, e.g. sm_86"),
-    GT_TEXT(options, session.device, "device", 'd', "DEVICE",
+    GT_ARCH(gt_recheck_options, session.arch,
+            "GPU architecture that the GPU must have, e.g. sm_86"),
+    GT_TEXT(gt_recheck_options, session.device, "device", 'd', "DEVICE",
             "cuda or cuda:N: the GPU to measure on (default: cuda)"),
-    GT_INTEGER(options, limit, "limit", 'n', "N", 1, 100000,
+    GT_INTEGER(gt_recheck_options, limit, "limit", 'n', "N", 1, 100000,
                "winners timed again, spread over the list if there are more (default: 50; with "
                "--adopt: all)"),
-    GT_INTEGER(options, runners, "runners-up", 0, "N", 1, GT_RECHECK_RUNNERS,
+    GT_INTEGER(gt_recheck_options, runners, "runners-up", 0, "N", 1, RUNNERS,
                "others timed beside each winner (default: 3)"),
-    GT_INTEGER(options, rounds, "rounds", 0, "N", 5, GT_MAX_SAMPLES,
+    GT_INTEGER(gt_recheck_options, rounds, "rounds", 0, "N", 5, GT_MAX_SAMPLES,
                "paired rounds of a contest (default: as many as take about 2 s, 61 to 512; with "
                "--adopt 0.3 s, 21 to 101)"),
-    GT_TEXT(options, csv, "csv", 0, "FILE", "write the table there too"),
-    GT_FLAG(options, adopt, "adopt", 0,
+    GT_TEXT(gt_recheck_options, csv, "csv", 0, "FILE", "write the table there too"),
+    GT_FLAG(gt_recheck_options, adopt, "adopt", 0,
             "prove and time winners of older texts of their kernels with today's, and store them"),
-    GT_TEXT(options, system_db, "system-db", 0, "FILE",
+    GT_TEXT(gt_recheck_options, system_db, "system-db", 0, "FILE",
             "with --adopt: a table or database whose winners are adopted too, of whatever text"),
     GT_TEXT(
-        options, same_code, "same-code", 0, "DIR",
+        gt_recheck_options, same_code, "same-code", 0, "DIR",
         "with --adopt, without a GPU: take over the winners whose machine code and launches are "
         "those of the templates/ and configs/ in this folder"),
-    GT_TEXT(options, output, "output", 'o', "FILE",
+    GT_TEXT(gt_recheck_options, output, "output", 'o', "FILE",
             "with --same-code: where the table of --system-db goes, rows that stay included"),
     GT_OPTIONS_END,
 };
@@ -398,7 +273,7 @@ static const struct gt_kernel *kernel_of(const struct recheck *recheck, const st
 
     if (!kernel || strcmp(kernel->signature, row->signature) != 0 ||
         strcmp(row->device, session->evaluator->device.name) != 0 ||
-        row->timing != recheck->timing || row->status != GT_STATUS_OK)
+        row->timing != recheck->report.timing || row->status != GT_STATUS_OK)
         return NULL;
     return kernel;
 }
@@ -443,14 +318,14 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
 
 struct collecting {
     const struct recheck *recheck;
-    struct gt_contest *contest;
+    struct contest *contest;
 };
 
 /* Rows come best first; one point may have a row for each driver it was timed with. */
 static int take_candidate(void *context, const struct gt_row *row, struct gt_err *err)
 {
     const struct collecting *collecting = context;
-    struct gt_contest *contest = collecting->contest;
+    struct contest *contest = collecting->contest;
     const struct gt_kernel *kernel = kernel_of(collecting->recheck, row);
     struct gt_candidate *to = &contest->candidate[contest->count];
     int rc;
@@ -473,7 +348,7 @@ static int take_candidate(void *context, const struct gt_row *row, struct gt_err
     return GT_OK;
 }
 
-static int find_candidates(const struct recheck *recheck, struct gt_contest *contest,
+static int find_candidates(const struct recheck *recheck, struct contest *contest,
                            struct gt_err *err)
 {
     const struct gt_row_filter filter = {.problem = contest->text,
@@ -488,8 +363,8 @@ static int find_candidates(const struct recheck *recheck, struct gt_contest *con
 
 static int recheck_problem(struct recheck *recheck, const char *text, struct gt_err *err)
 {
-    const struct options *options = recheck->options;
-    struct gt_contest *contest = calloc(1, sizeof(*contest));
+    const struct gt_recheck_options *options = recheck->options;
+    struct contest *contest = calloc(1, sizeof(*contest));
     struct gt_err why = {0};
     int rc;
 
@@ -500,10 +375,9 @@ static int recheck_problem(struct recheck *recheck, const char *text, struct gt_
     gt_progress_now(recheck->session.progress, text);
     rc = gt_problem_parse(&contest->problem, text, err);
     GT_STEP(rc, find_candidates(recheck, contest, err));
-    GT_STEP(rc,
-            gt_recheck_contest(contest, recheck->session.evaluator, (int)options->rounds, &why));
+    GT_STEP(rc, hold_contest(contest, recheck->session.evaluator, (int)options->rounds, &why));
     gt_progress_clear(recheck->session.progress);
-    GT_STEP(rc, gt_recheck_report_row(&recheck->report, contest, err));
+    GT_STEP(rc, report_row(recheck, contest, err));
     free(contest);
     if (why.code == GT_ETOOBIG) { /* another program holds the memory; other problems may fit */
         fprintf(recheck->session.cli->log, "%s: not timed: %s\n", text, why.msg);
@@ -536,47 +410,40 @@ static int recheck_all(struct recheck *recheck, struct gt_err *err)
 static int conclude(const struct recheck *recheck, struct gt_err *err)
 {
     const char *named = recheck->options->session.db;
-    size_t bad = recheck->report.tally[GT_LOST] + recheck->report.tally[GT_FAILED];
-
     if (!recheck->problems)
         return gt_err_set(err, GT_EXIT_NOTHING, "%s has no measured winner of this device%s",
                           named ? named : recheck->session.cli->database,
                           recheck->options->problem.shape.count ? " for these problems" : "");
-    if (bad)
-        return gt_err_set(err, GT_EXIT_LOST, "%zu of the winners %s not the fastest any more", bad,
-                          bad > 1 ? "are" : "is");
-    return GT_OK;
+    return gt_recheck_bad(recheck->tally[LOST] + recheck->tally[FAILED], "not the fastest any more",
+                          err);
 }
 
 /* Rechecks the stored winners; the session is open. */
 static int recheck_stored(struct recheck *recheck, struct gt_cli *cli, struct gt_err *err)
 {
+    const size_t *tally = recheck->tally;
     int rc;
 
     if (recheck->options->system_db)
         return gt_err_set(err, GT_ESYNTAX, "--system-db goes with --adopt only");
     rc = find_problems(recheck, err);
     if (!rc && recheck->problems)
-        rc = gt_recheck_report_open(&recheck->report, cli, &recheck->session.evaluator->device,
-                                    recheck->timing, recheck->options->csv, err);
+        rc = gt_recheck_report_open(&recheck->report, &form, recheck->options->csv, err);
     GT_STEP(rc, recheck_all(recheck, err));
-    rc = gt_recheck_report_close(&recheck->report, rc, err);
+    rc = gt_recheck_report_close(&recheck->report, verdict_names, tally, 0, VERDICTS, rc, err);
+    if (!rc && recheck->problems && !cli->json)
+        fprintf(cli->out,
+                "%zu held, %zu lost by more than %.0f %%, %zu failed, %zu alone; worst margin "
+                "%+.2f %%\n",
+                tally[HELD], tally[LOST], 100 * TOLERANCE, tally[FAILED], tally[ALONE],
+                100 * recheck->worst);
     return rc ? rc : conclude(recheck, err);
 }
 
 /* Takes rows over without timing anything. */
-static int carry(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+static int carry(struct gt_cli *cli, const struct gt_recheck_options *options, struct gt_err *err)
 {
     const struct gt_problem_options *problem = &options->problem;
-    const struct gt_carry_options carrying = {
-        .older = options->same_code,
-        .table = options->system_db,
-        .output = options->output,
-        .db = options->session.db,
-        .kernels_dir = options->session.kernels_dir,
-        .include_dirs = options->session.include_dirs,
-        .jobs = (int)options->session.jobs,
-    };
 
     if (!options->adopt)
         return gt_err_set(err, GT_ESYNTAX, "--same-code goes with --adopt only");
@@ -585,7 +452,7 @@ static int carry(struct gt_cli *cli, const struct options *options, struct gt_er
         return gt_err_set(err, GT_ESYNTAX,
                           "--same-code takes every winner over that it can and times none: not "
                           "with --shape, --shapes, --csv, --limit, --rounds or --runners-up");
-    return gt_carry(cli, &carrying, err);
+    return gt_carry(cli, options, err);
 }
 
 /* A slip in the problems is told of before a GPU is looked for. */
@@ -604,10 +471,10 @@ static int check_problems(const struct gt_cli *cli, const struct gt_problem_opti
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
-    const struct options *options = fields;
+    const struct gt_recheck_options *options = fields;
     struct recheck recheck = {
         .options = options,
-        .timing = gt_session_timing(&options->session),
+        .report = {.session = &recheck.session, .timing = gt_session_timing(&options->session)},
     };
     struct gt_session_options session = options->session;
     int rc;
@@ -628,7 +495,10 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
                         "recheck times winners again, which takes a GPU; --device %s "
                         "only predicts",
                         options->session.device);
-    GT_STEP(rc, options->adopt ? adopt(&recheck, err) : recheck_stored(&recheck, cli, err));
+    if (!rc && options->adopt && options->runners)
+        rc = gt_err_set(err, GT_ESYNTAX, "--runners-up does not go with --adopt");
+    GT_STEP(rc, options->adopt ? gt_adopt(&recheck.session, options, err)
+                               : recheck_stored(&recheck, cli, err));
     gt_session_close(&recheck.session);
     free(recheck.problem);
     return rc;
@@ -664,11 +534,11 @@ const struct gt_command gt_command_recheck = {
         "  tune recheck --adopt --system-db db/shipped/h200.csv --db adopted.db\n"
         "  tune recheck --adopt --same-code older --db mine.db\n"
         "  tune recheck --adopt --same-code older --system-db table.csv -o table.csv\n",
-    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
+    .group = {{gt_problem_option_table, offsetof(struct gt_recheck_options, problem)},
               {gt_session_option_table + GT_SESSION_DEVICE_OPTIONS,
-               offsetof(struct options, session)},
+               offsetof(struct gt_recheck_options, session)},
               {option_table, 0}},
-    .size = sizeof(struct options),
+    .size = sizeof(struct gt_recheck_options),
     .finishes = true,
     .run = run,
 };

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "measure/cmd_bench_report.h"
+#include "measure/cmd_bench_summary.h"
 #include "gemmtune.h"
 
 static void add(struct gt_bench_summary *summary, const char *problem,

@@ -1,0 +1,66 @@
+/* cmd_recheck.h - what the files of tune recheck share: its options, the fitting of a stored point
+ * to a text of its kernel, and the report.  --adopt proves and times winners that hang on an older
+ * text of their kernel, or come from another table, with today's text; --same-code takes rows of an
+ * older text over where both texts give the same machine code and the same launches, which takes
+ * NVRTC and a folder with the older templates and descriptions, but no GPU. */
+#ifndef GT_CMD_RECHECK_H
+#define GT_CMD_RECHECK_H
+
+#include "console/terminal.h"
+#include "session/cmd_session.h"
+
+struct cJSON;
+struct gt_csv;
+
+struct gt_recheck_options {
+    struct gt_session_options session;
+    struct gt_problem_options problem;
+    const char *csv, *system_db, *same_code, *output; /* NULL: not given */
+    int64_t limit, runners, rounds;                   /* 0: not given */
+    bool adopt;
+};
+
+/* What a report of winners looks like. */
+struct gt_recheck_form {
+    const char *format, *title, *csv_heading, *winner;
+    const struct gt_column *column;
+    size_t columns;
+    bool dated; /* the document says when it was */
+};
+
+/* Where the rows go.  The caller sets the first two. */
+struct gt_recheck_report {
+    const struct gt_session *session;
+    int timing;                /* enum gt_timing */
+    struct gt_csv *csv;        /* NULL: none */
+    struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed */
+    struct gt_columns columns;
+};
+
+int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_recheck_form *form,
+                           const char *csv, struct gt_err *err);
+
+/* Ends the document with how many rows each verdict has (verdicts first to count - 1), unless the
+ * run failed (rc), and frees everything.  Returns rc or, if that is GT_OK, the error of ending.  A
+ * report that was not opened is accepted. */
+int gt_recheck_report_close(struct gt_recheck_report *report, const char *const *verdict,
+                            const size_t *tally, int first, int count, int rc, struct gt_err *err);
+
+/* Makes the candidate (its problem and device are set) of today's or another text of the kernel.
+ * Positive: the kernel does not serve the problem, or a constraint does not hold; negative: there
+ * is no such kernel or point.  *why says so. */
+int gt_recheck_fit(struct gt_candidate *candidate, const struct gt_kernels *kernels,
+                   const char *kernel, const char *point, struct gt_geometry *geometry,
+                   struct gt_err *why);
+
+/* Exit code 8 where winners are not what the words say ("not adopted"). */
+int gt_recheck_bad(size_t bad, const char *words, struct gt_err *err);
+
+/* The command with --adopt, once the session is open.  Positive: an exit code. */
+int gt_adopt(struct gt_session *session, const struct gt_recheck_options *options,
+             struct gt_err *err);
+
+/* The command with --same-code.  Positive: an exit code. */
+int gt_carry(struct gt_cli *cli, const struct gt_recheck_options *options, struct gt_err *err);
+
+#endif

@@ -1,0 +1,93 @@
+/* cmd_recheck_report.c - what tune recheck and its --adopt and --same-code have in common. */
+#include <cjson/cJSON.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "console/cmd_write.h"
+#include "recheck/cmd_recheck.h"
+
+int gt_recheck_fit(struct gt_candidate *candidate, const struct gt_kernels *kernels,
+                   const char *kernel, const char *point, struct gt_geometry *geometry,
+                   struct gt_err *why)
+{
+    char reason[GT_UNSERVED_MAX];
+    int failed = -1, rc;
+
+    candidate->kernel = gt_kernels_find(kernels, kernel, why);
+    rc = candidate->kernel ? gt_point_parse(&candidate->point, candidate->kernel, point, why)
+                           : GT_ENOTFOUND;
+    if (rc)
+        return rc;
+    if (gt_unserved(reason, "it", &candidate->kernel, 1, candidate->problem, candidate->device)) {
+        gt_err_set(why, GT_ERANGE, "%s", reason);
+        return 1;
+    }
+    rc = gt_candidate_possible(candidate, &failed, why);
+    if (!rc && failed >= 0) {
+        gt_err_set(why, GT_ERANGE, "%s", candidate->kernel->constraint[failed].why);
+        return 1;
+    }
+    return rc ? rc : gt_candidate_geometry(candidate, geometry, why);
+}
+
+int gt_recheck_bad(size_t bad, const char *words, struct gt_err *err)
+{
+    return bad ? gt_err_set(err, GT_EXIT_LOST, "%zu of the winners %s %s", bad,
+                            bad > 1 ? "are" : "is", words)
+               : GT_OK;
+}
+
+/* When it was, UTC: a report draws margins over dates. */
+static void add_date(cJSON *json)
+{
+    const time_t now = (time_t)(gt_clock_date_ms() / 1000);
+    struct tm utc;
+    char text[32];
+
+    if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
+        cJSON_AddStringToObject(json, "date", text);
+}
+
+int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_recheck_form *form,
+                           const char *csv, struct gt_err *err)
+{
+    const struct gt_device *device = &report->session->evaluator->device;
+    const struct gt_cli *cli = report->session->cli;
+    const char *l2 = gt_timing_name(report->timing);
+
+    if (cli->json) {
+        report->json = cJSON_CreateObject();
+        cJSON_AddStringToObject(report->json, "format", form->format);
+        if (form->dated)
+            add_date(report->json);
+        cJSON_AddStringToObject(report->json, "device", device->name);
+        cJSON_AddNumberToObject(report->json, "cc", device->cc);
+        cJSON_AddStringToObject(report->json, "l2", l2);
+        report->rows = cJSON_AddArrayToObject(report->json, "winners");
+        if (!report->rows)
+            return gt_err_nomem(err);
+    } else {
+        gt_columns_put(cli->out, device->name);
+        fprintf(cli->out, " (sm_%d), L2 %s: %s\n", device->cc, l2, form->title);
+        gt_columns_choose(&report->columns, form->column, form->columns, 34,
+                          cli->raw ? 0 : gt_terminal_width());
+        gt_columns_row(&report->columns, cli->out, "problem", NULL, form->winner);
+    }
+    return csv ? gt_csv_new(&report->csv, csv, form->csv_heading, err) : GT_OK;
+}
+
+int gt_recheck_report_close(struct gt_recheck_report *report, const char *const *verdict,
+                            const size_t *tally, int first, int count, int rc, struct gt_err *err)
+{
+    int closed = gt_csv_close(report->csv, rc ? NULL : err);
+
+    rc = rc ? rc : closed;
+    if (!report->json || rc) {
+        cJSON_Delete(report->json);
+        return rc;
+    }
+    for (int i = first; i < count; i++)
+        cJSON_AddNumberToObject(report->json, verdict[i], (double)tally[i]);
+    return gt_cmd_print_json(report->session->cli, report->json, err);
+}
