@@ -677,10 +677,8 @@ static int list(const struct gt_cli *cli, const struct gt_problem *problem, cons
     char text[GT_PROBLEM_TEXT_MAX];
     cJSON *json = NULL;
 
-    if (cli->json) {
-        gt_cmd_json_watch();
+    if (cli->json)
         json = cJSON_CreateArray();
-    }
     for (size_t i = 0; i < problems; i++) {
         gt_problem_format(&problem[i], text);
         if (cli->json) {

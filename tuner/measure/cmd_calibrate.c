@@ -44,32 +44,30 @@ static void print_table(const struct gt_cli *cli, const char *device,
     }
 }
 
-static cJSON *device_json(const char *device, const char *date,
-                          const struct gt_calibration *calibration, const struct gt_device *assumed)
+static int print_json(const struct gt_cli *cli, const char *device,
+                      const struct gt_calibration *calibration, const struct gt_device *assumed,
+                      struct gt_err *err)
 {
     cJSON *root = cJSON_CreateObject(), *list;
 
     cJSON_AddStringToObject(root, "format", "gemmtune calibration 1");
     cJSON_AddStringToObject(root, "device", device);
     cJSON_AddNumberToObject(root, "cc", assumed->cc);
-    if (date)
-        cJSON_AddStringToObject(root, "date", date);
     list = cJSON_AddArrayToObject(root, "figures");
     for (int i = 0; i < GT_CALIBRATION_COUNT; i++) {
-        double expected = gt_calibration_expected(assumed, (enum gt_calibration_figure)i);
-        cJSON *item;
+        const double expected = gt_calibration_expected(assumed, (enum gt_calibration_figure)i);
+        const struct gt_record item = {calibration->value[i] > 0 ? cJSON_CreateObject() : NULL,
+                                       NULL};
 
-        if (!(calibration->value[i] > 0))
+        if (!item.json)
             continue;
-        item = cJSON_CreateObject();
-        cJSON_AddItemToArray(list, item);
-        cJSON_AddStringToObject(item, "figure", gt_calibration_rows[i].name);
-        cJSON_AddStringToObject(item, "unit", gt_calibration_rows[i].unit);
-        cJSON_AddNumberToObject(item, "measured", calibration->value[i]);
-        if (expected > 0)
-            cJSON_AddNumberToObject(item, "profile", expected);
+        cJSON_AddItemToArray(list, item.json);
+        gt_record_text(&item, "figure", gt_calibration_rows[i].name);
+        gt_record_text(&item, "unit", gt_calibration_rows[i].unit);
+        gt_record_real(&item, "measured", calibration->value[i], 0, true);
+        gt_record_real(&item, "profile", expected, 0, expected > 0);
     }
-    return root;
+    return gt_cmd_print_json(cli, root, err);
 }
 
 /* ---- measuring ---- */
@@ -106,8 +104,7 @@ int gt_cmd_calibrate(struct gt_cli *cli, const char *device, const char *db, str
     if (!rc) {
         find_assumed(cli, evaluator->device.cc, evaluator->device.name, &assumed);
         if (cli->json)
-            rc = gt_cmd_print_json(
-                cli, device_json(evaluator->device.name, NULL, &calibration, &assumed), err);
+            rc = print_json(cli, evaluator->device.name, &calibration, &assumed, err);
         else
             print_table(cli, evaluator->device.name, &calibration, &assumed);
     }

@@ -850,7 +850,6 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     if (!self)
         return gt_err_nomem(err);
     if (cli->json) {
-        gt_cmd_json_watch();
         where.json = cJSON_CreateObject();
         cJSON_AddStringToObject(where.json, "format", "gemmtune energy 1");
     } else {

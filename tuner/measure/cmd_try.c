@@ -2,6 +2,7 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -24,16 +25,14 @@
 #include "cuda/cache.h"
 #include "evaluate/evaluator.h"
 #include "kernel/render.h"
+#include "lookup/lookup_impl.h"
 #include "measure/cmd_try.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
 #include "session/stand_in.h"
 #include "workers/process.h"
 
-/* Writes what --keep of `tune try` and `tune show` asks for: source, PTX, cubin,
- * SASS and the log. */
-
-extern char **environ;
+/* ---- what --keep asks for: source, PTX, cubin, SASS and the log ---- */
 
 struct keeping {
     const struct gt_cli *cli;
@@ -163,14 +162,11 @@ int gt_keep_candidate(const struct gt_cli *cli, const struct gt_candidate *candi
     return rc;
 }
 
-/* Runs a candidate on the CPU: starts gemmtune-emulate and reads its verdict.
- */
+/* ---- on the CPU: starts gemmtune-emulate and reads its verdict ---- */
 
 #define PROGRAM "gemmtune-emulate"
 #define ROOM    (16 << 20) /* bytes that the compiler and what it builds may need */
 #define RUN_S   60         /* of CPU time for a run in the emulator, which takes a second at most */
-
-extern char **environ;
 
 /* Finds the emulator: in the build tree beside `tune`, else in PREFIX/libexec/gemmtune, provided
  * that nobody else may have written it. */
@@ -213,7 +209,7 @@ static int run_program(const struct gt_try *attempt, const char *program, const 
     struct gt_strbuf point = GT_STRBUF_INIT, build = GT_STRBUF_INIT;
     char seconds[16], cc[16];
     posix_spawn_file_actions_t actions;
-    pid_t pid;
+    pid_t pid = 0;
     int rc;
 
     gt_point_format(&point, attempt->candidate.kernel, &attempt->candidate.point);
@@ -222,9 +218,7 @@ static int run_program(const struct gt_try *attempt, const char *program, const 
     snprintf(cc, sizeof(cc), "%d", attempt->device.cc);
     rc = gt_strbuf_check(&point, err);
     GT_STEP(rc, gt_strbuf_check(&build, err));
-    if (rc)
-        goto out;
-    {
+    if (!rc) {
         const char *const argv[] = {program,
                                     attempt->cli->data_dir,
                                     options->kernels_dir ? options->kernels_dir : "",
@@ -249,7 +243,6 @@ static int run_program(const struct gt_try *attempt, const char *program, const 
         posix_spawn_file_actions_destroy(&actions);
     }
     GT_STEP(rc, wait_for(attempt, pid, status, err));
-out:
     gt_strbuf_release(&point);
     gt_strbuf_release(&build);
     return rc;
@@ -292,30 +285,6 @@ static int check_folder(const char *folder, const char *what, struct gt_err *err
             "program there; %s may name another folder",
             folder, what);
     return check_room(folder, what, err);
-}
-
-/* Runs the candidate in the emulator, the program gemmtune-emulate that is installed with this one.
- * `folder`: where it writes source, object and log.  Fills the verdict; an error means that the
- * candidate could not be run. */
-static int gt_try_emulate(struct gt_try *attempt, const char *folder, struct gt_err *err)
-{
-    const char *what = attempt->keep ? "--keep" : "TMPDIR", *tmp = getenv("TMPDIR");
-    char program[PATH_MAX], path[PATH_MAX];
-    struct gt_strbuf log = GT_STRBUF_INIT;
-    int status = 0;
-    int rc = find_program(program, err);
-
-    snprintf(path, sizeof(path), "%s/emulate.log", folder);
-    GT_STEP(rc, check_folder(folder, what, err));
-    if (!rc && attempt->keep) /* the C++ compiler has its own files there */
-        rc = check_room(tmp && *tmp ? tmp : "/tmp", "TMPDIR", err);
-    GT_STEP(rc, run_program(attempt, program, folder, path, &status, err));
-    GT_STEP(rc, gt_strbuf_add_file(&log, path, err));
-    GT_STEP(rc, gt_try_read_log(attempt, log.text, status, err));
-    if (log.text && attempt->cli->verbose)
-        fputs(log.text, attempt->cli->log);
-    gt_strbuf_release(&log);
-    return rc;
 }
 
 /* ---- the log ---- */
@@ -382,312 +351,6 @@ static void find_template(const struct gt_try *attempt, struct report *report)
             return;
         }
     }
-}
-
-/* The emulator has a few SMs and runs smaller problems; constraints are those of the problem as it
- * was asked for.  What the kernel does not serve is for the emulator to say. */
-static int check_emulated(struct gt_try *attempt, struct gt_err *err)
-{
-    if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device))
-        return GT_OK;
-    return gt_try_check_point(attempt, attempt->device, err);
-}
-
-#define DEFAULT_ARCH 86
-
-/* Sets the device that stands in where no GPU does: the profile of --arch, or of the nearest arch
- * that the kernel supports. */
-static int find_device(struct gt_try *attempt, struct gt_err *err)
-{
-    const struct gt_kernel *kernel = attempt->candidate.kernel;
-    const struct gt_serves *entry = &kernel->entry[0]; /* or that of the problem's type */
-    const char *name = NULL;
-    char text[GT_STAND_IN_MAX];
-    int rc, cc = DEFAULT_ARCH;
-
-    for (size_t i = kernel->entries; i-- > 0;)
-        if (kernel->entry[i].types >> attempt->problem.type & 1)
-            entry = &kernel->entry[i];
-
-    if (attempt->options->arch && gt_gpu_parse(attempt->options->arch, &cc, &name, err))
-        return err ? err->code : GT_ESYNTAX;
-    if (!attempt->options->arch && cc < entry->min_cc)
-        cc = entry->min_cc;
-    if (!attempt->options->arch && cc > entry->max_cc)
-        cc = entry->max_cc;
-    rc = gt_device_profile_of(&attempt->device, attempt->cli->data_dir, cc, name, err);
-    if (!rc && !attempt->cli->quiet && gt_stand_in(text, &attempt->device, name))
-        fprintf(attempt->cli->log, "%s\n", text);
-    return rc;
-}
-
-static int open_candidate(struct gt_try *attempt, struct gt_err *err)
-{
-    const struct gt_try_options *options = attempt->options;
-    const struct gt_cli *cli = attempt->cli;
-    struct gt_candidate *candidate = &attempt->candidate;
-    struct gt_pattern point = {.named = 0};
-    int rc;
-
-    if (!options->problem)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "name the problem: tune try KERNEL [POINT] --problem 512x512x512");
-    rc = gt_session_complete(&attempt->problem, options->problem, &options->parts, err);
-    GT_STEP(rc, gt_kernels_load(&attempt->kernels, cli->data_dir, options->kernels_dir,
-                                options->include_dirs, err));
-    if (rc)
-        return rc;
-    gt_problem_format(&attempt->problem, attempt->problem_text);
-    candidate->problem = &attempt->problem;
-    candidate->device = &attempt->device;
-    candidate->kernel = gt_kernels_find(&attempt->kernels, cli->argument[0], err);
-    rc = candidate->kernel ? GT_OK : GT_ENOTFOUND;
-    GT_STEP(rc, gt_pattern_parse(&point, candidate->kernel,
-                                 cli->arguments > 1 ? cli->argument[1] : "", err));
-    candidate->point = point.point;
-    attempt->named = point.named;
-    if (!rc && (attempt->on_cpu || options->arch))
-        rc = find_device(attempt, err);
-    if (!rc && attempt->on_cpu)
-        rc = check_emulated(attempt, err);
-    return rc;
-}
-
-/* Runs the emulator in the folder of --keep or, without it, in one that is removed afterwards. */
-static int emulate(struct gt_try *attempt, struct gt_err *err)
-{
-    struct gt_scratch folder = {0};
-    int rc;
-
-    if (attempt->keep)
-        return gt_try_emulate(attempt, attempt->keep, err);
-    rc = gt_scratch_make(&folder, err);
-    GT_STEP(rc, gt_try_emulate(attempt, folder.path, err));
-    gt_scratch_remove(&folder);
-    return rc;
-}
-
-static int print_json(const struct gt_try *attempt, const char *point, struct gt_err *err)
-{
-    const struct gt_trial *trial = &attempt->trial;
-    cJSON *json = cJSON_CreateObject();
-    bool timed = !attempt->on_cpu && trial->status == GT_STATUS_OK;
-    bool ok = json && cJSON_AddStringToObject(json, "format", "gemmtune try 1") &&
-              cJSON_AddStringToObject(json, "kernel", attempt->candidate.kernel->name) &&
-              cJSON_AddStringToObject(json, "point", point) &&
-              (!*attempt->changed || cJSON_AddStringToObject(json, "changed", attempt->changed)) &&
-              cJSON_AddStringToObject(json, "problem", attempt->problem_text) &&
-              cJSON_AddStringToObject(json, "on", attempt->on_cpu ? "cpu" : "cuda") &&
-              cJSON_AddStringToObject(json, "status", gt_status_name(trial->status)) &&
-              cJSON_AddStringToObject(json, "detail", trial->detail);
-
-    if (ok && attempt->on_cpu)
-        ok = cJSON_AddStringToObject(json, "run_as", attempt->run_as) &&
-             cJSON_AddNumberToObject(json, "problems", attempt->problems) &&
-             cJSON_AddNumberToObject(json, "runs", attempt->runs) &&
-             cJSON_AddNumberToObject(json, "wrong", attempt->wrong);
-    if (ok && timed)
-        ok = cJSON_AddStringToObject(json, "device", attempt->device.name) &&
-             cJSON_AddNumberToObject(json, "us", trial->us) &&
-             cJSON_AddNumberToObject(json, "lo_us", trial->lo_us) &&
-             cJSON_AddNumberToObject(json, "hi_us", trial->hi_us) &&
-             cJSON_AddNumberToObject(json, "err_u", trial->err_u) &&
-             cJSON_AddNumberToObject(json, "registers", trial->registers) &&
-             cJSON_AddNumberToObject(json, "shared_bytes", (double)trial->shared_bytes);
-    if (ok && timed && attempt->baseline.us > 0)
-        ok = cJSON_AddStringToObject(json, "baseline", attempt->baseline.name) &&
-             cJSON_AddNumberToObject(json, "baseline_us", attempt->baseline.us) &&
-             cJSON_AddNumberToObject(json, "ratio", attempt->baseline.us / trial->us);
-    if (!ok) {
-        cJSON_Delete(json);
-        return gt_err_nomem(err);
-    }
-    return gt_cmd_print_json(attempt->cli, json, err);
-}
-
-static void print_measured(const struct gt_try *attempt)
-{
-    const struct gt_trial *trial = &attempt->trial;
-    FILE *out = attempt->cli->out;
-
-    if (trial->status != GT_STATUS_OK)
-        return;
-    fprintf(out, "  error      %.1f u, u = 2^-24\n", trial->err_u);
-    fprintf(out, "  time       %.2f us [%.2f, %.2f], %.2f TFLOP/s\n", trial->us, trial->lo_us,
-            trial->hi_us, gt_problem_flops(&attempt->problem) / trial->us * 1e-6);
-    if (attempt->baseline.us > 0)
-        fprintf(out, "  cuBLAS     %.2f us, ratio %.3f (%s)\n", attempt->baseline.us,
-                attempt->baseline.us / trial->us, attempt->baseline.name);
-    fprintf(out, "  uses       %d registers, %d bytes spilled, %lld bytes of shared memory\n",
-            trial->registers, trial->spill_bytes, (long long)trial->shared_bytes);
-}
-
-static void print_emulated(const struct gt_try *attempt)
-{
-    FILE *out = attempt->cli->out;
-
-    if (*attempt->run_as && strcmp(attempt->run_as, attempt->problem_text) != 0)
-        fprintf(out, "  run as     %s: the problem is too large for an emulator\n",
-                attempt->run_as);
-    if (attempt->problems)
-        fprintf(out,
-                "  checked    %d problem%s of this type, layout and epilogue, ragged ones too: "
-                "%d of %d runs right\n",
-                attempt->problems, attempt->problems == 1 ? "" : "s",
-                attempt->runs - attempt->wrong, attempt->runs);
-}
-
-static const char *verdict(const struct gt_try *attempt)
-{
-    return attempt->trial.status == GT_STATUS_OK      ? "right"
-           : attempt->trial.status == GT_STATUS_WRONG ? "WRONG"
-                                                      : gt_status_name(attempt->trial.status);
-}
-
-static void print_report(const struct gt_try *attempt, const char *point)
-{
-    FILE *out = attempt->cli->out;
-
-    fprintf(out, "%s%s%s on %s, ", attempt->candidate.kernel->name, *point ? " " : "", point,
-            attempt->problem_text);
-    gt_columns_put(out, attempt->on_cpu ? "in the emulator" : attempt->device.name);
-    fputc('\n', out);
-    if (attempt->on_cpu)
-        print_emulated(attempt);
-    else
-        print_measured(attempt);
-    fprintf(out,
-            attempt->trial.status == GT_STATUS_OK && *attempt->trial.detail
-                ? "  verdict    %s (%s)\n"
-            : *attempt->trial.detail ? "  verdict    %s: %s\n"
-                                     : "  verdict    %s%s\n",
-            verdict(attempt), attempt->trial.detail);
-    if (attempt->keep)
-        fprintf(out, "  kept in    %s\n", attempt->keep);
-}
-
-static int report_try(struct gt_try *attempt, struct gt_err *err)
-{
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    int rc;
-
-    gt_point_format(&point, attempt->candidate.kernel, &attempt->candidate.point);
-    rc = gt_strbuf_check(&point, err);
-    if (!rc && attempt->cli->json)
-        rc = print_json(attempt, point.text, err);
-    else if (!rc)
-        print_report(attempt, point.text);
-    if (!rc && attempt->trial.status != GT_STATUS_OK)
-        rc = gt_err_set(err, GT_EXIT_NOTHING, "%s is not right for %s: %s",
-                        attempt->candidate.kernel->name, attempt->problem_text,
-                        gt_status_name(attempt->trial.status));
-    gt_strbuf_release(&point);
-    return rc;
-}
-
-static int open_evaluator(struct gt_evaluator **evaluator, const struct gt_try *attempt,
-                          const char *cache_dir, struct gt_err *err)
-{
-    const struct gt_try_options *options = attempt->options;
-    const struct gt_evaluator_options wanted = {
-        .data_dir = attempt->cli->data_dir,
-        .cache_dir = cache_dir,
-        .kernels_dir = options->kernels_dir,
-        .include_dirs = options->include_dirs,
-        .jobs = 1,
-        .launch_deadline_s = (double)options->deadline,
-        .baseline = true,
-        .bench = {.seed = options->seed ? (uint64_t)options->seed : 1},
-        .signals = attempt->cli->signals,
-    };
-    const char *device = options->device ? options->device : "cuda";
-    int rc;
-
-    if (strncmp(device, "cuda", strlen("cuda")) != 0)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "--device %s: `tune try` measures; it takes cuda or cuda:N", device);
-    rc = gt_evaluator_open(evaluator, device, &wanted, err);
-    if (rc == GT_ENOGPU || rc == GT_ENOLIB)
-        return gt_err_prefix(err, rc, "--on cpu tries it without a GPU");
-    return rc;
-}
-
-static const struct gt_rounds rounds = {41, 200, 2e6};
-
-/* Times the candidate in alternation with cuBLASLt's best answer, if there is one. */
-static int compare(struct gt_try *attempt, struct gt_evaluator *evaluator, struct gt_err *err)
-{
-    struct gt_trial baseline;
-    int rc = evaluator->ops->baseline(evaluator, &attempt->baseline, err);
-
-    if (rc == GT_ENOLIB || rc == GT_ENOTFOUND)
-        attempt->baseline.us = 0;
-    else if (rc)
-        return rc;
-    rc = evaluator->ops->final(evaluator, &attempt->candidate, 1,
-                               gt_rounds_for(&rounds, 2, 2 * attempt->trial.us), &attempt->trial,
-                               rc ? NULL : &baseline, err);
-    if (!rc && attempt->baseline.us > 0)
-        attempt->baseline.us = baseline.us;
-    return rc;
-}
-
-/* Compiles, proves and times the candidate once. */
-static int race(struct gt_try *attempt, struct gt_evaluator *evaluator, struct gt_err *err)
-{
-    uint64_t id;
-    int rc = evaluator->ops->submit(evaluator, 1, &attempt->candidate, err);
-
-    while (!rc) {
-        rc = evaluator->ops->collect(evaluator, 1000, &id, &attempt->trial, err);
-        if (rc == 0 && *attempt->cli->signals)
-            return gt_err_set(err, GT_EINTERRUPTED, "interrupted");
-    }
-    return rc > 0 ? GT_OK : rc;
-}
-
-/* Proves and times the candidate in a GPU worker; attempt->device is then that GPU. */
-static int gt_try_measure(struct gt_try *attempt, struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = NULL;
-    char why[GT_UNSERVED_MAX];
-    char *cache_dir = NULL;
-    int rc = gt_session_cache(&cache_dir, err);
-
-    GT_STEP(rc, open_evaluator(&evaluator, attempt, cache_dir, err));
-    if (rc)
-        goto out;
-    attempt->device = evaluator->device;
-    if (gt_unserved(why, "it", &attempt->candidate.kernel, 1, &attempt->problem, &attempt->device))
-        rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
-                        attempt->candidate.kernel->name, attempt->device.cc, why);
-    GT_STEP(rc, gt_try_check_point(attempt, attempt->device, err));
-    GT_STEP(rc, evaluator->ops->open_problem(evaluator, &attempt->problem, err));
-    GT_STEP(rc, race(attempt, evaluator, err));
-    if (!rc && attempt->trial.status == GT_STATUS_OK)
-        rc = compare(attempt, evaluator, err);
-out:
-    gt_evaluator_close(evaluator);
-    free(cache_dir);
-    return rc;
-}
-
-static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
-{
-    struct gt_try attempt = {.cli = cli, .options = fields};
-    int rc;
-
-    attempt.on_cpu = attempt.options->on && strcmp(attempt.options->on, "cpu") == 0;
-    rc = open_candidate(&attempt, err);
-    if (!rc && attempt.options->keep)
-        rc = gt_keep_open(&attempt.keep, attempt.options->keep, err);
-    GT_STEP(rc, attempt.on_cpu ? emulate(&attempt, err) : gt_try_measure(&attempt, err));
-    if (!rc && attempt.keep)
-        rc = gt_keep_candidate(cli, &attempt.candidate, attempt.keep, err);
-    GT_STEP(rc, report_try(&attempt, err));
-    gt_kernels_release(&attempt.kernels);
-    free(attempt.keep);
-    return rc;
 }
 
 /* Takes a run whose D was not right; the first such run becomes the verdict. */
@@ -781,8 +444,448 @@ int gt_try_read_log(struct gt_try *attempt, const char *log, int wait_status, st
     return GT_OK;
 }
 
-/* Runs a candidate on a GPU: the evaluator proves it and times it, alone and
- * beside cuBLASLt. */
+/* Runs the candidate in the emulator, the program gemmtune-emulate that is installed with this one.
+ * `folder`: where it writes source, object and log.  Fills the verdict; an error means that the
+ * candidate could not be run. */
+static int emulate_in(struct gt_try *attempt, const char *folder, struct gt_err *err)
+{
+    const char *what = attempt->keep ? "--keep" : "TMPDIR", *tmp = getenv("TMPDIR");
+    char program[PATH_MAX], path[PATH_MAX];
+    struct gt_strbuf log = GT_STRBUF_INIT;
+    int status = 0;
+    int rc = find_program(program, err);
+
+    snprintf(path, sizeof(path), "%s/emulate.log", folder);
+    GT_STEP(rc, check_folder(folder, what, err));
+    if (!rc && attempt->keep) /* the C++ compiler has its own files there */
+        rc = check_room(tmp && *tmp ? tmp : "/tmp", "TMPDIR", err);
+    GT_STEP(rc, run_program(attempt, program, folder, path, &status, err));
+    GT_STEP(rc, gt_strbuf_add_file(&log, path, err));
+    GT_STEP(rc, gt_try_read_log(attempt, log.text, status, err));
+    if (log.text && attempt->cli->verbose)
+        fputs(log.text, attempt->cli->log);
+    gt_strbuf_release(&log);
+    return rc;
+}
+
+/* ---- the point ---- */
+
+/* A kernel with fewer values and constraints than the one that it is a copy of. */
+struct narrowed {
+    struct gt_kernel kernel;
+    struct gt_point held;
+};
+
+static void narrow(struct narrowed *to, const struct gt_candidate *from, uint64_t held, bool bets,
+                   struct gt_constraint *constraint)
+{
+    to->kernel = *from->kernel;
+    to->held = from->point;
+    for (size_t i = 0; i < to->kernel.params; i++)
+        if (held >> i & 1) {
+            to->kernel.param[i].value = &to->held.value[i];
+            to->kernel.param[i].count = 1;
+            to->kernel.param[i].standard = 0;
+        }
+    to->kernel.constraint = constraint;
+    to->kernel.constraints = 0;
+    for (size_t i = 0; i < from->kernel->constraints; i++)
+        if (bets || !from->kernel->constraint[i].bet)
+            constraint[to->kernel.constraints++] = from->kernel->constraint[i];
+}
+
+/* Makes the candidate valid without a change of the parameters in `held`; false: that was not
+ * found, and the candidate is as it was. */
+static bool repair(struct gt_candidate *candidate, uint64_t held, bool bets)
+{
+    struct gt_constraint *constraint =
+        calloc(candidate->kernel->constraints + 1, sizeof(*constraint));
+    struct narrowed *narrowed = calloc(1, sizeof(*narrowed));
+    struct gt_candidate copy = *candidate;
+    struct gt_geometry geometry;
+    bool found = false;
+
+    if (narrowed && constraint) {
+        narrow(narrowed, candidate, held, bets, constraint);
+        copy.kernel = &narrowed->kernel;
+        found = gt_lookup_repair(&copy, &geometry);
+        if (!found) {
+            copy.point = candidate->point;
+            found = gt_lookup_walk(&copy, &geometry);
+        }
+    }
+    for (size_t i = 0; i < candidate->kernel->params; i++)
+        found &= !(held >> i & 1) || copy.point.value[i] == candidate->point.value[i];
+    if (found)
+        candidate->point = copy.point;
+    free(constraint);
+    free(narrowed);
+    return found;
+}
+
+/* Writes the values of `now` that differ from those of `before`. */
+static void list_changes(char text[GT_TRY_CHANGED_MAX], const struct gt_kernel *kernel,
+                         const struct gt_point *before, const struct gt_point *now)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < kernel->params && used < GT_TRY_CHANGED_MAX; i++)
+        if (before->value[i] != now->value[i])
+            used += (size_t)snprintf(text + used, GT_TRY_CHANGED_MAX - used, "%s%s=%" PRId64,
+                                     used ? "," : "", kernel->param[i].name, now->value[i]);
+}
+
+/* Takes the nearest valid point: what was named stays if it can. */
+static bool take_nearest(struct gt_try *attempt, struct gt_candidate *candidate)
+{
+    const struct gt_point before = candidate->point;
+
+    if (!repair(candidate, attempt->named, true) && !repair(candidate, attempt->named, false) &&
+        (!attempt->named || !repair(candidate, 0, false)))
+        return false;
+    attempt->candidate.point = candidate->point;
+    list_changes(attempt->changed, candidate->kernel, &before, &candidate->point);
+    return true;
+}
+
+/* Checks the point's constraints on that device.  A point that is impossible there becomes the
+ * nearest valid one, with a remark on cli->log; it is refused if none is found.  One that a sweep
+ * would leave out as slow is allowed, with a remark. */
+static int check_point(struct gt_try *attempt, struct gt_device device, struct gt_err *err)
+{
+    struct gt_candidate candidate = attempt->candidate;
+    const struct gt_kernel *kernel = candidate.kernel;
+    const struct gt_constraint *constraint = kernel->constraint;
+    FILE *log = attempt->cli->quiet ? NULL : attempt->cli->log;
+    int failed = -1, rc;
+
+    candidate.device = &device;
+    device.chained = attempt->on_cpu; /* there, points for chains alone are tried, too */
+    rc = gt_candidate_possible(&candidate, &failed, err);
+    if ((rc || failed >= 0) && take_nearest(attempt, &candidate)) {
+        if (log && failed >= 0)
+            fprintf(log, "the point is not valid on sm_%d: \"%s\" does not hold: %s\n", device.cc,
+                    gt_expr_text(constraint[failed].expr), constraint[failed].why);
+        if (log)
+            fprintf(log, "the nearest valid point is tried, with %s\n", attempt->changed);
+        rc = GT_OK;
+    } else if (!rc && failed >= 0) {
+        return gt_err_set(err, GT_ERANGE,
+                          "the point is not valid on sm_%d: \"%s\" does not hold: %s", device.cc,
+                          gt_expr_text(constraint[failed].expr), constraint[failed].why);
+    }
+    GT_STEP(rc, gt_candidate_valid(&candidate, &failed, err));
+    if (!rc && failed >= 0 && log)
+        fprintf(log, "a sweep on sm_%d leaves this point out: \"%s\" does not hold: %s\n",
+                device.cc, gt_expr_text(constraint[failed].expr), constraint[failed].why);
+    return rc;
+}
+
+/* The emulator has a few SMs and runs smaller problems; constraints are those of the problem as it
+ * was asked for.  What the kernel does not serve is for the emulator to say. */
+static int check_emulated(struct gt_try *attempt, struct gt_err *err)
+{
+    if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device))
+        return GT_OK;
+    return check_point(attempt, attempt->device, err);
+}
+
+#define DEFAULT_ARCH 86
+
+/* Sets the device that stands in where no GPU does: the profile of --arch, or of the nearest arch
+ * that the kernel supports. */
+static int find_device(struct gt_try *attempt, struct gt_err *err)
+{
+    const struct gt_kernel *kernel = attempt->candidate.kernel;
+    const struct gt_serves *entry = &kernel->entry[0]; /* or that of the problem's type */
+    const char *name = NULL;
+    char text[GT_STAND_IN_MAX];
+    int rc, cc = DEFAULT_ARCH;
+
+    for (size_t i = kernel->entries; i-- > 0;)
+        if (kernel->entry[i].types >> attempt->problem.type & 1)
+            entry = &kernel->entry[i];
+
+    if (attempt->options->arch && gt_gpu_parse(attempt->options->arch, &cc, &name, err))
+        return err ? err->code : GT_ESYNTAX;
+    if (!attempt->options->arch && cc < entry->min_cc)
+        cc = entry->min_cc;
+    if (!attempt->options->arch && cc > entry->max_cc)
+        cc = entry->max_cc;
+    rc = gt_device_profile_of(&attempt->device, attempt->cli->data_dir, cc, name, err);
+    if (!rc && !attempt->cli->quiet && gt_stand_in(text, &attempt->device, name))
+        fprintf(attempt->cli->log, "%s\n", text);
+    return rc;
+}
+
+static int open_candidate(struct gt_try *attempt, struct gt_err *err)
+{
+    const struct gt_try_options *options = attempt->options;
+    const struct gt_cli *cli = attempt->cli;
+    struct gt_candidate *candidate = &attempt->candidate;
+    struct gt_pattern point = {.named = 0};
+    int rc;
+
+    if (!options->problem)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "name the problem: tune try KERNEL [POINT] --problem 512x512x512");
+    rc = gt_session_complete(&attempt->problem, options->problem, &options->parts, err);
+    GT_STEP(rc, gt_kernels_load(&attempt->kernels, cli->data_dir, options->kernels_dir,
+                                options->include_dirs, err));
+    if (rc)
+        return rc;
+    gt_problem_format(&attempt->problem, attempt->problem_text);
+    candidate->problem = &attempt->problem;
+    candidate->device = &attempt->device;
+    candidate->kernel = gt_kernels_find(&attempt->kernels, cli->argument[0], err);
+    rc = candidate->kernel ? GT_OK : GT_ENOTFOUND;
+    GT_STEP(rc, gt_pattern_parse(&point, candidate->kernel,
+                                 cli->arguments > 1 ? cli->argument[1] : "", err));
+    candidate->point = point.point;
+    attempt->named = point.named;
+    if (!rc && (attempt->on_cpu || options->arch))
+        rc = find_device(attempt, err);
+    if (!rc && attempt->on_cpu)
+        rc = check_emulated(attempt, err);
+    return rc;
+}
+
+/* Runs the emulator in the folder of --keep or, without it, in one that is removed afterwards. */
+static int emulate(struct gt_try *attempt, struct gt_err *err)
+{
+    struct gt_scratch folder = {0};
+    int rc;
+
+    if (attempt->keep)
+        return emulate_in(attempt, attempt->keep, err);
+    rc = gt_scratch_make(&folder, err);
+    GT_STEP(rc, emulate_in(attempt, folder.path, err));
+    gt_scratch_remove(&folder);
+    return rc;
+}
+
+/* ---- the report ---- */
+
+static int print_json(const struct gt_try *attempt, const char *point, struct gt_err *err)
+{
+    const struct gt_trial *trial = &attempt->trial;
+    const struct gt_baseline *baseline = &attempt->baseline;
+    const struct gt_record to = {cJSON_CreateObject(), NULL};
+    const bool timed = !attempt->on_cpu && trial->status == GT_STATUS_OK;
+    const bool paired = timed && baseline->us > 0;
+
+    gt_record_text(&to, "format", "gemmtune try 1");
+    gt_record_text(&to, "kernel", attempt->candidate.kernel->name);
+    gt_record_text(&to, "point", point);
+    gt_record_text(&to, "changed", *attempt->changed ? attempt->changed : NULL);
+    gt_record_text(&to, "problem", attempt->problem_text);
+    gt_record_text(&to, "on", attempt->on_cpu ? "cpu" : "cuda");
+    gt_record_text(&to, "status", gt_status_name(trial->status));
+    gt_record_text(&to, "detail", trial->detail);
+    gt_record_text(&to, "run_as", attempt->on_cpu ? attempt->run_as : NULL);
+    gt_record_real(&to, "problems", attempt->problems, 0, attempt->on_cpu);
+    gt_record_real(&to, "runs", attempt->runs, 0, attempt->on_cpu);
+    gt_record_real(&to, "wrong", attempt->wrong, 0, attempt->on_cpu);
+    gt_record_text(&to, "device", timed ? attempt->device.name : NULL);
+    gt_record_real(&to, "us", trial->us, 0, timed);
+    gt_record_real(&to, "lo_us", trial->lo_us, 0, timed);
+    gt_record_real(&to, "hi_us", trial->hi_us, 0, timed);
+    gt_record_real(&to, "err_u", trial->err_u, 0, timed);
+    gt_record_real(&to, "registers", trial->registers, 0, timed);
+    gt_record_real(&to, "shared_bytes", (double)trial->shared_bytes, 0, timed);
+    gt_record_text(&to, "baseline", paired ? baseline->name : NULL);
+    gt_record_real(&to, "baseline_us", baseline->us, 0, paired);
+    gt_record_real(&to, "ratio", paired ? baseline->us / trial->us : 0, 0, paired);
+    return gt_cmd_print_json(attempt->cli, to.json, err);
+}
+
+static void print_measured(const struct gt_try *attempt)
+{
+    const struct gt_trial *trial = &attempt->trial;
+    FILE *out = attempt->cli->out;
+
+    if (trial->status != GT_STATUS_OK)
+        return;
+    fprintf(out, "  error      %.1f u, u = 2^-24\n", trial->err_u);
+    fprintf(out, "  time       %.2f us [%.2f, %.2f], %.2f TFLOP/s\n", trial->us, trial->lo_us,
+            trial->hi_us, gt_problem_flops(&attempt->problem) / trial->us * 1e-6);
+    if (attempt->baseline.us > 0)
+        fprintf(out, "  cuBLAS     %.2f us, ratio %.3f (%s)\n", attempt->baseline.us,
+                attempt->baseline.us / trial->us, attempt->baseline.name);
+    fprintf(out, "  uses       %d registers, %d bytes spilled, %lld bytes of shared memory\n",
+            trial->registers, trial->spill_bytes, (long long)trial->shared_bytes);
+}
+
+static void print_emulated(const struct gt_try *attempt)
+{
+    FILE *out = attempt->cli->out;
+
+    if (*attempt->run_as && strcmp(attempt->run_as, attempt->problem_text) != 0)
+        fprintf(out, "  run as     %s: the problem is too large for an emulator\n",
+                attempt->run_as);
+    if (attempt->problems)
+        fprintf(out,
+                "  checked    %d problem%s of this type, layout and epilogue, ragged ones too: "
+                "%d of %d runs right\n",
+                attempt->problems, attempt->problems == 1 ? "" : "s",
+                attempt->runs - attempt->wrong, attempt->runs);
+}
+
+static const char *verdict(const struct gt_try *attempt)
+{
+    return attempt->trial.status == GT_STATUS_OK      ? "right"
+           : attempt->trial.status == GT_STATUS_WRONG ? "WRONG"
+                                                      : gt_status_name(attempt->trial.status);
+}
+
+static void print_report(const struct gt_try *attempt, const char *point)
+{
+    FILE *out = attempt->cli->out;
+
+    fprintf(out, "%s%s%s on %s, ", attempt->candidate.kernel->name, *point ? " " : "", point,
+            attempt->problem_text);
+    gt_columns_put(out, attempt->on_cpu ? "in the emulator" : attempt->device.name);
+    fputc('\n', out);
+    if (attempt->on_cpu)
+        print_emulated(attempt);
+    else
+        print_measured(attempt);
+    fprintf(out,
+            attempt->trial.status == GT_STATUS_OK && *attempt->trial.detail
+                ? "  verdict    %s (%s)\n"
+            : *attempt->trial.detail ? "  verdict    %s: %s\n"
+                                     : "  verdict    %s%s\n",
+            verdict(attempt), attempt->trial.detail);
+    if (attempt->keep)
+        fprintf(out, "  kept in    %s\n", attempt->keep);
+}
+
+static int report_verdict(struct gt_try *attempt, struct gt_err *err)
+{
+    struct gt_strbuf point = GT_STRBUF_INIT;
+    int rc;
+
+    gt_point_format(&point, attempt->candidate.kernel, &attempt->candidate.point);
+    rc = gt_strbuf_check(&point, err);
+    if (!rc && attempt->cli->json)
+        rc = print_json(attempt, point.text, err);
+    else if (!rc)
+        print_report(attempt, point.text);
+    if (!rc && attempt->trial.status != GT_STATUS_OK)
+        rc = gt_err_set(err, GT_EXIT_NOTHING, "%s is not right for %s: %s",
+                        attempt->candidate.kernel->name, attempt->problem_text,
+                        gt_status_name(attempt->trial.status));
+    gt_strbuf_release(&point);
+    return rc;
+}
+
+/* ---- on a GPU: the evaluator proves the candidate and times it, beside cuBLASLt ---- */
+
+static int open_evaluator(struct gt_evaluator **evaluator, const struct gt_try *attempt,
+                          const char *cache_dir, struct gt_err *err)
+{
+    const struct gt_try_options *options = attempt->options;
+    const struct gt_evaluator_options wanted = {
+        .data_dir = attempt->cli->data_dir,
+        .cache_dir = cache_dir,
+        .kernels_dir = options->kernels_dir,
+        .include_dirs = options->include_dirs,
+        .jobs = 1,
+        .launch_deadline_s = (double)options->deadline,
+        .baseline = true,
+        .bench = {.seed = options->seed ? (uint64_t)options->seed : 1},
+        .signals = attempt->cli->signals,
+    };
+    const char *device = options->device ? options->device : "cuda";
+    int rc;
+
+    if (strncmp(device, "cuda", strlen("cuda")) != 0)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--device %s: `tune try` measures; it takes cuda or cuda:N", device);
+    rc = gt_evaluator_open(evaluator, device, &wanted, err);
+    if (rc == GT_ENOGPU || rc == GT_ENOLIB)
+        return gt_err_prefix(err, rc, "--on cpu tries it without a GPU");
+    return rc;
+}
+
+static const struct gt_rounds rounds = {41, 200, 2e6};
+
+/* Times the candidate in alternation with cuBLASLt's best answer, if there is one. */
+static int compare(struct gt_try *attempt, struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    struct gt_trial baseline;
+    int rc = evaluator->ops->baseline(evaluator, &attempt->baseline, err);
+
+    if (rc == GT_ENOLIB || rc == GT_ENOTFOUND)
+        attempt->baseline.us = 0;
+    else if (rc)
+        return rc;
+    rc = evaluator->ops->final(evaluator, &attempt->candidate, 1,
+                               gt_rounds_for(&rounds, 2, 2 * attempt->trial.us), &attempt->trial,
+                               rc ? NULL : &baseline, err);
+    if (!rc && attempt->baseline.us > 0)
+        attempt->baseline.us = baseline.us;
+    return rc;
+}
+
+/* Compiles, proves and times the candidate once. */
+static int race(struct gt_try *attempt, struct gt_evaluator *evaluator, struct gt_err *err)
+{
+    uint64_t id;
+    int rc = evaluator->ops->submit(evaluator, 1, &attempt->candidate, err);
+
+    while (!rc) {
+        rc = evaluator->ops->collect(evaluator, 1000, &id, &attempt->trial, err);
+        if (rc == 0 && *attempt->cli->signals)
+            return gt_err_set(err, GT_EINTERRUPTED, "interrupted");
+    }
+    return rc > 0 ? GT_OK : rc;
+}
+
+/* Proves and times the candidate in a GPU worker; attempt->device is then that GPU. */
+static int measure(struct gt_try *attempt, struct gt_err *err)
+{
+    struct gt_evaluator *evaluator = NULL;
+    char why[GT_UNSERVED_MAX];
+    char *cache_dir = NULL;
+    int rc = gt_session_cache(&cache_dir, err);
+
+    GT_STEP(rc, open_evaluator(&evaluator, attempt, cache_dir, err));
+    if (!rc)
+        attempt->device = evaluator->device;
+    if (!rc &&
+        gt_unserved(why, "it", &attempt->candidate.kernel, 1, &attempt->problem, &attempt->device))
+        rc = gt_err_set(err, GT_ERANGE, "kernel %s does not serve this problem on sm_%d: %s",
+                        attempt->candidate.kernel->name, attempt->device.cc, why);
+    GT_STEP(rc, check_point(attempt, attempt->device, err));
+    GT_STEP(rc, evaluator->ops->open_problem(evaluator, &attempt->problem, err));
+    GT_STEP(rc, race(attempt, evaluator, err));
+    if (!rc && attempt->trial.status == GT_STATUS_OK)
+        rc = compare(attempt, evaluator, err);
+    gt_evaluator_close(evaluator);
+    free(cache_dir);
+    return rc;
+}
+
+/* ---- the command ---- */
+
+static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
+{
+    struct gt_try attempt = {.cli = cli, .options = fields};
+    int rc;
+
+    attempt.on_cpu = attempt.options->on && strcmp(attempt.options->on, "cpu") == 0;
+    rc = open_candidate(&attempt, err);
+    if (!rc && attempt.options->keep)
+        rc = gt_keep_open(&attempt.keep, attempt.options->keep, err);
+    GT_STEP(rc, attempt.on_cpu ? emulate(&attempt, err) : measure(&attempt, err));
+    if (!rc && attempt.keep)
+        rc = gt_keep_candidate(cli, &attempt.candidate, attempt.keep, err);
+    GT_STEP(rc, report_verdict(&attempt, err));
+    gt_kernels_release(&attempt.kernels);
+    free(attempt.keep);
+    return rc;
+}
 
 static const struct gt_option option_table[] = {
     GT_TEXT(gt_try_options, problem, "problem", 'p', "PROBLEM",
@@ -810,12 +913,6 @@ static const struct gt_option option_table[] = {
                "seed of the operands' values on the GPU (default: 1)"),
     GT_OPTIONS_END,
 };
-
-/* ---- the report ---- */
-
-/* ---- folders ---- */
-
-/* ---- the command ---- */
 
 const struct gt_command gt_command_try = {
     .name = "try",

@@ -1,4 +1,4 @@
-/* cmd_try.h - what the files of `tune try` share: the attempt, its steps and its verdict. */
+/* cmd_try.h - an attempt of `tune try` and its verdict; and what --keep writes. */
 #ifndef GT_CMD_TRY_H
 #define GT_CMD_TRY_H
 
@@ -37,11 +37,6 @@ struct gt_try {
     char run_as[GT_PROBLEM_TEXT_MAX];
     int runs, wrong, problems;
 };
-
-/* Checks the point's constraints on that device.  A point that is impossible there becomes the
- * nearest valid one, with a remark on cli->log; it is refused if none is found.  One that a sweep
- * would leave out as slow is allowed, with a remark. */
-int gt_try_check_point(struct gt_try *attempt, struct gt_device device, struct gt_err *err);
 
 /* Reads the emulator's log into the verdict.  wait_status: how its process ended. */
 int gt_try_read_log(struct gt_try *attempt, const char *log, int wait_status, struct gt_err *err);

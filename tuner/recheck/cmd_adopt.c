@@ -20,10 +20,10 @@ enum verdict { OPEN, DONE, KNOWN, UNFIT, FAILED, VERDICTS };
 
 static const char *const verdict_names[VERDICTS] = {"open", "adopted", "known", "unfit", "failed"};
 
-/* A winner on its way.  The texts are malloc'ed. */
+/* A winner on its way. */
 struct adoptee {
-    char *text, *kernel_name, *point; /* as stored: the problem, the kernel, the point */
-    double stored_us;
+    struct gt_row stored;
+    char *memory; /* of the texts of the stored row, malloc'ed */
     struct gt_problem problem;
     struct gt_candidate candidate; /* of today's text, unless unfit */
     enum verdict verdict;
@@ -43,58 +43,46 @@ struct adopting {
 
 /* ---- listing ---- */
 
-static bool is_taken(const struct adopting *adopting, const char *problem, const char *kernel,
-                     const char *point)
-{
-    for (size_t i = 0; i < adopting->items; i++) {
-        const struct adoptee *item = &adopting->item[i];
-
-        if (!strcmp(item->text, problem) && !strcmp(item->kernel_name, kernel) &&
-            !strcmp(item->point, point))
-            return true;
-    }
-    return false;
-}
-
-static int take(struct adopting *adopting, const char *problem, const char *kernel,
-                const char *point, double us, struct gt_err *err)
+/* Takes a row, unless the same candidate is there already. */
+static int take(struct adopting *adopting, const struct gt_row *row, struct gt_err *err)
 {
     struct adoptee *item;
 
-    if (is_taken(adopting, problem, kernel, point))
-        return GT_OK;
+    for (size_t i = 0; i < adopting->items; i++) {
+        const struct gt_row *taken = &adopting->item[i].stored;
+
+        if (!strcmp(taken->problem, row->problem) && !strcmp(taken->kernel, row->kernel) &&
+            !strcmp(taken->point, row->point))
+            return GT_OK;
+    }
     if (GT_ARRAY_RESERVE(&adopting->item, adopting->items + 1, &adopting->capacity, err))
         return GT_ENOMEM;
     item = &adopting->item[adopting->items++];
-    *item = (struct adoptee){.stored_us = us};
-    item->text = strdup(problem);
-    item->kernel_name = strdup(kernel);
-    item->point = strdup(point);
-    return item->text && item->kernel_name && item->point ? GT_OK : gt_err_nomem(err);
+    *item = (struct adoptee){.memory = NULL};
+    return gt_recheck_keep(&item->stored, &item->memory, row, err);
 }
 
 static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct adopting *adopting = context;
+    const struct gt_device *device = &adopting->session->evaluator->device;
 
-    if (strcmp(row->device, adopting->session->evaluator->device.name) != 0 ||
-        row->timing != adopting->key.timing)
-        return GT_OK;
-    return take(adopting, row->problem, row->kernel, row->point, row->us, err);
+    return row->cc == device->cc && row->timing == adopting->key.timing &&
+                   !strcmp(row->device, device->name)
+               ? take(adopting, row, err)
+               : GT_OK;
 }
 
 static int take_table(struct adopting *adopting, struct gt_err *err)
 {
-    const struct gt_device *device = &adopting->session->evaluator->device;
     struct gt_table table = {0};
     int rc = gt_table_load(&table, adopting->options->system_db, err);
 
     for (size_t i = 0; i < table.rows && !rc; i++) {
-        const struct gt_table_row *row = &table.row[i];
+        const struct gt_row row = gt_recheck_row(&table.row[i]);
 
-        if (row->cc == device->cc && !row->predicted && row->timing == adopting->key.timing &&
-            !strcmp(row->device, device->name))
-            rc = take(adopting, row->text, row->kernel, row->point, row->us, err);
+        if (!table.row[i].predicted)
+            rc = take_row(adopting, &row, err);
     }
     gt_table_release(&table);
     return rc;
@@ -124,13 +112,13 @@ static void fit(const struct adopting *adopting, struct adoptee *item)
 
     item->candidate.problem = &item->problem;
     item->candidate.device = &adopting->session->evaluator->device;
-    rc = gt_recheck_fit(&item->candidate, &adopting->session->kernels, item->kernel_name,
-                        item->point, &geometry, &why);
+    rc = gt_recheck_fit(&item->candidate, &adopting->session->kernels, item->stored.kernel,
+                        item->stored.point, &geometry, &why);
     if (!rc)
         return;
     item->verdict = UNFIT;
     if (rc > 0)
-        snprintf(item->detail, sizeof(item->detail), "kernel %s: %s", item->kernel_name, why.msg);
+        snprintf(item->detail, sizeof(item->detail), "kernel %s: %s", item->stored.kernel, why.msg);
     else
         snprintf(item->detail, sizeof(item->detail), "%s", why.msg);
 }
@@ -195,19 +183,12 @@ static int find_known(const struct adopting *adopting, struct adoptee *item, str
 static int by_problem(const void *x, const void *y)
 {
     const struct adoptee *a = x, *b = y;
-    int order = strcmp(a->text, b->text);
+    int order = strcmp(a->stored.problem, b->stored.problem);
 
     return order ? order
-           : a->stored_us != b->stored_us
-               ? (a->stored_us > b->stored_us) - (a->stored_us < b->stored_us)
-               : strcmp(a->point, b->point);
-}
-
-static void release(struct adoptee *item)
-{
-    free(item->text);
-    free(item->kernel_name);
-    free(item->point);
+           : a->stored.us != b->stored.us
+               ? (a->stored.us > b->stored.us) - (a->stored.us < b->stored.us)
+               : strcmp(a->stored.point, b->stored.point);
 }
 
 /* Drops the items of problems that were not asked for. */
@@ -230,14 +211,14 @@ static int keep_asked(struct adopting *adopting, struct gt_err *err)
             char text[GT_PROBLEM_TEXT_MAX];
 
             gt_problem_format(&problem[j], text);
-            found = !strcmp(text, item.text);
+            found = !strcmp(text, item.stored.problem);
         }
         adopting->item[i] = adopting->item[kept]; /* dropped items are freed with the rest */
         adopting->item[kept] = item;
         kept += found;
     }
     for (size_t i = kept; i < adopting->items && !rc; i++)
-        release(&adopting->item[i]);
+        free(adopting->item[i].memory);
     if (!rc)
         adopting->items = kept;
     free(problem);
@@ -263,7 +244,7 @@ static int take_all(struct adopting *adopting, struct gt_err *err)
     for (size_t i = 0; i < adopting->items && !rc; i++) {
         struct adoptee *item = &adopting->item[i];
 
-        rc = gt_problem_parse(&item->problem, item->text, err);
+        rc = gt_problem_parse(&item->problem, item->stored.problem, err);
         if (!rc)
             fit(adopting, item);
         if (!rc && item->verdict == OPEN)
@@ -292,15 +273,15 @@ static void print_line(const struct adopting *adopting, const struct adoptee *it
     struct gt_strbuf winner = GT_STRBUF_INIT;
     char stored[32], now[32] = "-", baseline[32] = "-";
 
-    snprintf(stored, sizeof(stored), "%.2f", item->stored_us);
+    snprintf(stored, sizeof(stored), "%.2f", item->stored.us);
     if (item->us > 0)
         snprintf(now, sizeof(now), "%.2f", item->us);
     if (item->baseline_us > 0)
         snprintf(baseline, sizeof(baseline), "%.2f", item->baseline_us);
-    gt_strbuf_addf(&winner, "%-7s %s %s", verdict_names[item->verdict], item->kernel_name,
-                   item->point);
+    gt_strbuf_addf(&winner, "%-7s %s %s", verdict_names[item->verdict], item->stored.kernel,
+                   item->stored.point);
     gt_progress_clear(adopting->session->progress);
-    gt_columns_row(&adopting->report.columns, out, item->text,
+    gt_columns_row(&adopting->report.columns, out, item->stored.problem,
                    (const char *const[]){stored, now, baseline}, winner.text);
     if (*item->detail) {
         fprintf(out, "%*s ", adopting->report.columns.below ? 1 : adopting->report.columns.lead,
@@ -324,11 +305,11 @@ static void report_row(struct adopting *adopting, const struct adoptee *item)
     else
         print_line(adopting, item);
     gt_csv_text(row.csv, adopting->session->evaluator->device.name);
-    gt_record_text(&row, "problem", item->text);
+    gt_record_text(&row, "problem", item->stored.problem);
     gt_record_text(&row, "verdict", verdict_names[item->verdict]);
-    gt_record_text(&row, "kernel", item->kernel_name);
-    gt_record_text(&row, "point", item->point);
-    gt_record_real(&row, "stored_us", item->stored_us, 3, true);
+    gt_record_text(&row, "kernel", item->stored.kernel);
+    gt_record_text(&row, "point", item->stored.point);
+    gt_record_real(&row, "stored_us", item->stored.us, 3, true);
     gt_record_real(&row, "us", item->us, 3, timed);
     gt_record_real(&row, "lo_us", item->lo_us, 3, timed);
     gt_record_real(&row, "hi_us", item->hi_us, 3, timed);
@@ -519,7 +500,7 @@ static int adopt_group(struct group *group, struct gt_err *err)
     struct gt_err why = {0};
     int rc;
 
-    gt_progress_now(group->adopting->session->progress, group->item[0]->text);
+    gt_progress_now(group->adopting->session->progress, group->item[0]->stored.problem);
     rc = evaluator->ops->open_problem(evaluator, &group->item[0]->problem, &why);
     for (size_t i = 0; i < group->count && rc == GT_ETOOBIG; i++)
         fail(group->item[i], "not tried", why.msg); /* another program may hold the memory */
@@ -543,7 +524,8 @@ static size_t gather(struct group *group, size_t first)
     size_t i = first;
 
     group->count = 0;
-    for (; i < adopting->items && !strcmp(adopting->item[i].text, adopting->item[first].text) &&
+    for (; i < adopting->items &&
+           !strcmp(adopting->item[i].stored.problem, adopting->item[first].stored.problem) &&
            group->count < MAX_GROUP;
          i++)
         if (adopting->item[i].verdict == OPEN)
@@ -643,7 +625,7 @@ int gt_adopt(struct gt_session *session, const struct gt_recheck_options *option
                 tally[KNOWN], tally[UNFIT], tally[FAILED]);
     GT_STEP(rc, conclude(&adopting, err));
     for (size_t i = 0; i < adopting.items; i++)
-        release(&adopting.item[i]);
+        free(adopting.item[i].memory);
     free(adopting.item);
     return rc;
 }

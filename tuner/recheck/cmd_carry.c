@@ -17,9 +17,9 @@
 #include "cuda/cache.h"
 #include "db/store.h"
 #include "exchange/export_format.h"
+#include "lookup/table.h"
 #include "problem/problem.h"
 #include "problem/trial.h"
-#include "lookup/table.h"
 #include "recheck/cmd_recheck.h"
 #include "session/older.h"
 #include "workers/compile_pool.h"
@@ -250,35 +250,18 @@ static int compare_code(struct carry_row *row, const char *cache_dir, struct gt_
 /* Where the rows come from and go to: a text table, which is written again line by line, or a
  * database, which gets more rows. */
 
-/* Adds a row with texts of its own. */
-static int add_row(struct carrying *carrying, const struct gt_row *from, struct gt_err *err)
+static int add_row(void *context, const struct gt_row *from, struct gt_err *err)
 {
+    struct carrying *carrying = context;
     struct carry_row *row;
-    struct gt_row *to;
-    size_t bytes = 0;
-    char *at;
+    int rc = GT_ARRAY_RESERVE(&carrying->row, carrying->rows + 1, &carrying->capacity, err);
 
-    if (GT_ARRAY_RESERVE(&carrying->row, carrying->rows + 1, &carrying->capacity, err))
-        return GT_ENOMEM;
-    row = &carrying->row[carrying->rows];
-    *row = (struct carry_row){.stored = *from};
-    to = &row->stored;
-    const char **const text[] = {&to->device, &to->uuid,      &to->problem,
-                                 &to->kernel, &to->signature, &to->point};
-
-    for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
-        bytes += strlen(*text[i]) + 1;
-    row->memory = at = malloc(bytes);
-    if (!at)
-        return gt_err_nomem(err);
-    for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++) {
-        const size_t size = strlen(*text[i]) + 1;
-
-        *text[i] = memcpy(at, *text[i], size);
-        at += size;
-    }
-    carrying->rows++;
-    return gt_problem_parse(&row->problem, row->stored.problem, err);
+    if (rc)
+        return rc;
+    row = &carrying->row[carrying->rows++];
+    *row = (struct carry_row){.memory = NULL};
+    rc = gt_recheck_keep(&row->stored, &row->memory, from, err);
+    return rc ? rc : gt_problem_parse(&row->problem, row->stored.problem, err);
 }
 
 /* ---- a text table ---- */
@@ -297,17 +280,7 @@ static int read_table(struct carrying *carrying, struct gt_strbuf *text, struct 
                           path);
     GT_STEP(rc, gt_table_parse(&table, path, text->text, text->length, err));
     for (size_t i = 0; i < table.rows && !rc; i++) {
-        const struct gt_table_row *from = &table.row[i];
-        const struct gt_row row = {
-            .device = from->device,
-            .uuid = "",
-            .problem = from->text,
-            .kernel = from->kernel,
-            .signature = from->signature,
-            .point = from->point,
-            .cc = from->cc,
-            .timing = from->timing,
-        };
+        const struct gt_row row = gt_recheck_row(&table.row[i]);
 
         rc = add_row(carrying, &row, err);
     }
@@ -397,26 +370,6 @@ static int write_table(const struct carrying *carrying, const char *text, struct
 
 /* ---- a database ---- */
 
-static int take_row(void *context, const struct gt_row *from, struct gt_err *err)
-{
-    const struct gt_row row = {
-        .device = from->device,
-        .uuid = from->uuid,
-        .problem = from->problem,
-        .kernel = from->kernel,
-        .signature = from->signature,
-        .point = from->point,
-        .cc = from->cc,
-        .driver = from->driver,
-        .nvrtc = from->nvrtc,
-        .timing = from->timing,
-        .sms = from->sms,
-        .l2_bytes = from->l2_bytes,
-    };
-
-    return add_row(context, &row, err);
-}
-
 static int count_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct carrying *carrying = context;
@@ -436,7 +389,7 @@ static int read_store(struct carrying *carrying, struct gt_store *store, struct 
     const struct gt_row_filter current = {.winners_only = true,
                                           .kernels = &carrying->kernels[TODAY],
                                           .provenance = 1u << GT_MEASURED};
-    int rc = gt_store_rows(store, &older, take_row, carrying, err);
+    int rc = gt_store_rows(store, &older, add_row, carrying, err);
 
     return rc ? rc : gt_store_rows(store, &current, count_row, carrying, err);
 }

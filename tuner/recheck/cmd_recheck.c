@@ -31,6 +31,7 @@ enum verdict { HELD, LOST, FAILED, ALONE, VERDICTS };
 
 /* A problem whose winner is timed again: its candidates, the winner first. */
 struct contest {
+    const struct recheck *recheck;
     struct gt_problem problem;
     char text[GT_PROBLEM_TEXT_MAX];
     struct gt_candidate candidate[1 + RUNNERS];
@@ -316,17 +317,11 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
     return rc;
 }
 
-struct collecting {
-    const struct recheck *recheck;
-    struct contest *contest;
-};
-
 /* Rows come best first; one point may have a row for each driver it was timed with. */
 static int take_candidate(void *context, const struct gt_row *row, struct gt_err *err)
 {
-    const struct collecting *collecting = context;
-    struct contest *contest = collecting->contest;
-    const struct gt_kernel *kernel = kernel_of(collecting->recheck, row);
+    struct contest *contest = context;
+    const struct gt_kernel *kernel = kernel_of(contest->recheck, row);
     struct gt_candidate *to = &contest->candidate[contest->count];
     int rc;
 
@@ -334,7 +329,7 @@ static int take_candidate(void *context, const struct gt_row *row, struct gt_err
         return GT_OK;
     *to = (struct gt_candidate){.kernel = kernel,
                                 .problem = &contest->problem,
-                                .device = &collecting->recheck->session.evaluator->device};
+                                .device = &contest->recheck->session.evaluator->device};
     rc = gt_point_parse(&to->point, kernel, row->point, err);
     for (size_t i = 0; i < contest->count && !rc; i++)
         if (contest->candidate[i].kernel == kernel &&
@@ -348,33 +343,26 @@ static int take_candidate(void *context, const struct gt_row *row, struct gt_err
     return GT_OK;
 }
 
-static int find_candidates(const struct recheck *recheck, struct contest *contest,
-                           struct gt_err *err)
-{
-    const struct gt_row_filter filter = {.problem = contest->text,
-                                         .provenance = 1u << GT_MEASURED,
-                                         .cc = recheck->session.evaluator->device.cc};
-    struct collecting collecting = {recheck, contest};
-
-    return gt_store_rows(recheck->session.store, &filter, take_candidate, &collecting, err);
-}
-
 /* ---- the command ---- */
 
 static int recheck_problem(struct recheck *recheck, const char *text, struct gt_err *err)
 {
     const struct gt_recheck_options *options = recheck->options;
     struct contest *contest = calloc(1, sizeof(*contest));
+    const struct gt_row_filter filter = {.problem = text,
+                                         .provenance = 1u << GT_MEASURED,
+                                         .cc = recheck->session.evaluator->device.cc};
     struct gt_err why = {0};
     int rc;
 
     if (!contest)
         return gt_err_nomem(err);
+    contest->recheck = recheck;
     snprintf(contest->text, sizeof(contest->text), "%s", text);
     contest->wanted = 1 + (size_t)(options->runners ? options->runners : DEFAULT_RUNNERS);
     gt_progress_now(recheck->session.progress, text);
     rc = gt_problem_parse(&contest->problem, text, err);
-    GT_STEP(rc, find_candidates(recheck, contest, err));
+    GT_STEP(rc, gt_store_rows(recheck->session.store, &filter, take_candidate, contest, err));
     GT_STEP(rc, hold_contest(contest, recheck->session.evaluator, (int)options->rounds, &why));
     gt_progress_clear(recheck->session.progress);
     GT_STEP(rc, report_row(recheck, contest, err));
@@ -410,6 +398,7 @@ static int recheck_all(struct recheck *recheck, struct gt_err *err)
 static int conclude(const struct recheck *recheck, struct gt_err *err)
 {
     const char *named = recheck->options->session.db;
+
     if (!recheck->problems)
         return gt_err_set(err, GT_EXIT_NOTHING, "%s has no measured winner of this device%s",
                           named ? named : recheck->session.cli->database,

@@ -11,6 +11,7 @@
 
 struct cJSON;
 struct gt_csv;
+struct gt_table_row;
 
 struct gt_recheck_options {
     struct gt_session_options session;
@@ -45,6 +46,14 @@ int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_rec
  * report that was not opened is accepted. */
 int gt_recheck_report_close(struct gt_recheck_report *report, const char *const *verdict,
                             const size_t *tally, int first, int count, int rc, struct gt_err *err);
+
+/* Keeps what identifies a row, its device and its time, with texts of its own: *memory, malloc'ed.
+ */
+int gt_recheck_keep(struct gt_row *to, char **memory, const struct gt_row *from,
+                    struct gt_err *err);
+
+/* A line of a text table as a row, whose texts are the line's. */
+struct gt_row gt_recheck_row(const struct gt_table_row *line);
 
 /* Makes the candidate (its problem and device are set) of today's or another text of the kernel.
  * Positive: the kernel does not serve the problem, or a constraint does not hold; negative: there

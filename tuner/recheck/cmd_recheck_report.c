@@ -1,11 +1,63 @@
 /* cmd_recheck_report.c - what tune recheck and its --adopt and --same-code have in common. */
 #include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "console/cmd_write.h"
+#include "lookup/table.h"
 #include "recheck/cmd_recheck.h"
+
+int gt_recheck_keep(struct gt_row *to, char **memory, const struct gt_row *from, struct gt_err *err)
+{
+    const char **const text[] = {&to->device, &to->uuid,      &to->problem,
+                                 &to->kernel, &to->signature, &to->point};
+    size_t bytes = 0;
+    char *at;
+
+    *to = (struct gt_row){
+        .device = from->device,
+        .uuid = from->uuid,
+        .problem = from->problem,
+        .kernel = from->kernel,
+        .signature = from->signature,
+        .point = from->point,
+        .cc = from->cc,
+        .driver = from->driver,
+        .nvrtc = from->nvrtc,
+        .timing = from->timing,
+        .sms = from->sms,
+        .l2_bytes = from->l2_bytes,
+        .us = from->us,
+    };
+    for (size_t i = 0; i < sizeof(text) / sizeof(*text); i++)
+        bytes += strlen(*text[i]) + 1;
+    *memory = at = malloc(bytes);
+    for (size_t i = 0; i < sizeof(text) / sizeof(*text) && at; i++) {
+        const size_t size = strlen(*text[i]) + 1;
+
+        *text[i] = memcpy(at, *text[i], size);
+        at += size;
+    }
+    return at ? GT_OK : gt_err_nomem(err);
+}
+
+struct gt_row gt_recheck_row(const struct gt_table_row *line)
+{
+    return (struct gt_row){
+        .device = line->device,
+        .uuid = "",
+        .problem = line->text,
+        .kernel = line->kernel,
+        .signature = line->signature,
+        .point = line->point,
+        .cc = line->cc,
+        .timing = line->timing,
+        .us = line->us,
+    };
+}
 
 int gt_recheck_fit(struct gt_candidate *candidate, const struct gt_kernels *kernels,
                    const char *kernel, const char *point, struct gt_geometry *geometry,
