@@ -96,17 +96,13 @@ static void show_finding(const struct gt_cli *cli, cJSON *json, size_t check,
                          const struct gt_finding *finding)
 {
     static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
-    cJSON *item;
 
-    if (!json) {
+    if (json)
+        gt_json_append(json, "check=%s verdict=%s text=%s", gt_doctor_check_name(check),
+                       words[finding->verdict], finding->text);
+    else
         fprintf(cli->out, "%-12s %-9s %s\n", gt_doctor_check_name(check), words[finding->verdict],
                 finding->text);
-        return;
-    }
-    item = cJSON_CreateObject();
-    gt_json_add(item, "check=%s verdict=%s text=%s", gt_doctor_check_name(check),
-                words[finding->verdict], finding->text);
-    cJSON_AddItemToArray(json, item);
 }
 
 /* Makes every check, and shows the figures that GPUs were measured to reach. */

@@ -44,16 +44,13 @@ static int list_selected(void *context, const struct gt_selected *selected, stru
 {
     struct listing *listing = context;
     FILE *out = listing->cli->out;
-    cJSON *item;
 
     (void)err;
     listing->trials += selected->trials;
     if (listing->list) {
-        item = cJSON_CreateObject();
-        cJSON_AddItemToArray(listing->list, item);
-        gt_json_add(item, "device=%s problem=%s kernel=%s result=%s trials=%g", selected->device,
-                    selected->problem, selected->kernel, selected->result,
-                    (double)selected->trials);
+        gt_json_append(listing->list, "device=%s problem=%s kernel=%s result=%s trials=%g",
+                       selected->device, selected->problem, selected->kernel, selected->result,
+                       (double)selected->trials);
         return GT_OK;
     }
     fprintf(out, "%8lld  ", (long long)selected->trials);

@@ -44,10 +44,7 @@ static const struct gt_option option_table[] = {
         "by time in any case (default: time)"),
     GT_TEXT(options, system_db, "system-db", 0, "FILE",
             "table searched after it (default: db/shipped of the data folder)"),
-    GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
-            "folder with descriptions of your own kernels"),
-    GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
-            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_KERNEL_DIRS(options, "folder with descriptions of your own kernels"),
     GT_OPTIONS_END,
 };
 
@@ -208,10 +205,7 @@ static void add_answer(cJSON *json, const struct gt_answer *answer)
 static void list_answer(cJSON *list, const char *problem, const struct gt_answer *answer,
                         const char *why, double peak)
 {
-    cJSON *json = cJSON_CreateObject();
-
-    cJSON_AddItemToArray(list, json);
-    gt_json_add(json, "problem=%s tier=%s", problem, tiers[answer->tier].name);
+    cJSON *json = gt_json_append(list, "problem=%s tier=%s", problem, tiers[answer->tier].name);
     if (answer->tier != GT_TIER_NONE)
         add_answer(json, answer);
     if (peak > 0 && answer->us > 0)

@@ -283,8 +283,7 @@ int gt_deploy(struct gt_cli *cli, const struct gt_deploy_request *request,
     return rc;
 }
 
-/* Builds a deployed file; see deploy.h, and src/lookup/deployed.h for its
- * layout. */
+/* ---- the parts of a deployed file (src/lookup/deployed.h) ---- */
 
 void gt_deploy_file_init(struct gt_deploy_file *file)
 {

@@ -320,8 +320,8 @@ static int parse_real(const char *text, const struct gt_option *option, double *
 }
 
 /* A whole number in [min, max], nothing before or after it. */
-static int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
-                            struct gt_err *err)
+static int parse_integer(const char *text, int64_t min, int64_t max, int64_t *value,
+                         struct gt_err *err)
 {
     char *end;
     long long number;
@@ -366,7 +366,7 @@ static int set_field(const struct gt_option *option, void *fields, char *value, 
         texts->text[texts->count++] = value;
         return GT_OK;
     case GT_OPTION_INTEGER:
-        rc = gt_integer_parse(value, option->min, option->max, field, err);
+        rc = parse_integer(value, option->min, option->max, field, err);
         return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
     case GT_OPTION_REAL:
         rc = parse_real(value, option, field, err);

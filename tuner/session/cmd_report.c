@@ -1,5 +1,4 @@
-/* cmd_report.c - the ranked table of a sweep, for people; cmd_report.c writes it for programs.
- */
+/* cmd_report.c - the results of a sweep: a ranked table for people, a document for programs. */
 #include <cjson/cJSON.h>
 #include <string.h>
 
@@ -12,8 +11,6 @@
 #include "session/cmd_report.h"
 #include "session/model_error.h"
 #include "sweep/progress.h"
-
-/* A sweep's result as one JSON document; a writer of JSON exports. */
 
 static void add_bound(cJSON *json, const char *key, const struct gt_trial *trial, double us)
 {

@@ -16,7 +16,7 @@
 #include "problem/problem.h"
 #include "session/problemset.h"
 
-/* Vocabulary: expands lists and ranges of sizes; see problemset.h. */
+/* ---- lists and ranges of sizes ---- */
 
 #define QUOTED 100 /* characters of the text repeated in a sentence */
 
