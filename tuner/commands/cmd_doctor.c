@@ -73,7 +73,6 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
                                                 : gt_cmd_predictor(cli, &wanted, err);
 }
 
-/* Refuses options that mean nothing without another one. */
 static int check_partners(const struct options *options, struct gt_err *err)
 {
     const bool learns = options->leave_out || options->learn;
@@ -105,7 +104,6 @@ static void show_finding(const struct gt_cli *cli, cJSON *json, size_t check,
                 finding->text);
 }
 
-/* Makes every check, and shows the figures that GPUs were measured to reach. */
 static int report_checks(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const struct gt_checking checking = {cli, options->db};

@@ -82,7 +82,6 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* What write_text needs. */
 struct writing {
     const struct gt_export_request *request;
     struct gt_store *store;
@@ -149,7 +148,6 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
     return rc;
 }
 
-/* Names what was left out because its kernel has another text today. */
 static void report_older(const struct gt_cli *cli, const struct gt_export_request *request,
                          struct gt_store *store)
 {

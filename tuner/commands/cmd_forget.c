@@ -132,7 +132,6 @@ static int open_database(struct gt_store **store, struct gt_cli *cli, const stru
     return rc ? rc : gt_session_store(store, path, reads ? GT_STORE_READ : GT_STORE_WRITE, err);
 }
 
-/* Lists what is selected, and forgets it unless that is a dry run. */
 static int forget(struct gt_cli *cli, const struct options *options,
                   const struct gt_selection *which, struct gt_err *err)
 {

@@ -43,7 +43,6 @@ static void name_types(char text[TYPES_MAX], unsigned types)
                                        gt_dtype_name((enum gt_dtype)type));
 }
 
-/* Describes in words which types a kernel serves and which archs it runs on. */
 static void describe(const struct gt_kernel *kernel, char types[TYPES_MAX], char arch[ARCH_MAX])
 {
     unsigned all = 0;

@@ -51,7 +51,6 @@ static int open_sources(struct gt_queue_copy *from, struct gt_cli *cli, struct g
     return rc;
 }
 
-/* Says what one source gave. */
 static void report(struct gt_cli *cli, cJSON *list, const struct gt_store *store, const char *from,
                    const char *into, int64_t rows)
 {

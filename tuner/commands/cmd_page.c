@@ -43,7 +43,6 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* What write_page needs. */
 struct writing {
     const struct gt_report_request *request;
     struct gt_store *store;

@@ -96,7 +96,6 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_e
     return rc;
 }
 
-/* What workers without a GPU have compiled. */
 static int status_ahead(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct gt_err *err)
 {
     int64_t problems, cubins;

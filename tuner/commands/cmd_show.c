@@ -257,7 +257,6 @@ static void add_maps(cJSON *root, const struct gt_kernel *kernel,
     }
 }
 
-/* Prints one candidate as a JSON document, up to the stage that it reaches. */
 static int show_document(const struct gt_cli *cli, const struct options *options,
                          const struct gt_candidate *candidate,
                          const struct gt_stored_energies *energies, const char *source,
@@ -331,7 +330,6 @@ static int show_source(const struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
-/* Prints the PTX, or the compiler's log where it does not compile. */
 static int show_ptx(const struct gt_cli *cli, const struct gt_candidate *candidate,
                     struct gt_err *err)
 {
@@ -352,7 +350,6 @@ static int show_ptx(const struct gt_cli *cli, const struct gt_candidate *candida
     return rc;
 }
 
-/* What products cost, of the point that was named or of all. */
 static void show_energies(const struct gt_cli *cli, const struct options *options,
                           const struct gt_candidate *candidate,
                           const struct gt_stored_energies *energies)
@@ -365,7 +362,6 @@ static void show_energies(const struct gt_cli *cli, const struct options *option
               cli->out);
 }
 
-/* Prints parameters and derived values.  slots: of gt_candidate_slots. */
 static void show_params(FILE *out, const struct gt_candidate *candidate, const int64_t *slots)
 {
     const struct gt_kernel *kernel = candidate->kernel;

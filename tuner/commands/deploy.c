@@ -53,7 +53,6 @@ static bool same_target(const struct target *x, const struct target *y)
     return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-/* Appends the target unless it is there already. */
 static int add_target(struct deploying *deploying, const struct target *target, struct gt_err *err)
 {
     int rc;

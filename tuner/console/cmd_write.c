@@ -20,7 +20,6 @@
 #include "console/options.h"
 #include "exchange/export_format.h"
 
-/* The folder of a file, malloc'ed. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -271,7 +270,6 @@ int gt_cmd_may_write(const char *path, struct gt_err *err)
 
 #define PREFIX "gemmtune-run-"
 
-/* Removes the files in the folder, but not the folder itself. */
 static void empty(int fd)
 {
     const int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

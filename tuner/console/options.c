@@ -148,7 +148,6 @@ static void add_synonyms(struct parser *parser)
     }
 }
 
-/* Index of the option that getopt answered with `code`. */
 static size_t option_index(const struct parser *parser, int code)
 {
     if (code >= FIRST_CODE)
@@ -384,7 +383,6 @@ int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, stru
     return GT_OK;
 }
 
-/* Whether an option's member is not what a zeroed one is. */
 static bool is_given(const struct gt_option *option, const void *fields)
 {
     const void *field = (const char *)fields + option->offset;

@@ -107,7 +107,6 @@ cJSON *gt_report_document(const struct gt_session *session, const struct gt_swee
     return root;
 }
 
-/* 2 flops / us -> TFLOP/s. */
 static double tflops(const struct gt_problem *problem, double us)
 {
     return us > 0 ? gt_problem_flops(problem) / us * 1e-6 : 0;
@@ -213,7 +212,6 @@ static struct columns choose_columns(const struct gt_session *session,
     return columns;
 }
 
-/* What stands behind the rank of row i. */
 static char mark_of(const struct gt_sweep_result *result, size_t i)
 {
     const struct gt_sweep_row *row = &result->row[i];

@@ -48,7 +48,6 @@ static void name_operands(struct gt_session *session, const struct gt_session_op
     snprintf(device->uuid, sizeof(device->uuid), "%.52s [%s]", plain.uuid, options->dist);
 }
 
-/* Opens the evaluator of a --device text. */
 static int open_device(struct gt_session *session, const struct gt_session_options *options,
                        const char *device, struct gt_err *err)
 {
@@ -74,7 +73,6 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
     return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
 }
 
-/* Refuses a device whose architecture is not the one that --arch names. */
 static int check_arch(const struct gt_session *session, const struct gt_session_options *options,
                       const char *device, int cc, struct gt_err *err)
 {
@@ -221,7 +219,6 @@ static int check_timing(const struct gt_session *session, const struct gt_sessio
 
 #define VENDOR "cublaslt" /* among the names of kernels: cuBLASLt's own algorithms */
 
-/* Whether a list of kernels has cuBLASLt among them. */
 static bool names_vendor(const char *names)
 {
     for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',')
@@ -550,7 +547,6 @@ static int load_shipped(struct gt_session *session, struct gt_err *err)
     return rc;
 }
 
-/* Loads the kernels and leaves of them what the options ask for. */
 static int load_kernels(struct gt_session *session, const struct gt_session_options *options,
                         struct gt_err *err)
 {

@@ -16,7 +16,6 @@
 #include "problem/problem.h"
 #include "session/cmd_session.h"
 #include "session/problemset.h"
-#include "session/random_problems.h"
 
 /* ---- a part of the list (--shard): machines that do not talk to each other divide it ---- */
 
@@ -69,7 +68,6 @@ static void take_slurm_shard(struct shard *shard, const struct gt_cli *cli)
                 task, (unsigned long)shard->part + 1, count);
 }
 
-/* A problem's text and its place in the list. */
 struct named {
     char text[GT_PROBLEM_TEXT_MAX];
     size_t place;
@@ -167,7 +165,6 @@ static int complete_to_tune(struct gt_problem *problem, const char *text,
     return rc;
 }
 
-/* --dtype for problems of a file. */
 static int read_dtype(enum gt_dtype *type, const char *text, struct gt_err *err)
 {
     static const char *const names[] = {"f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8"};

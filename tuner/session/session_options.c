@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "session/random_problems.h"
+#include "session/problemset.h"
 
 enum gt_timing gt_session_timing(const struct gt_session_options *options)
 {
