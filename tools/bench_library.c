@@ -10,7 +10,7 @@
 #include "commands/deploy.h"
 #include "console/cmd_write.h"
 #include "lookup/lookup.h"
-#include "session/random_problems.h"
+#include "session/problemset.h"
 
 #define LOOKUPS 1000000
 #define ASKED   600 /* problems that nobody tuned */

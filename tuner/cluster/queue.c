@@ -276,9 +276,8 @@ void gt_queue_note(const struct gt_queue_link *link, const char *sentence)
 int gt_queue_print_work(const struct gt_cli *cli, int64_t jobs, int64_t compiled, int64_t found,
                         struct gt_err *err)
 {
-    const struct gt_json_count count[] = {{"jobs", jobs}, {"compiled", compiled}, {"found", found}};
-
-    return gt_cmd_print_counts(cli, GT_QUEUE_FORMAT, count, sizeof(count) / sizeof(*count), err);
+    return gt_cmd_print_members(cli, err, "format=%s jobs=%g compiled=%g found=%g", GT_QUEUE_FORMAT,
+                                (double)jobs, (double)compiled, (double)found);
 }
 
 /* Waits, but not after a signal. */

@@ -24,11 +24,9 @@ static const struct gt_option option_table[] = {
 static int print_json(const struct gt_cli *cli, const char *dir, const struct gt_cache_usage *usage,
                       int64_t limit, struct gt_err *err)
 {
-    cJSON *json = cJSON_CreateObject();
-
-    gt_json_add(json, "format=%s folder=%s entries=%g bytes=%g limit=%g", "gemmtune cache 1", dir,
-                (double)usage->entries, (double)usage->bytes, (double)limit);
-    return gt_cmd_print_json(cli, json, err);
+    return gt_cmd_print_members(cli, err, "format=%s folder=%s entries=%g bytes=%g limit=%g",
+                                "gemmtune cache 1", dir, (double)usage->entries,
+                                (double)usage->bytes, (double)limit);
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)

@@ -70,7 +70,6 @@ static int write_csv(const char *path, const struct gt_pairs *pairs, struct gt_e
     return rc ? rc : gt_csv_close(csv, err);
 }
 
-/* What write_page needs. */
 struct writing {
     const struct gt_pairs *pairs;
     const char *const *names;

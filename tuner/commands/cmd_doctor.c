@@ -68,7 +68,6 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
     return learns ? gt_cmd_learn(cli, &wanted, err) : gt_cmd_predictor(cli, &wanted, err);
 }
 
-/* Refuses options that mean nothing without another one. */
 static int check_partners(const struct options *options, struct gt_err *err)
 {
     const bool learns = options->leave_out || options->learn;
@@ -91,20 +90,15 @@ static void show_finding(const struct gt_cli *cli, cJSON *json, size_t check,
                          const struct gt_finding *finding)
 {
     static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
-    cJSON *item;
 
-    if (!json) {
+    if (json)
+        gt_json_append(json, "check=%s verdict=%s text=%s", gt_doctor_check_name(check),
+                       words[finding->verdict], finding->text);
+    else
         fprintf(cli->out, "%-12s %-9s %s\n", gt_doctor_check_name(check), words[finding->verdict],
                 finding->text);
-        return;
-    }
-    item = cJSON_CreateObject();
-    gt_json_add(item, "check=%s verdict=%s text=%s", gt_doctor_check_name(check),
-                words[finding->verdict], finding->text);
-    cJSON_AddItemToArray(json, item);
 }
 
-/* Makes every check, and shows the figures that GPUs were measured to reach. */
 static int report_checks(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const struct gt_checking checking = {cli, options->db};

@@ -61,11 +61,10 @@ static const struct gt_option option_table[] = {
     GT_FLAG(options, current, "current", 0,
             "only rows of kernels of the data folder, with their texts of today: no recordings, no "
             "kernels of your own"),
-    GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
-            "a folder with descriptions of your own kernels: winners of their older texts are left "
-            "out, too"),
-    GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
-            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_KERNEL_DIRS(
+        options,
+        "a folder with descriptions of your own kernels: winners of their older texts are left "
+        "out, too"),
     GT_TEXT(options, keep, "keep", 0, "FILE",
             "shipped: rows of this earlier table stay where the database has no winner"),
     GT_CHOICE(options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
@@ -83,7 +82,6 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* What write_text needs. */
 struct writing {
     const struct gt_export_request *request;
     struct gt_store *store;
@@ -150,7 +148,6 @@ static int fill_request(struct gt_export_request *request, const struct gt_cli *
     return rc;
 }
 
-/* Names what was left out because its kernel has another text today. */
 static void report_older(const struct gt_cli *cli, const struct gt_export_request *request,
                          struct gt_store *store)
 {

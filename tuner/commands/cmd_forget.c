@@ -44,16 +44,13 @@ static int list_selected(void *context, const struct gt_selected *selected, stru
 {
     struct listing *listing = context;
     FILE *out = listing->cli->out;
-    cJSON *item;
 
     (void)err;
     listing->trials += selected->trials;
     if (listing->list) {
-        item = cJSON_CreateObject();
-        cJSON_AddItemToArray(listing->list, item);
-        gt_json_add(item, "device=%s problem=%s kernel=%s result=%s trials=%g", selected->device,
-                    selected->problem, selected->kernel, selected->result,
-                    (double)selected->trials);
+        gt_json_append(listing->list, "device=%s problem=%s kernel=%s result=%s trials=%g",
+                       selected->device, selected->problem, selected->kernel, selected->result,
+                       (double)selected->trials);
         return GT_OK;
     }
     fprintf(out, "%8lld  ", (long long)selected->trials);
@@ -135,7 +132,6 @@ static int open_database(struct gt_store **store, struct gt_cli *cli, const stru
     return rc ? rc : gt_session_store(store, path, reads ? GT_STORE_READ : GT_STORE_WRITE, err);
 }
 
-/* Lists what is selected, and forgets it unless that is a dry run. */
 static int forget(struct gt_cli *cli, const struct options *options,
                   const struct gt_selection *which, struct gt_err *err)
 {

@@ -20,10 +20,7 @@ struct options {
 };
 
 static const struct gt_option option_table[] = {
-    GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
-            "a folder with descriptions of your own kernels"),
-    GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
-            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_KERNEL_DIRS(options, "a folder with descriptions of your own kernels"),
     GT_OPTIONS_END,
 };
 
@@ -46,7 +43,6 @@ static void name_types(char text[TYPES_MAX], unsigned types)
                                        gt_dtype_name((enum gt_dtype)type));
 }
 
-/* Describes in words which types a kernel serves and which archs it runs on. */
 static void describe(const struct gt_kernel *kernel, char types[TYPES_MAX], char arch[ARCH_MAX])
 {
     unsigned all = 0;
@@ -65,22 +61,20 @@ static void describe(const struct gt_kernel *kernel, char types[TYPES_MAX], char
              least, most);
 }
 
-static cJSON *kernel_json(const struct gt_kernel *kernel)
+static void list_kernel(cJSON *list, const struct gt_kernel *kernel)
 {
-    cJSON *json = cJSON_CreateObject();
-    cJSON *params = cJSON_CreateArray();
+    cJSON *json, *params;
     char types[TYPES_MAX], arch[ARCH_MAX];
 
     describe(kernel, types, arch);
-    gt_json_add(
-        json,
+    json = gt_json_append(
+        list,
         "kernel=%s role=%s rung=%d types=%s arch=%s doc=%s template=%s signature=%s points=%g",
         kernel->name, kernel->production ? "production" : "ladder", kernel->rung, types, arch,
         kernel->doc, kernel->template_path, kernel->signature, gt_kernel_cross_product(kernel));
+    params = cJSON_AddArrayToObject(json, "params");
     for (size_t i = 0; i < kernel->params; i++)
         cJSON_AddItemToArray(params, cJSON_CreateString(kernel->param[i].name));
-    cJSON_AddItemToObject(json, "params", params);
-    return json;
 }
 
 #define DOC_COLUMN 68
@@ -117,7 +111,7 @@ static int list_kernels(struct gt_cli *cli, const struct options *options, struc
         const struct gt_kernel *kernel = kernels.kernel[i];
 
         if (json)
-            cJSON_AddItemToArray(json, kernel_json(kernel));
+            list_kernel(json, kernel);
         else
             print_kernel(cli, kernel, width);
     }
@@ -171,20 +165,17 @@ static void list_device(const struct gt_cli *cli, cJSON *list, const struct gt_d
 {
     const double fp32 = peak(device, 2.0 * device->fma_lanes);
     const double f16 = peak(device, gt_device_tensor_rate(device, GT_F16));
-    cJSON *json;
 
     if (!list) {
         fprintf(cli->out, "sm_%-5d %-58s %5d %10.0f %12.0f %6.1f %6.1f\n", device->cc, device->name,
                 device->sms, device->clock_mhz, device->memory_gbps, fp32, f16);
         return;
     }
-    json = cJSON_CreateObject();
-    gt_json_add(json,
-                "cc=%d name=%s standard=%i sms=%d clock_mhz=%g memory_gbps=%g l2_bytes=%g "
-                "fp32_tflops=%g f16_tflops=%g",
-                device->cc, device->name, standard, device->sms, device->clock_mhz,
-                device->memory_gbps, (double)device->l2_bytes, fp32, f16);
-    cJSON_AddItemToArray(list, json);
+    gt_json_append(list,
+                   "cc=%d name=%s standard=%i sms=%d clock_mhz=%g memory_gbps=%g l2_bytes=%g "
+                   "fp32_tflops=%g f16_tflops=%g",
+                   device->cc, device->name, standard, device->sms, device->clock_mhz,
+                   device->memory_gbps, (double)device->l2_bytes, fp32, f16);
 }
 
 /* Lists the profile of an arch, and the cards that its file also describes. */
@@ -239,11 +230,8 @@ static void add_options(cJSON *item, const struct gt_strategy_option *option)
     cJSON *list = cJSON_AddArrayToObject(item, "options");
 
     for (; option && option->name; option++) {
-        cJSON *one = cJSON_CreateObject();
-
-        gt_json_add(one, "option=%s default=%g least=%g most=%g doc=%s", option->name,
-                    option->standard, option->least, option->most, option->doc);
-        cJSON_AddItemToArray(list, one);
+        gt_json_append(list, "option=%s default=%g least=%g most=%g doc=%s", option->name,
+                       option->standard, option->least, option->most, option->doc);
     }
 }
 
@@ -263,11 +251,9 @@ static int list_strategies(struct gt_cli *cli, struct gt_err *err)
 
     for (size_t i = 0; gt_strategies[i]; i++) {
         if (json) {
-            cJSON *item = cJSON_CreateObject();
-
-            gt_json_add(item, "strategy=%s doc=%s", gt_strategies[i]->name, gt_strategies[i]->doc);
-            add_options(item, gt_strategies[i]->option);
-            cJSON_AddItemToArray(json, item);
+            add_options(gt_json_append(json, "strategy=%s doc=%s", gt_strategies[i]->name,
+                                       gt_strategies[i]->doc),
+                        gt_strategies[i]->option);
         } else {
             fprintf(cli->out, "%-12s %s\n", gt_strategies[i]->name, gt_strategies[i]->doc);
             print_options(cli, gt_strategies[i]->option);

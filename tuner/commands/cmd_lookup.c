@@ -44,10 +44,7 @@ static const struct gt_option option_table[] = {
         "by time in any case (default: time)"),
     GT_TEXT(options, system_db, "system-db", 0, "FILE",
             "table searched after it (default: db/shipped of the data folder)"),
-    GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
-            "folder with descriptions of your own kernels"),
-    GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
-            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_KERNEL_DIRS(options, "folder with descriptions of your own kernels"),
     GT_OPTIONS_END,
 };
 
@@ -96,7 +93,6 @@ static void print_times(FILE *out, const struct gt_answer *answer, bool untimed,
                 gt_rough(us, answer->expected_us));
 }
 
-/* Prints which ranking chose. */
 static void print_ranking(FILE *out, const char *learned_on)
 {
     char device[256];
@@ -208,10 +204,7 @@ static void add_answer(cJSON *json, const struct gt_answer *answer)
 static void list_answer(cJSON *list, const char *problem, const struct gt_answer *answer,
                         const char *why, double peak)
 {
-    cJSON *json = cJSON_CreateObject();
-
-    cJSON_AddItemToArray(list, json);
-    gt_json_add(json, "problem=%s tier=%s", problem, tiers[answer->tier].name);
+    cJSON *json = gt_json_append(list, "problem=%s tier=%s", problem, tiers[answer->tier].name);
     if (answer->tier != GT_TIER_NONE)
         add_answer(json, answer);
     if (peak > 0 && answer->us > 0)
@@ -234,7 +227,6 @@ static const char *problem_at(const struct gt_cli *cli, const struct options *op
     return i < arguments ? cli->argument[i] : options->problem.text[i - arguments];
 }
 
-/* What a run asks. */
 struct questions {
     struct gt_cli *cli;
     const struct options *options;
@@ -249,7 +241,6 @@ struct questions {
     cJSON *list;
 };
 
-/* Why no kernel serves the problem. */
 static void explain(struct questions *self, const struct gt *gt, char why[GT_UNSERVED_MAX],
                     const struct gt_problem *problem)
 {
@@ -261,7 +252,6 @@ static void explain(struct questions *self, const struct gt *gt, char why[GT_UNS
         snprintf(self->why, sizeof(self->why), "%s", why);
 }
 
-/* Says whose numbers stand for a device that has no profile. */
 static void print_stand_in(const struct questions *self)
 {
     char text[GT_STAND_IN_MAX];
@@ -302,7 +292,6 @@ static double peak_of(const struct questions *self, const struct gt_problem *pro
     return peak > 0 ? gt_problem_flops(problem) * 1e-6 / peak : 0;
 }
 
-/* Looks up one problem. */
 static int look_up(struct questions *self, struct gt *gt, const char *text, struct gt_err *err)
 {
     char canonical[GT_PROBLEM_TEXT_MAX], why[GT_UNSERVED_MAX] = "";
@@ -360,7 +349,6 @@ static void tell_older(const struct questions *self)
     free(problem);
 }
 
-/* The answers that a program would get. */
 static int look_up_all(struct questions *self, struct gt_err *err)
 {
     const struct options *options = self->options;
@@ -389,7 +377,6 @@ static int look_up_all(struct questions *self, struct gt_err *err)
     return rc;
 }
 
-/* What takes the least energy. */
 static int weigh_all(struct questions *self, enum gt_objective objective, struct gt_err *err)
 {
     const struct options *options = self->options;
@@ -415,7 +402,6 @@ static int weigh_all(struct questions *self, enum gt_objective objective, struct
     return rc;
 }
 
-/* The sentence where no problem has an answer. */
 static int nothing(const struct questions *self, enum gt_objective objective, struct gt_err *err)
 {
     const struct options *options = self->options;

@@ -51,11 +51,9 @@ static int open_sources(struct gt_queue_copy *from, struct gt_cli *cli, struct g
     return rc;
 }
 
-/* Says what one source gave. */
 static void report(struct gt_cli *cli, cJSON *list, const struct gt_store *store, const char *from,
                    const char *into, int64_t rows)
 {
-    cJSON *item;
     int64_t refused, dated;
 
     gt_store_merge_doubts(store, &refused, &dated);
@@ -63,12 +61,9 @@ static void report(struct gt_cli *cli, cJSON *list, const struct gt_store *store
         fprintf(cli->log, "%s: %lld trial%s taken into %s\n", from, (long long)rows,
                 rows == 1 ? "" : "s", into);
     gt_session_doubts(cli, from, refused, dated);
-    if (!list)
-        return;
-    item = cJSON_CreateObject();
-    cJSON_AddItemToArray(list, item);
-    gt_json_add(item, "from=%s into=%s trials=%g refused=%g dated=%g", from, into, (double)rows,
-                (double)refused, (double)dated);
+    if (list)
+        gt_json_append(list, "from=%s into=%s trials=%g refused=%g dated=%g", from, into,
+                       (double)rows, (double)refused, (double)dated);
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)

@@ -43,7 +43,6 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* What write_page needs. */
 struct writing {
     const struct gt_report_request *request;
     struct gt_store *store;
@@ -57,32 +56,22 @@ static int write_page(void *context, FILE *file, struct gt_err *err)
     return gt_report_write(file, writing->request, writing->store, &writing->counts, err);
 }
 
-/* Reads the database as it is now and replaces the file. */
-static int write_once(const char *database, const char *path,
-                      const struct gt_report_request *request, struct gt_report_counts *counts,
-                      struct gt_err *err)
-{
-    struct writing writing = {.request = request};
-    const struct gt_cmd_writing file = {write_page, NULL, &writing, 0666};
-    int rc = gt_session_store(&writing.store, database, GT_STORE_READ, err);
-
-    GT_STEP(rc, gt_cmd_write_file(path, &file, err));
-    gt_store_close(writing.store);
-    *counts = writing.counts;
-    return rc;
-}
-
-/* Writes the page of the database that --db names; a queue's results are fetched again each time.
- */
+/* Writes the page of the database that --db names, as it is now; a queue's results are fetched
+ * again each time. */
 static int write_now(struct gt_cli *cli, const char *named, const char *path,
                      const struct gt_report_request *request, struct gt_report_counts *counts,
                      struct gt_err *err)
 {
+    struct writing writing = {.request = request};
+    const struct gt_cmd_writing file = {write_page, NULL, &writing, 0666};
     struct gt_queue_copy from;
     int rc = gt_queue_copy_open(&from, cli, named, err);
 
-    GT_STEP(rc, write_once(from.path, path, request, counts, err));
+    GT_STEP(rc, gt_session_store(&writing.store, from.path, GT_STORE_READ, err));
+    GT_STEP(rc, gt_cmd_write_file(path, &file, err));
+    gt_store_close(writing.store);
     gt_queue_copy_close(&from, err);
+    *counts = writing.counts;
     return rc;
 }
 

@@ -11,10 +11,6 @@
 #include "problem/problem.h"
 #include "session/cmd_session.h"
 
-#define COUNTS(...)                                               \
-    GT_QUEUE_FORMAT, (const struct gt_json_count[]){__VA_ARGS__}, \
-        sizeof((const struct gt_json_count[]){__VA_ARGS__}) / sizeof(struct gt_json_count)
-
 struct options {
     struct gt_problem_options problem;
     const char *budget, *class_of, *db;
@@ -92,15 +88,14 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_e
     if (!rc && !cli->quiet && fresh < count)
         tell_predicted(cli->log, pq, NULL); /* who may submit need not be one who may read */
     if (!rc && cli->json)
-        rc = gt_cmd_print_counts(
-            cli, COUNTS({"submitted", (int64_t)fresh}, {"known", (int64_t)(count - fresh)}), err);
+        rc = gt_cmd_print_members(cli, err, "format=%s submitted=%g known=%g", GT_QUEUE_FORMAT,
+                                  (double)fresh, (double)(count - fresh));
     gt_pq_close(pq);
     free(problem);
     free(weight);
     return rc;
 }
 
-/* What workers without a GPU have compiled. */
 static int status_ahead(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct gt_err *err)
 {
     int64_t problems, cubins;
@@ -272,7 +267,9 @@ static int retry(struct gt_cli *cli, const struct options *options, struct gt_pq
                 options->predicted ? "predicted" : "failed", jobs == 1 ? " is" : "s are");
     if (!rc && !cli->quiet && !options->predicted)
         rc = tell_predicted(cli->log, pq, err);
-    return rc || !cli->json ? rc : gt_cmd_print_counts(cli, COUNTS({"retried", jobs}), err);
+    return rc || !cli->json ? rc
+                            : gt_cmd_print_members(cli, err, "format=%s retried=%g",
+                                                   GT_QUEUE_FORMAT, (double)jobs);
 }
 
 static void tell_cancelled(FILE *log, const struct gt_queue_cancelled *cancelled)
@@ -299,10 +296,9 @@ static int cancel(struct gt_cli *cli, const struct options *options, struct gt_p
         tell_cancelled(cli->log, &cancelled);
     if (rc || !cli->json)
         return rc;
-    return gt_cmd_print_counts(
-        cli,
-        COUNTS({"gone", cancelled.gone}, {"ended", cancelled.failed}, {"taken", cancelled.taken}),
-        err);
+    return gt_cmd_print_members(cli, err, "format=%s gone=%g ended=%g taken=%g", GT_QUEUE_FORMAT,
+                                (double)cancelled.gone, (double)cancelled.failed,
+                                (double)cancelled.taken);
 }
 
 static void tell_merged(FILE *log, const struct gt_queue_merged *merged, const char *path)
@@ -314,6 +310,18 @@ static void tell_merged(FILE *log, const struct gt_queue_merged *merged, const c
     if (merged->unmarked)
         fprintf(log, ", of older programs, which do not say: %lld", (long long)merged->unmarked);
     fputc('\n', log);
+}
+
+static int print_merged(const struct gt_cli *cli, const struct gt_queue_merged *merged,
+                        struct gt_err *err)
+{
+    cJSON *json = cJSON_CreateObject();
+
+    gt_json_add(json, "format=%s merged=%g refused=%g predicted=%g", GT_QUEUE_FORMAT,
+                (double)merged->merged, (double)merged->refused, (double)merged->predicted);
+    if (merged->unmarked)
+        gt_json_add(json, "unmarked=%g", (double)merged->unmarked);
+    return gt_cmd_print_json(cli, json, err);
 }
 
 static int export_all(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
@@ -330,12 +338,7 @@ static int export_all(struct gt_cli *cli, const struct options *options, struct 
     if (!rc && !cli->quiet)
         tell_merged(cli->log, &merged, path);
     if (!rc && cli->json)
-        rc = gt_cmd_print_counts(cli, GT_QUEUE_FORMAT,
-                                 (const struct gt_json_count[]){{"merged", merged.merged},
-                                                                {"refused", merged.refused},
-                                                                {"predicted", merged.predicted},
-                                                                {"unmarked", merged.unmarked}},
-                                 merged.unmarked ? 4 : 3, err);
+        rc = print_merged(cli, &merged, err);
     if (!rc)
         gt_session_doubts(cli, "the results", merged.rows, merged.dated);
     GT_STEP(rc, gt_queue_refused(&merged, err));

@@ -91,21 +91,17 @@ static int check_policy(const struct options *options, struct gt_err *err)
     return rc;
 }
 
-/* Replaces this process by the command (exec); returns only on failure. */
-static int gt_preload_become(char **command, struct gt_err *err)
-{
-    fflush(NULL);
-    execvp(command[0], command);
-    return gt_err_set(err, errno == ENOENT ? GT_ENOTFOUND : GT_EIO, "%s: cannot be started: %s",
-                      command[0], strerror(errno));
-}
-
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     int rc = set_policy(fields, err);
 
     GT_STEP(rc, check_policy(fields, err));
-    return rc ? rc : gt_preload_become(cli->argument, err);
+    if (rc)
+        return rc;
+    fflush(NULL);
+    execvp(cli->argument[0], cli->argument); /* returns only on failure */
+    return gt_err_set(err, errno == ENOENT ? GT_ENOTFOUND : GT_EIO, "%s: cannot be started: %s",
+                      cli->argument[0], strerror(errno));
 }
 
 static int print_report(void *context, const char *path, struct gt_err *err)
@@ -166,7 +162,7 @@ const struct gt_command gt_command_serve = {
     .run = run,
 };
 
-/* Runs a program under libgemmtune_cublas.so; see cmd_serve.h. */
+/* ---- a program under libgemmtune_cublas.so ---- */
 
 #define LIBRARY "libgemmtune_cublas.so"
 

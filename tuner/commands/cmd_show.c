@@ -54,10 +54,7 @@ static const struct gt_option option_table[] = {
     GT_TEXT(options, problem, "problem", 'p', "TEXT",
             "what to compute (default: " DEFAULT_PROBLEM ":f32:nn)"),
     GT_ARCH(options, arch, "device profile to compile and check for (default: " DEFAULT_ARCH ")"),
-    GT_TEXT(options, kernels_dir, "kernels-dir", 0, "DIR",
-            "a folder with descriptions of your own kernels"),
-    GT_TEXT(options, include_dirs, "include-dir", 'I', "DIR",
-            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_KERNEL_DIRS(options, "a folder with descriptions of your own kernels"),
     GT_CHOICE(
         options, objective, "objective", 0, "WHICH", GT_OBJECTIVE_NAMES,
         "also show what products cost, of this point or, without one, of all points of the "
@@ -246,10 +243,7 @@ static void add_maps(cJSON *root, const struct gt_kernel *kernel,
     for (size_t i = 0; i < geometry->maps; i++) {
         const struct gt_map_geometry *map = &geometry->map[i];
         uint64_t box[GT_MAX_MAP_RANK];
-        cJSON *item = cJSON_CreateObject();
-
-        cJSON_AddItemToArray(list, item);
-        gt_json_add(item, "name=%s used=%i", kernel->map[i].name, map->used);
+        cJSON *item = gt_json_append(list, "name=%s used=%i", kernel->map[i].name, map->used);
         if (!map->used)
             continue;
         for (int j = 0; j < map->rank; j++)
@@ -263,7 +257,6 @@ static void add_maps(cJSON *root, const struct gt_kernel *kernel,
     }
 }
 
-/* Prints one candidate as a JSON document, up to the stage that it reaches. */
 static int show_document(const struct gt_cli *cli, const struct options *options,
                          const struct gt_candidate *candidate,
                          const struct gt_stored_energies *energies, const char *source,
@@ -337,7 +330,6 @@ static int show_source(const struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
-/* Prints the PTX, or the compiler's log where it does not compile. */
 static int show_ptx(const struct gt_cli *cli, const struct gt_candidate *candidate,
                     struct gt_err *err)
 {
@@ -358,7 +350,6 @@ static int show_ptx(const struct gt_cli *cli, const struct gt_candidate *candida
     return rc;
 }
 
-/* What products cost, of the point that was named or of all. */
 static void show_energies(const struct gt_cli *cli, const struct options *options,
                           const struct gt_candidate *candidate,
                           const struct gt_stored_energies *energies)
@@ -371,7 +362,6 @@ static void show_energies(const struct gt_cli *cli, const struct options *option
               cli->out);
 }
 
-/* Prints parameters and derived values.  slots: of gt_candidate_slots. */
 static void show_params(FILE *out, const struct gt_candidate *candidate, const int64_t *slots)
 {
     const struct gt_kernel *kernel = candidate->kernel;

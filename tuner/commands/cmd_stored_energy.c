@@ -144,9 +144,8 @@ static bool is_near(const struct gt_stored_energies *found, const struct gt_stor
 
 /* The best of ours in a place: of those that the bounds of the errors do not tell apart from the
  * least, the fastest; NULL: there is none. */
-static const struct gt_stored_energy *
-gt_stored_energies_best(const struct gt_stored_energies *found, size_t place,
-                        enum gt_objective objective)
+static const struct gt_stored_energy *best_of_place(const struct gt_stored_energies *found,
+                                                    size_t place, enum gt_objective objective)
 {
     for (size_t i = 0; i < found->entries; i++)
         if (found->entry[i].place == place && is_near(found, &found->entry[i], objective))
@@ -160,7 +159,7 @@ static char mark_of(const struct gt_stored_energies *found, const struct gt_stor
 {
     if (!is_near(found, entry, objective))
         return ' ';
-    return entry == gt_stored_energies_best(found, entry->place, objective) ? '*' : '=';
+    return entry == best_of_place(found, entry->place, objective) ? '*' : '=';
 }
 
 const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_energies *found,
@@ -169,7 +168,7 @@ const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_
     const struct gt_stored_energy *chosen = NULL;
 
     for (size_t i = 0; i < found->places; i++) {
-        const struct gt_stored_energy *best = gt_stored_energies_best(found, i, objective);
+        const struct gt_stored_energy *best = best_of_place(found, i, objective);
 
         if (best && (!chosen || strcmp(found->place[i].date, found->place[chosen->place].date) > 0))
             chosen = best;
@@ -261,7 +260,7 @@ static void add_best(cJSON *json, const struct gt_stored_energies *found,
     size_t length = 0;
 
     for (int i = 0; i < GT_OBJECTIVES; i++)
-        if (gt_stored_energies_best(found, entry->place, (enum gt_objective)i) == entry)
+        if (best_of_place(found, entry->place, (enum gt_objective)i) == entry)
             length += (size_t)snprintf(best + length, sizeof(best) - length, "%s%s",
                                        length ? " " : "", gt_objective_name((enum gt_objective)i));
     cJSON_AddStringToObject(json, "best", best);
@@ -302,7 +301,7 @@ static const struct gt_stored_energy *vendor_of(const struct gt_stored_energies 
 static void print_answer(FILE *out, const struct gt_stored_energies *found,
                          const struct gt_stored_energy *best)
 {
-    const struct gt_stored_energy *fast = gt_stored_energies_best(found, best->place, GT_BY_TIME);
+    const struct gt_stored_energy *fast = best_of_place(found, best->place, GT_BY_TIME);
     const struct gt_stored_energy *vendor = vendor_of(found, best->place);
     struct gt_strbuf point = GT_STRBUF_INIT;
 
@@ -335,7 +334,7 @@ static void print_answer(FILE *out, const struct gt_stored_energies *found,
 static void add_answer(cJSON *json, const struct gt_stored_energies *found,
                        const struct gt_stored_energy *best)
 {
-    const struct gt_stored_energy *fast = gt_stored_energies_best(found, best->place, GT_BY_TIME);
+    const struct gt_stored_energy *fast = best_of_place(found, best->place, GT_BY_TIME);
     const struct gt_stored_energy *vendor = vendor_of(found, best->place);
 
     add_entry(json, found, best);

@@ -85,7 +85,6 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* Sets the sentence for a run without any valid candidate. */
 static int nothing_valid(const struct gt_session *session, const struct gt_sweep_result *result,
                          size_t count, struct gt_err *err)
 {
@@ -193,7 +192,6 @@ static int weigh_all(struct gt_session *session, const struct options *options,
                                  err);
 }
 
-/* Tunes on several GPUs, each with its own session. */
 static int run_devices(struct gt_cli *cli, const struct options *options,
                        const struct gt_problem_options *asked, struct gt_err *err)
 {
@@ -223,7 +221,6 @@ static int run_devices(struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
-/* Refuses --objective where nothing can be measured. */
 static int check_objective(const struct gt_session *session, const struct options *options,
                            struct gt_err *err)
 {
@@ -274,7 +271,6 @@ static int open_worker(struct gt_session *session, struct gt_cli *cli,
     return rc;
 }
 
-/* Tunes the problems of a queue, which also sets their budgets. */
 static int run_queue(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const struct gt_kernel **kernel = NULL;
@@ -310,7 +306,6 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
     return rc;
 }
 
-/* Refuses options that mean nothing without another one. */
 static int check_partners(const struct options *options, struct gt_err *err)
 {
     const bool queue = options->queue.address != NULL;
@@ -350,7 +345,6 @@ static int show(struct gt_session *session, const struct options *options,
     return rc;
 }
 
-/* Tunes the problems in one sweep. */
 static int sweep(struct gt_session *session, const struct options *options,
                  const struct gt_problem *problem, size_t problems, const struct gt_budget *budget,
                  struct gt_err *err)
@@ -376,7 +370,6 @@ static int sweep(struct gt_session *session, const struct options *options,
     return rc;
 }
 
-/* What --missing has to show where every problem has a winner. */
 static int show_nothing_missing(const struct gt_session *session, struct gt_err *err)
 {
     const struct gt_cli *cli = session->cli;

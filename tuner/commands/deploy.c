@@ -53,7 +53,6 @@ static bool same_target(const struct target *x, const struct target *y)
     return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-/* Appends the target unless it is there already. */
 static int add_target(struct deploying *deploying, const struct target *target, struct gt_err *err)
 {
     int rc;
@@ -283,8 +282,7 @@ int gt_deploy(struct gt_cli *cli, const struct gt_deploy_request *request,
     return rc;
 }
 
-/* Builds a deployed file; see deploy.h, and src/lookup/deployed.h for its
- * layout. */
+/* ---- the parts of a deployed file (src/lookup/deployed.h) ---- */
 
 void gt_deploy_file_init(struct gt_deploy_file *file)
 {

@@ -20,7 +20,6 @@
 #include "console/options.h"
 #include "exchange/export_format.h"
 
-/* The folder of a file, malloc'ed. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -271,7 +270,6 @@ int gt_cmd_may_write(const char *path, struct gt_err *err)
 
 #define PREFIX "gemmtune-run-"
 
-/* Removes the files in the folder, but not the folder itself. */
 static void empty(int fd)
 {
     const int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -526,12 +524,10 @@ int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_er
     return put(cli->out, text) ? GT_OK : gt_err_nomem(err);
 }
 
-void gt_json_add(struct cJSON *json, const char *members, ...)
+static void add_members(cJSON *json, const char *members, va_list args)
 {
     char key[64];
-    va_list args;
 
-    va_start(args, members);
     for (const char *at = members; *at; at += *at == ' ') {
         const size_t length = strcspn(at, "=");
 
@@ -548,17 +544,37 @@ void gt_json_add(struct cJSON *json, const char *members, ...)
                                                  : va_arg(args, double));
         at++;
     }
+}
+
+void gt_json_add(struct cJSON *json, const char *members, ...)
+{
+    va_list args;
+
+    va_start(args, members);
+    add_members(json, members, args);
     va_end(args);
 }
 
-int gt_cmd_print_counts(const struct gt_cli *cli, const char *format,
-                        const struct gt_json_count *count, size_t counts, struct gt_err *err)
+struct cJSON *gt_json_append(struct cJSON *list, const char *members, ...)
 {
     cJSON *json = cJSON_CreateObject();
+    va_list args;
 
-    cJSON_AddStringToObject(json, "format", format);
-    for (size_t i = 0; i < counts; i++)
-        cJSON_AddNumberToObject(json, count[i].key, (double)count[i].count);
+    cJSON_AddItemToArray(list, json);
+    va_start(args, members);
+    add_members(json, members, args);
+    va_end(args);
+    return json;
+}
+
+int gt_cmd_print_members(const struct gt_cli *cli, struct gt_err *err, const char *members, ...)
+{
+    cJSON *json = cJSON_CreateObject();
+    va_list args;
+
+    va_start(args, members);
+    add_members(json, members, args);
+    va_end(args);
     return gt_cmd_print_json(cli, json, err);
 }
 
@@ -569,8 +585,7 @@ bool gt_cmd_json_error(FILE *out, const char *sentence, int code)
 
     gt_cmd_json_watch();
     json = cJSON_CreateObject();
-    cJSON_AddStringToObject(json, "error", sentence);
-    cJSON_AddNumberToObject(json, "code", code);
+    gt_json_add(json, "error=%s code=%d", sentence, code);
     text = failed ? NULL : cJSON_PrintUnformatted(json);
     cJSON_Delete(json);
     return put(out, text);

@@ -114,15 +114,13 @@ int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_er
 __attribute__((format(printf, 2, 3))) void gt_json_add(struct cJSON *json, const char *members,
                                                        ...);
 
-/* A number of a document that has no other parts. */
-struct gt_json_count {
-    const char *key;
-    int64_t count;
-};
+/* Appends a new object with such members to a list. */
+__attribute__((format(printf, 2, 3))) struct cJSON *gt_json_append(struct cJSON *list,
+                                                                   const char *members, ...);
 
-/* Prints an object with `format` and the counts; GT_ENOMEM. */
-int gt_cmd_print_counts(const struct gt_cli *cli, const char *format,
-                        const struct gt_json_count *count, size_t counts, struct gt_err *err);
+/* Prints a document that has no more than such members; GT_ENOMEM. */
+__attribute__((format(printf, 3, 4))) int
+gt_cmd_print_members(const struct gt_cli *cli, struct gt_err *err, const char *members, ...);
 
 /* Prints how a command failed as a line of its own: {"error": "SENTENCE", "code": EXIT CODE}.
  * false: memory did not suffice, and nothing is printed. */

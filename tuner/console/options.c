@@ -148,7 +148,6 @@ static void add_synonyms(struct parser *parser)
     }
 }
 
-/* Index of the option that getopt answered with `code`. */
 static size_t option_index(const struct parser *parser, int code)
 {
     if (code >= FIRST_CODE)
@@ -320,8 +319,8 @@ static int parse_real(const char *text, const struct gt_option *option, double *
 }
 
 /* A whole number in [min, max], nothing before or after it. */
-static int gt_integer_parse(const char *text, int64_t min, int64_t max, int64_t *value,
-                            struct gt_err *err)
+static int parse_integer(const char *text, int64_t min, int64_t max, int64_t *value,
+                         struct gt_err *err)
 {
     char *end;
     long long number;
@@ -366,7 +365,7 @@ static int set_field(const struct gt_option *option, void *fields, char *value, 
         texts->text[texts->count++] = value;
         return GT_OK;
     case GT_OPTION_INTEGER:
-        rc = gt_integer_parse(value, option->min, option->max, field, err);
+        rc = parse_integer(value, option->min, option->max, field, err);
         return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
     case GT_OPTION_REAL:
         rc = parse_real(value, option, field, err);
@@ -384,7 +383,6 @@ int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, stru
     return GT_OK;
 }
 
-/* Whether an option's member is not what a zeroed one is. */
 static bool is_given(const struct gt_option *option, const void *fields)
 {
     const void *field = (const char *)fields + option->offset;

@@ -65,6 +65,11 @@ struct gt_option {
         name, letter, GT_OPTION_REAL, offsetof(struct tag, field), value, doc, NULL, 0, 0, least, \
             most                                                                                  \
     }
+/* The rows of every command that takes kernels of the user's own. */
+#define GT_KERNEL_DIRS(tag, doc)                              \
+    GT_TEXT(tag, kernels_dir, "kernels-dir", 0, "DIR", doc),  \
+        GT_TEXT(tag, include_dirs, "include-dir", 'I', "DIR", \
+                "where templates of --kernels-dir also find headers: DIR[:DIR...]")
 #define GT_OPTIONS_END \
     {                  \
         .name = NULL   \

@@ -181,7 +181,7 @@ void gt_terminal_wrap(FILE *out, const char *text, int column, int width)
     fprintf(out, "%s\n", text);
 }
 
-/* Tables on terminals of any width; see terminal.h. */
+/* ---- tables ---- */
 
 #define ALWAYS 2 /* columns that are shown on the narrowest terminal */
 #define INDENT 2 /* of figures and tails on lines of their own */

@@ -1,5 +1,4 @@
-/* cmd_report.c - the ranked table of a sweep, for people; cmd_report.c writes it for programs.
- */
+/* cmd_report.c - the results of a sweep: a ranked table for people, a document for programs. */
 #include <cjson/cJSON.h>
 #include <string.h>
 
@@ -12,8 +11,6 @@
 #include "session/cmd_report.h"
 #include "session/model_error.h"
 #include "sweep/progress.h"
-
-/* A sweep's result as one JSON document; a writer of JSON exports. */
 
 static void add_bound(cJSON *json, const char *key, const struct gt_trial *trial, double us)
 {
@@ -110,7 +107,6 @@ cJSON *gt_report_document(const struct gt_session *session, const struct gt_swee
     return root;
 }
 
-/* 2 flops / us -> TFLOP/s. */
 static double tflops(const struct gt_problem *problem, double us)
 {
     return us > 0 ? gt_problem_flops(problem) / us * 1e-6 : 0;
@@ -216,7 +212,6 @@ static struct columns choose_columns(const struct gt_session *session,
     return columns;
 }
 
-/* What stands behind the rank of row i. */
 static char mark_of(const struct gt_sweep_result *result, size_t i)
 {
     const struct gt_sweep_row *row = &result->row[i];

@@ -19,11 +19,7 @@
 #include "session/stand_in.h"
 #include "sweep/progress.h"
 
-/* The parts of opening a session (cmd_session.h): its device and its kernels.
- */
-
-/* Opening a session's device: the evaluator of --device, or of a GPU or the
- * profile of --arch; see cmd_session.c. */
+/* ---- the device: the evaluator of --device, or of a GPU or the profile of --arch ---- */
 
 static void on_waiting(void *context, double seconds)
 {
@@ -41,8 +37,7 @@ static enum gt_dist operands_of(const struct gt_session_options *options)
 
 /* Times of other operands are those of another device: everything that is stored, compared, handed
  * out or printed then keeps them apart. */
-static void gt_session_name_operands(struct gt_session *session,
-                                     const struct gt_session_options *options)
+static void name_operands(struct gt_session *session, const struct gt_session_options *options)
 {
     struct gt_device *device = &session->evaluator->device;
     const struct gt_device plain = *device;
@@ -53,7 +48,6 @@ static void gt_session_name_operands(struct gt_session *session,
     snprintf(device->uuid, sizeof(device->uuid), "%.52s [%s]", plain.uuid, options->dist);
 }
 
-/* Opens the evaluator of a --device text. */
 static int open_device(struct gt_session *session, const struct gt_session_options *options,
                        const char *device, struct gt_err *err)
 {
@@ -79,7 +73,6 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
     return gt_evaluator_open(&session->evaluator, device, &evaluator, err);
 }
 
-/* Refuses a device whose architecture is not the one that --arch names. */
 static int check_arch(const struct gt_session *session, const struct gt_session_options *options,
                       const char *device, int cc, struct gt_err *err)
 {
@@ -160,9 +153,8 @@ bool gt_session_lacks_gpu(const struct gt_err *err)
 
 /* Opens the evaluator that --device and --arch name.  cc: of --arch; 0: none was named.  Where the
  * arch has no GPU here, times are predicted, and session->no_gpu says why. */
-static int gt_session_open_evaluator(struct gt_session *session,
-                                     const struct gt_session_options *options, int cc,
-                                     const char *name, struct gt_err *err)
+static int open_evaluator(struct gt_session *session, const struct gt_session_options *options,
+                          int cc, const char *name, struct gt_err *err)
 {
     const char *device = options->device;
     char text[DEVICE_TEXT];
@@ -205,8 +197,8 @@ static bool needs_gpu(const struct gt_session_options *options, char option[64],
 
 /* Chains, operands that stay in L2 and numbers other than the usual ones are timed on a GPU only
  * (GT_ENOGPU), and chains with cold operands (GT_ESYNTAX). */
-static int gt_session_check_timing(const struct gt_session *session,
-                                   const struct gt_session_options *options, struct gt_err *err)
+static int check_timing(const struct gt_session *session, const struct gt_session_options *options,
+                        struct gt_err *err)
 {
     const bool warm = options->l2 && strcmp(options->l2, "warm") == 0;
     char option[64];
@@ -223,13 +215,11 @@ static int gt_session_check_timing(const struct gt_session *session,
                       session->no_gpu.code ? session->no_gpu.msg : "");
 }
 
-/* Which kernels take part in a session: those that --kernels names, and the
- * values that --values leaves them; see cmd_session.c. */
+/* ---- kernels: those that --kernels names, with the values that --values leaves them ---- */
 
 #define VENDOR "cublaslt" /* among the names of kernels: cuBLASLt's own algorithms */
 
-/* Whether a list of kernels has cuBLASLt among them. */
-static bool gt_session_names_vendor(const char *names)
+static bool names_vendor(const char *names)
 {
     for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',')
         if (strncmp(at, VENDOR, strlen(VENDOR)) == 0 && strchr(",", at[strlen(VENDOR)]))
@@ -301,8 +291,8 @@ int gt_session_kernels(const struct gt_kernel ***list, size_t *count,
 
 /* Checks names that a sweep would look up only after everything is open, so that a typing error is
  * reported at once. */
-static int gt_session_check_names(const struct gt_session *session,
-                                  const struct gt_session_options *options, struct gt_err *err)
+static int check_names(const struct gt_session *session, const struct gt_session_options *options,
+                       struct gt_err *err)
 {
     const struct gt_kernel **kernel = NULL;
     size_t count = 0;
@@ -318,8 +308,8 @@ static int gt_session_check_names(const struct gt_session *session,
 }
 
 /* Restricts the kernels that take part to the values of --values. */
-static int gt_session_narrow(struct gt_session *session, const struct gt_session_options *options,
-                             struct gt_err *err)
+static int narrow(struct gt_session *session, const struct gt_session_options *options,
+                  struct gt_err *err)
 {
     const struct gt_kernel **list = NULL;
     size_t count = 0;
@@ -334,7 +324,7 @@ static int gt_session_narrow(struct gt_session *session, const struct gt_session
     return rc;
 }
 
-/* A sweep with what a session has open; see cmd_session.h. */
+/* ---- sweeps ---- */
 
 /* About what a turn takes, with 16 compile workers on an H200: of 418 problems with 2.6 s each, 40
  * had none, and the others took 2.9 s. */
@@ -432,6 +422,8 @@ int gt_session_compile(struct gt_session *session, const struct gt_problem *prob
     free(fallback);
     return rc;
 }
+
+/* ---- opening and closing ---- */
 
 #define REPLAY "replay:"
 
@@ -555,7 +547,6 @@ static int load_shipped(struct gt_session *session, struct gt_err *err)
     return rc;
 }
 
-/* Loads the kernels and leaves of them what the options ask for. */
 static int load_kernels(struct gt_session *session, const struct gt_session_options *options,
                         struct gt_err *err)
 {
@@ -569,8 +560,8 @@ static int load_kernels(struct gt_session *session, const struct gt_session_opti
     for (size_t i = 0; i < session->kernels.count && !rc && options->no_bets; i++)
         gt_kernel_drop_bets(session->kernels.kernel[i]);
     if (!rc && options->values)
-        rc = gt_session_narrow(session, options, err);
-    GT_STEP(rc, gt_session_check_names(session, options, err));
+        rc = narrow(session, options, err);
+    GT_STEP(rc, check_names(session, options, err));
     return rc;
 }
 
@@ -632,7 +623,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
     session->strategy = options->strategy;
     session->kernels_dir = options->kernels_dir;
     session->replays = is_replay(options);
-    session->vendor = !options->kernels || gt_session_names_vendor(options->kernels);
+    session->vendor = !options->kernels || names_vendor(options->kernels);
     session->narrowed = options->values != NULL;
     session->seed = options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT;
     if (options->space && !session->replays)
@@ -654,10 +645,10 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         /* A cache that this user must not use does not stop the run: the cubins are then kept for
          * this run only. */
         gt_cache_trim(session->cache_dir, limit, NULL, NULL);
-        rc = gt_session_open_evaluator(session, options, cc, name, err);
+        rc = open_evaluator(session, options, cc, name, err);
         gt_progress_clear(session->progress);
     }
-    GT_STEP(rc, gt_session_check_timing(session, options, err));
+    GT_STEP(rc, check_timing(session, options, err));
     if (!rc && session->replays)
         rc = take_recorded_kernel(session, err);
     GT_STEP(rc, gt_session_database(&database, cli, options->db, !options->stored, err));
@@ -675,7 +666,7 @@ int gt_session_open(struct gt_session *session, struct gt_cli *cli,
         gt_session_close(session);
         return rc;
     }
-    gt_session_name_operands(session, options);
+    name_operands(session, options);
     session->measures = session->evaluator->ops->provenance != GT_PREDICTED;
     announce(session, options, database);
     return GT_OK;

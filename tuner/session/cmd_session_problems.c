@@ -16,23 +16,15 @@
 #include "problem/problem.h"
 #include "session/cmd_session.h"
 #include "session/problemset.h"
-#include "session/random_problems.h"
 
-/* A part of a list of problems (--shard), so that machines that do not talk to each other
- * divide a list.  Only cmd_session_problems.c uses it. */
+/* ---- a part of the list (--shard): machines that do not talk to each other divide it ---- */
 
-struct gt_cli;
-struct gt_err;
-struct gt_problem;
-
-struct gt_shard {
+struct shard {
     uint64_t part, parts; /* from 0 */
 };
 
-/* See cmd_session_problems.c. */
-
 /* Reads "i/parts"; text NULL: the whole list is part 1 of 1. */
-static int gt_shard_read(struct gt_shard *shard, const char *text, struct gt_err *err)
+static int read_shard(struct shard *shard, const char *text, struct gt_err *err)
 {
     unsigned long long part = 1, of = 1;
     int length = 0;
@@ -43,7 +35,7 @@ static int gt_shard_read(struct gt_shard *shard, const char *text, struct gt_err
                           "--shard \"%s\": expected a part and how many there are, such as 1/4 to "
                           "4/4, at most 9999",
                           text);
-    *shard = (struct gt_shard){part - 1, of};
+    *shard = (struct shard){part - 1, of};
     return GT_OK;
 }
 
@@ -60,7 +52,7 @@ static long slurm_number(const char *name, long absent)
 
 /* The part for this task of a Slurm array (sbatch --array=1-8 has tasks 1 to 8 of 8; 0-14:2 has 8,
  * too).  An array of a single task is not split. */
-static void gt_shard_slurm(struct gt_shard *shard, const struct gt_cli *cli)
+static void take_slurm_shard(struct shard *shard, const struct gt_cli *cli)
 {
     const long task = slurm_number("SLURM_ARRAY_TASK_ID", -1);
     const long count = slurm_number("SLURM_ARRAY_TASK_COUNT", 0);
@@ -70,13 +62,12 @@ static void gt_shard_slurm(struct gt_shard *shard, const struct gt_cli *cli)
 
     if (task < first || count < 2 || step < 1 || (task - first) / step >= count)
         return;
-    *shard = (struct gt_shard){(uint64_t)((task - first) / step), (uint64_t)count};
+    *shard = (struct shard){(uint64_t)((task - first) / step), (uint64_t)count};
     if (!cli->quiet)
         fprintf(cli->log, "task %ld of a Slurm array: part %lu/%ld of the problems (--shard)\n",
                 task, (unsigned long)shard->part + 1, count);
 }
 
-/* A problem's text and its place in the list. */
 struct named {
     char text[GT_PROBLEM_TEXT_MAX];
     size_t place;
@@ -93,8 +84,8 @@ static int by_text(const void *a, const void *b)
 /* Keeps the first of equal problems, with the sum of their weights, and of those only the ones
  * whose texts belong to the part.  A text belongs to the same part in every list.  weight may be
  * NULL. */
-static int gt_shard_keep(const struct gt_shard *shard, struct gt_problem *problem, double *weight,
-                         size_t *count, struct gt_err *err)
+static int keep_shard(const struct shard *shard, struct gt_problem *problem, double *weight,
+                      size_t *count, struct gt_err *err)
 {
     struct named *named = calloc(*count, sizeof(*named));
     bool *keep = calloc(*count, sizeof(*keep));
@@ -163,8 +154,8 @@ int gt_session_complete(struct gt_problem *problem, const char *text,
 }
 
 /* The same of a problem to tune: D has elements. */
-static int gt_session_problem(struct gt_problem *problem, const char *text,
-                              const struct gt_problem_options *options, struct gt_err *err)
+static int complete_to_tune(struct gt_problem *problem, const char *text,
+                            const struct gt_problem_options *options, struct gt_err *err)
 {
     int rc = gt_session_complete(problem, text, options, err);
 
@@ -174,7 +165,6 @@ static int gt_session_problem(struct gt_problem *problem, const char *text,
     return rc;
 }
 
-/* --dtype for problems of a file. */
 static int read_dtype(enum gt_dtype *type, const char *text, struct gt_err *err)
 {
     static const char *const names[] = {"f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8"};
@@ -200,7 +190,7 @@ static int problem_of_set(struct gt_problem *problem, const struct gt_problem_en
     int rc;
 
     rest.dtype = rest.accuracy = NULL;
-    rc = gt_session_problem(problem, entry->text, &rest, err);
+    rc = complete_to_tune(problem, entry->text, &rest, err);
     if (!rc && options->dtype)
         rc = read_dtype(&type, options->dtype, err);
     if (rc)
@@ -248,7 +238,7 @@ static int problem_at(struct gt_problem *problem, const struct gt_problem_option
     int rc;
 
     if (i < shapes->count)
-        return gt_session_problem(problem, shapes->text[i], options, err);
+        return complete_to_tune(problem, shapes->text[i], options, err);
     rc = problem_of_set(problem, &set->entry[i - shapes->count], options, err);
     return rc && options->shapes ? gt_err_prefix(err, rc, "%s", options->shapes) : rc;
 }
@@ -300,13 +290,13 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
                          struct gt_err *err)
 {
     const size_t all = shapes->count + set->count;
-    struct gt_shard shard = {0, 1};
-    int rc = gt_shard_read(&shard, options->shard, err);
+    struct shard shard = {0, 1};
+    int rc = read_shard(&shard, options->shard, err);
 
     if (rc)
         return rc;
     if (!options->shard && set->count)
-        gt_shard_slurm(&shard, cli);
+        take_slurm_shard(&shard, cli);
     *problem = calloc(all, sizeof(**problem));
     if (weight)
         *weight = calloc(all, sizeof(**weight));
@@ -318,7 +308,7 @@ static int list_problems(struct gt_problem **problem, double **weight, size_t *c
         rc = problem_at(&(*problem)[i], options, shapes, set, i, err);
     }
     *count = all;
-    GT_STEP(rc, gt_shard_keep(&shard, *problem, weight ? *weight : NULL, count, err));
+    GT_STEP(rc, keep_shard(&shard, *problem, weight ? *weight : NULL, count, err));
     if (!rc && !*count)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "--shard %lu/%lu: none of the %zu problems is in it",
                         (unsigned long)shard.part + 1, (unsigned long)shard.parts, all);

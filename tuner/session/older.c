@@ -37,7 +37,6 @@ static int compare_texts(const void *x, const void *y)
     return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* Adds a malloc'ed text; NULL: no memory. */
 static int add(struct places *places, char *text, struct gt_err *err)
 {
     int rc = text ? GT_ARRAY_RESERVE(&places->text, places->count + 1, &places->capacity, err)

@@ -16,11 +16,10 @@
 #include "problem/problem.h"
 #include "session/problemset.h"
 
-/* Vocabulary: expands lists and ranges of sizes; see problemset.h. */
+/* ---- lists and ranges of sizes ---- */
 
 #define QUOTED 100 /* characters of the text repeated in a sentence */
 
-/* The values of M, N or K. */
 struct sizes {
     int64_t value[GT_RANGES_MOST];
     size_t count;
@@ -340,7 +339,6 @@ static int take_word(struct gt_problem_entry *entry, const char *word, bool *wei
     return GT_OK;
 }
 
-/* Adds a line: a problem and the words behind it. */
 static int add_line(struct gt_problemset *set, char *line, const char *where, struct gt_err *err)
 {
     static const char blanks[] = " \t\r";

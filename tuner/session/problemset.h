@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "gemmtune.h"
 
@@ -63,5 +64,17 @@ bool gt_ranges_any(const char *text);
  * Nothing is visited if the text is malformed. */
 typedef int gt_ranges_visit(void *context, const char *text, struct gt_err *err);
 int gt_ranges_expand(const char *text, gt_ranges_visit *visit, void *context, struct gt_err *err);
+
+/* Drawn problems, as programs have them, for tune --random.  Everybody draws the same problems from
+ * the same seed: only whole numbers take part, and configs/problems/models.json has the sizes.
+ * tuner/README.md states the shares. */
+
+#define GT_RANDOM_MOST 10000 /* problems of one draw */
+
+/* Appends `count` different problems to the set.  The first ones are those of any smaller count
+ * with the same seed.  Errors name models.json below data_dir and the key; the set is to be
+ * released then, too. */
+int gt_random_problems(struct gt_problemset *set, const char *data_dir, size_t count, uint64_t seed,
+                       struct gt_err *err);
 
 #endif

@@ -1,8 +1,8 @@
-/* random_problems.c - vocabulary: draws problems as programs have them; see random_problems.h.
+/* random_problems.c - vocabulary: draws problems as programs have them; see problemset.h.
  *
  * A type is drawn first, then a family of problems, then the problem itself.  A problem that is too
  * large for a benchmark is drawn again in the same family.  The tables below hold the shares. */
-#include "session/random_problems.h"
+#include "session/problemset.h"
 
 #include "base/err.h"
 #include "base/json.h"
@@ -26,14 +26,12 @@ struct model {
     int64_t hidden, ffn, qkv, heads, head, vocabulary;
 };
 
-/* What models.json says. */
 struct source {
     struct sizes rows, lengths, round;
     struct model model[MOST_LIST];
     size_t models;
 };
 
-/* A problem that is being drawn. */
 struct draw {
     const struct source *source;
     struct gt_random random;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "session/random_problems.h"
+#include "session/problemset.h"
 
 enum gt_timing gt_session_timing(const struct gt_session_options *options)
 {
@@ -24,10 +24,7 @@ const struct gt_option gt_session_option_table[] = {
     GT_TEXT(gt_session_options, db, "db", 0, "FILE",
             "database that remembers every trial (default: $GEMMTUNE_DB, else gemmtune/gemmtune.db "
             "in your data folder, ~/.local/share)"),
-    GT_TEXT(gt_session_options, kernels_dir, "kernels-dir", 0, "DIR",
-            "a folder with descriptions of your own kernels"),
-    GT_TEXT(gt_session_options, include_dirs, "include-dir", 'I', "DIR",
-            "where templates of --kernels-dir also find headers: DIR[:DIR...]"),
+    GT_KERNEL_DIRS(gt_session_options, "a folder with descriptions of your own kernels"),
     GT_INTEGER(gt_session_options, jobs, "jobs", 'j', "N", 1, 256,
                "compile workers (default: one per core)"),
     GT_INTEGER(

@@ -13,7 +13,6 @@
 #include "failmalloc.h"
 #include "problem/problem.h"
 #include "session/problemset.h"
-#include "session/random_problems.h"
 #include "kernel/render.h"
 
 #define DATA "tests/unit/data"

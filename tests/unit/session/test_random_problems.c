@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "session/random_problems.h"
+#include "session/problemset.h"
 #include "problem/problem.h"
 
 #define MANY 4000
