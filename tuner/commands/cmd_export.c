@@ -15,7 +15,7 @@
 #include "lookup/table.h"
 #include "session/cmd_session.h"
 #include "session/older.h"
-#include "session/stand_in.h"
+#include "session/model_error.h"
 
 struct options {
     const char *db, *format, *output, *kernel, *arch, *keep, *kernels_dir, *include_dirs,

@@ -20,7 +20,6 @@
 #include "session/cmd_session.h"
 #include "session/model_error.h"
 #include "session/older.h"
-#include "session/stand_in.h"
 
 struct options {
     const char *arch, *device, *db, *system_db, *kernels_dir, *include_dirs, *objective;

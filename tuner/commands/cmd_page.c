@@ -12,7 +12,7 @@
 #include "problem/device.h"
 #include "report/page.h"
 #include "session/cmd_session.h"
-#include "session/stand_in.h"
+#include "session/model_error.h"
 
 /* Seconds between two versions of the file, and between two reloads of the page. */
 #define WATCH_S 5

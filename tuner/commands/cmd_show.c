@@ -22,7 +22,6 @@
 #include "problem/problem.h"
 #include "session/cmd_session.h"
 #include "session/model_error.h"
-#include "session/stand_in.h"
 
 #define DEFAULT_ARCH    "sm_86"
 #define DEFAULT_PROBLEM "4096x4096x4096"

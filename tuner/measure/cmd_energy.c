@@ -20,7 +20,7 @@
 #include "measure/cmd_energy.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
-#include "session/stand_in.h"
+#include "session/model_error.h"
 #include "sweep/progress.h"
 
 #define ITEMS_MAX 64 /* candidates of a problem that are measured, at most */

@@ -29,7 +29,7 @@
 #include "measure/cmd_try.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
-#include "session/stand_in.h"
+#include "session/model_error.h"
 #include "workers/process.h"
 
 /* ---- what --keep asks for: source, PTX, cubin, SASS and the log ---- */

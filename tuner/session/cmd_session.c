@@ -16,7 +16,7 @@
 #include "search/narrow.h"
 #include "search/strategy.h"
 #include "session/cmd_session.h"
-#include "session/stand_in.h"
+#include "session/model_error.h"
 #include "sweep/progress.h"
 
 /* ---- the device: the evaluator of --device, or of a GPU or the profile of --arch ---- */
