@@ -161,14 +161,6 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     }
 }
 
-static void add_sizes(cJSON *json, const char *key, const unsigned size[3])
-{
-    cJSON *list = cJSON_AddArrayToObject(json, key);
-
-    for (int i = 0; i < 3; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateNumber(size[i]));
-}
-
 /* Adds the times that are known.  us: of this very problem; tuned_us: of the problem tuned_for;
  * estimated_us: the model's estimate for this problem. */
 static void add_times(cJSON *json, const struct gt_answer *answer)
@@ -194,8 +186,8 @@ static void add_answer(cJSON *json, const struct gt_answer *answer)
     if (answer->tier == GT_TIER_EXACT && !answer->predicted) {
         gt_json_add(json, "contested=%i trials=%g", answer->contested, (double)answer->trials);
     }
-    add_sizes(json, "grid", answer->grid);
-    add_sizes(json, "block", answer->block);
+    gt_json_add_triple(json, "grid", answer->grid);
+    gt_json_add_triple(json, "block", answer->block);
     gt_json_add(json, "shared_bytes=%u workspace_bytes=%g", answer->shared_bytes,
                 (double)answer->workspace_bytes);
 }

@@ -174,13 +174,6 @@ static void add_sizes(cJSON *json, const char *key, const uint64_t *size, int co
         cJSON_AddItemToArray(list, cJSON_CreateNumber((double)size[i]));
 }
 
-static void add_triple(cJSON *json, const char *key, const unsigned size[3])
-{
-    const uint64_t wide[3] = {size[0], size[1], size[2]};
-
-    add_sizes(json, key, wide, 3);
-}
-
 static void add_launches(cJSON *root, const struct gt_geometry *geometry)
 {
     cJSON *list = cJSON_AddArrayToObject(root, "launches");
@@ -191,9 +184,9 @@ static void add_launches(cJSON *root, const struct gt_geometry *geometry)
 
         cJSON_AddItemToArray(list, item);
         cJSON_AddStringToObject(item, "entry", launch->entry);
-        add_triple(item, "grid", launch->grid);
-        add_triple(item, "block", launch->block);
-        add_triple(item, "cluster", launch->cluster);
+        gt_json_add_triple(item, "grid", launch->grid);
+        gt_json_add_triple(item, "block", launch->block);
+        gt_json_add_triple(item, "cluster", launch->cluster);
         gt_json_add(item, "shared_bytes=%u carveout=%d pdl=%i maps=%i", launch->shared_bytes,
                     launch->carveout, launch->pdl, launch->maps);
     }
@@ -440,27 +433,16 @@ static void show_geometry(FILE *out, const struct gt_geometry *geometry)
                                     : "may differ in the last bits (atomics)");
 }
 
-static bool has_bets(const struct gt_kernel *kernel)
-{
-    for (size_t i = 0; i < kernel->constraints; i++)
-        if (kernel->constraint[i].bet)
-            return true;
-    return false;
-}
-
 /* Prints the constraints of one kind with their verdicts; *broken: how many do not hold. */
 static int show_constraints(FILE *out, const struct gt_candidate *candidate, bool bets,
                             const int64_t *slots, int *broken, struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
+    int told = 0;
 
     *broken = 0;
     if (!bets)
         fputs("\nconstraints: what must hold, or it is wrong or impossible\n", out);
-    else if (has_bets(kernel))
-        fputs("\nbets: what must hold, or it is thought slow (tune --no-bets tries it all the "
-              "same)\n",
-              out);
     for (size_t i = 0; i < kernel->constraints; i++) {
         const struct gt_constraint *constraint = &kernel->constraint[i];
         int64_t value;
@@ -468,6 +450,10 @@ static int show_constraints(FILE *out, const struct gt_candidate *candidate, boo
 
         if (constraint->bet != bets)
             continue;
+        if (bets && !told++)
+            fputs("\nbets: what must hold, or it is thought slow (tune --no-bets tries it all the "
+                  "same)\n",
+                  out);
         rc = gt_expr_eval(constraint->expr, slots, &value, err);
         if (rc)
             return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);

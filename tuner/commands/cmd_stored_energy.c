@@ -230,25 +230,19 @@ size_t gt_stored_energies_print(const struct gt_stored_energies *found,
 static void add_entry(cJSON *json, const struct gt_stored_energies *found,
                       const struct gt_stored_energy *entry)
 {
-    const struct gt_record record = {json, NULL};
+    const struct gt_energy_place *place = &found->place[entry->place];
     const struct gt_energy *e = &entry->energy;
     struct gt_strbuf point = GT_STRBUF_INIT;
 
     if (entry->kernel)
         gt_point_format(&point, entry->kernel, &entry->point);
-    gt_record_text(&record, "device", found->place[entry->place].device);
-    gt_record_text(&record, "uuid", found->place[entry->place].uuid);
-    gt_record_text(&record, "driver", found->place[entry->place].driver);
-    gt_record_text(&record, "kernel", entry->kernel ? entry->kernel->name : GT_ENERGY_VENDOR);
-    gt_record_text(&record, "point", point.text);
-    gt_record_real(&record, "us", e->us, 3, true);
-    gt_record_real(&record, "joules", e->joules, 8, true);
-    gt_record_real(&record, "edp", e->us * e->joules, 6, true);
-    gt_record_real(&record, "error", e->error, 4, true);
-    gt_record_real(&record, "watts", e->watts, 1, true);
-    gt_record_real(&record, "clock_mhz", e->clock_mhz, 0, e->clock_mhz > 0);
-    gt_record_text(&record, "method", e->counted ? "counter" : "power");
-    gt_record_text(&record, "date", entry->date);
+    gt_json_add(json, "device=%s uuid=%s driver=%s kernel=%s point=%s", place->device, place->uuid,
+                place->driver, entry->kernel ? entry->kernel->name : GT_ENERGY_VENDOR, point.text);
+    gt_json_add(json, "us=%g joules=%g edp=%g error=%g watts=%g", e->us, e->joules,
+                e->us * e->joules, e->error, e->watts);
+    if (e->clock_mhz > 0)
+        gt_json_add(json, "clock_mhz=%g", e->clock_mhz);
+    gt_json_add(json, "method=%s date=%s", e->counted ? "counter" : "power", entry->date);
     gt_strbuf_release(&point);
 }
 

@@ -555,6 +555,14 @@ void gt_json_add(struct cJSON *json, const char *members, ...)
     va_end(args);
 }
 
+void gt_json_add_triple(struct cJSON *json, const char *key, const unsigned value[3])
+{
+    cJSON *list = cJSON_AddArrayToObject(json, key);
+
+    for (int i = 0; i < 3; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber(value[i]));
+}
+
 struct cJSON *gt_json_append(struct cJSON *list, const char *members, ...)
 {
     cJSON *json = cJSON_CreateObject();

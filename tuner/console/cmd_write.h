@@ -114,6 +114,9 @@ int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_er
 __attribute__((format(printf, 2, 3))) void gt_json_add(struct cJSON *json, const char *members,
                                                        ...);
 
+/* Adds a list of three numbers. */
+void gt_json_add_triple(struct cJSON *json, const char *key, const unsigned value[3]);
+
 /* Appends a new object with such members to a list. */
 __attribute__((format(printf, 2, 3))) struct cJSON *gt_json_append(struct cJSON *list,
                                                                    const char *members, ...);

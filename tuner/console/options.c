@@ -319,7 +319,7 @@ static int parse_real(const char *text, const struct gt_option *option, double *
 }
 
 /* A whole number in [min, max], nothing before or after it. */
-static int parse_integer(const char *text, int64_t min, int64_t max, int64_t *value,
+static int parse_integer(const char *text, const struct gt_option *option, int64_t *value,
                          struct gt_err *err)
 {
     char *end;
@@ -327,9 +327,9 @@ static int parse_integer(const char *text, int64_t min, int64_t max, int64_t *va
 
     errno = 0;
     number = strtoll(text, &end, 10);
-    if (end == text || *end || errno || number < min || number > max)
+    if (end == text || *end || errno || number < option->min || number > option->max)
         return gt_err_set(err, GT_ESYNTAX, "\"%s\" is not a whole number from %lld to %lld", text,
-                          (long long)min, (long long)max);
+                          (long long)option->min, (long long)option->max);
     *value = number;
     return GT_OK;
 }
@@ -351,10 +351,10 @@ static int set_field(const struct gt_option *option, void *fields, char *value, 
     switch (option->type) {
     case GT_OPTION_FLAG:
         *(bool *)field = true;
-        return GT_OK;
+        break;
     case GT_OPTION_TEXT:
         *(const char **)field = value;
-        return GT_OK;
+        break;
     case GT_OPTION_ARCH:
         *(const char **)field = value;
         return gt_gpu_arch(&(const char *){value}, err);
@@ -363,15 +363,15 @@ static int set_field(const struct gt_option *option, void *fields, char *value, 
             return gt_err_set(err, GT_ERANGE, "--%s: given more than %d times", option->name,
                               GT_MAX_TEXTS);
         texts->text[texts->count++] = value;
-        return GT_OK;
+        break;
     case GT_OPTION_INTEGER:
-        rc = parse_integer(value, option->min, option->max, field, err);
-        return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
+        rc = parse_integer(value, option, field, err);
+        break;
     case GT_OPTION_REAL:
         rc = parse_real(value, option, field, err);
-        return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
+        break;
     }
-    return GT_OK;
+    return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
 }
 
 int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, struct gt_err *err)
