@@ -46,7 +46,7 @@ struct gt_score_options {
 /* The head of `runs`.  The strategy comes last, because its options are separated by commas. */
 #define GT_SCORE_RUNS_HEAD "space,seed,score,regret,strategy\n"
 
-/* What the runs of one strategy on one space came to; sums over runs until gt_score_end. */
+/* What the runs of one strategy on one space came to; sums over runs, then means. */
 struct gt_score {
     double best[GT_SCORE_TIMES];  /* time of the fastest point so far */
     double rank[GT_SCORE_TIMES];  /* its place among all points, 0: the fastest */

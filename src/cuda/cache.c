@@ -1,5 +1,5 @@
 /* cache.c - stage: compiled kernels on disk, one file per key, shared by all processes of the user.
- * compile.c fills it, and the GPU worker is given a file of it.
+ * Who compiles fills it, and the GPU worker is given a file of it.
  *
  * A file is a fixed header (what ptxas reported, sizes, the digest of what follows), the image and
  * the log.  The digest finds damage.  It cannot keep out images that somebody else made, because

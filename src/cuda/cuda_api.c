@@ -1,6 +1,6 @@
-/* cuda_api.c - fills the function tables of the CUDA libraries, which libraries.c opens.
- * Below compile.c (NVRTC, nvJitLink), gpu.c (driver), baseline.c (cuBLASLt) and
- * nvml.c. */
+/* cuda_api.c - fills the function tables of the CUDA libraries, which libraries.c opens: NVRTC and
+ * nvJitLink for compile.c, the driver for gpu.c, cuBLASLt for cublaslt.c and the tuner's baseline.
+ */
 #include "cuda/cuda_api.h"
 
 #include <dlfcn.h>

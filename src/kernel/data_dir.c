@@ -1,4 +1,4 @@
-/* data_dir.c - vocabulary: where templates/ and configs/ are (gt_data_dir of kernel.h).
+/* data_dir.c - vocabulary: where templates, configs and the database of default are.
  *
  * Templates are code.  They are taken from the folder that $GEMMTUNE_DATA names, from the build
  * tree by what was built there, from share/gemmtune beside the program's or library's own folder if

@@ -1,5 +1,5 @@
 /* kernel.h - vocabulary: a kernel = a template plus its description (configs/kernels/NAME.json),
- * its points, and what a point means for a problem on a device.  The only reader of kernel JSON. */
+ * its points, and what a point means for a problem on a device.  kernel_reader.c reads the JSON. */
 #ifndef GT_KERNEL_H
 #define GT_KERNEL_H
 

@@ -1,4 +1,4 @@
-/* kernel_impl.h - what the files kernel*.c share; nobody else includes it. */
+/* kernel_impl.h - what the files kernel*.c share; besides them only a fuzz target includes it. */
 #ifndef GT_KERNEL_IMPL_H
 #define GT_KERNEL_IMPL_H
 

@@ -1,6 +1,6 @@
-/* lookup_impl.h - what the files src/lookup/lookup*.c share: opening (lookup_open.c), asking and
- * remembering (lookup.c), finding (lookup_tiers.c), choosing by a ranking (lookup_choose.c) and
- * adapting (lookup_repair.c). */
+/* lookup_impl.h - what the files of src/lookup share: opening (lookup_open.c), keys (lookup_key.c),
+ * asking and remembering (lookup.c), finding (lookup_tiers.c), choosing by a ranking
+ * (lookup_choose.c) and adapting (lookup_repair.c), which the tuner also asks. */
 #ifndef GT_LOOKUP_IMPL_H
 #define GT_LOOKUP_IMPL_H
 

@@ -1,4 +1,4 @@
-/* table.c - reads deployed tables into memory, for lookup.c.  See table.h. */
+/* table.c - reads deployed tables into memory, for look-ups and the tuner.  See table.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>

@@ -2,8 +2,8 @@
  * that prove and time on a GPU, `predict` has workers that compile and a model that estimates,
  * `replay` answers from a recorded space.
  *
- * The supervisor (sweep.c) submits candidates while there is room and collects finished trials.
- * submit never blocks.  An evaluator belongs to one thread. */
+ * The supervisor (tuner/sweep/race.c) submits candidates while there is room and collects finished
+ * trials. submit never blocks.  An evaluator belongs to one thread. */
 #ifndef GT_EVALUATOR_H
 #define GT_EVALUATOR_H
 

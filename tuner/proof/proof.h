@@ -1,7 +1,7 @@
 /* proof.h - stage: calls of the project's own device kernels (templates/proof).
  *
  * Every call is enqueued on the GPU's stream.  Findings are collected in numbered result slots on
- * the device, which gt_proof_fetch copies to the host.  resident.c, verify.c and bench.c use this.
+ * the device, which gt_proof_fetch copies to the host.  The stages of proof and timing use this.
  */
 #ifndef GT_PROOF_H
 #define GT_PROOF_H

@@ -40,8 +40,8 @@ int gt_verify_check_inputs(struct gt_resident *resident, struct gt_err *err);
 int gt_verify_check_workspace(const struct gt_resident *resident, struct gt_err *err);
 
 /* Judge the findings in the order of the list above.  The first finding sets trial->status and
- * detail; without one they do not change.  judge_real also sets err_u.  These functions read slots
- * that were fetched, and download single elements for the sentence. */
+ * detail; without one they do not change.  gt_verify_judge_real also sets err_u.  These functions
+ * read slots that were fetched, and download single elements for the sentence. */
 int gt_verify_judge_cases(const struct gt_resident *resident, const struct gt_cases *cases,
                           struct gt_trial *trial, struct gt_err *err);
 int gt_verify_judge_real(const struct gt_resident *resident, int results, bool deterministic,
@@ -64,6 +64,6 @@ struct gt_verify_bound {
 };
 void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound);
 
-#define GT_VERIFY_CLOCK_SLOT (GT_PROOF_SLOTS - 1) /* only bench.c uses it */
+#define GT_VERIFY_CLOCK_SLOT (GT_PROOF_SLOTS - 1) /* only the stage of timing uses it */
 
 #endif

@@ -227,7 +227,7 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
 /* Whether a stored failure to compile may be the machine's and not the candidate's; it is tried
  * anew.  A machine that had no memory, or a compiler that lacked its second library, once condemned
  * every candidate for good; since the compile pool asks a known source first
- * (workers/compile_reason.c), such a failure says "this source". */
+ * (workers/compile_pool.c), such a failure says "this source". */
 static bool is_doubtful(const struct gt_trial *trial)
 {
     /* Words of the compiler about itself; where a source is at fault, they name a place in it. */

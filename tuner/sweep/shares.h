@@ -1,4 +1,4 @@
-/* shares.h - the share of a race's candidates that an arm (a kernel) deserves.  race.c and
+/* shares.h - the share of a race's candidates that an arm (a kernel) deserves.  choose.c and
  * tools/race_replay.c ask. */
 #ifndef GT_SHARES_H
 #define GT_SHARES_H

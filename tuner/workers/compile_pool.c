@@ -3,7 +3,7 @@
  *
  * A job is one cubin; candidates that need the same one wait for the same job.  Jobs that are
  * wanted now come before those ahead.  The functions up to the thread's are called with the lock
- * held, or before there is a thread. */
+ * held or before there is a thread, but for those that make and free a job. */
 #include "workers/compile_pool.h"
 
 #include <errno.h>

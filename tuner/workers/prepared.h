@@ -1,6 +1,6 @@
 /* prepared.h - a candidate with what is computed of it: its geometry and the key of its cubin.  The
- * compile pool makes it (gt_compile_pool_prepare), once for each candidate; the compile workers and
- * the GPU worker are sent it and compute neither. */
+ * compile pool makes it (gt_compile_pool_prepare), once for each candidate unless another one
+ * took its place among the last 256; the GPU worker is sent it, a compile worker its request. */
 #ifndef GT_PREPARED_H
 #define GT_PREPARED_H
 
