@@ -126,7 +126,7 @@ static void test_cost_of_maps(void **state)
         fail_msg("%s", err.msg);
     args.a = args.b = args.d = (void *)(uintptr_t)memory;
     maps = geometry.maps;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 15; i++) {
         geometry.maps = maps;
         with = fmin(with, launch_ns(&f, &binary, &geometry, &args));
         geometry.maps = 0;

@@ -334,15 +334,17 @@ static void bash_value(FILE *out, const struct gt_command *command, const struct
 
 void gt_help_bash(FILE *out)
 {
-    fputs("# bash completion of gemmtune, made by: tune help --format bash\n"
-          "_gemmtune_list() {\n"
-          "    compgen -W \"$(\"$program\" list \"$1\" 2>/dev/null |\n"
-          "        awk 'NR > 1 || $1 !~ /^(kernel|arch)$/ { if ($0 !~ /^ /) print $1 }')\" -- "
-          "\"$cur\"\n"
-          "}\n"
-          "_gemmtune_values() {\n"
-          "    case $command:$prev in\n",
-          out);
+    fputs(
+        "# bash completion of gemmtune, made by: tune help --format bash\n"
+        "_gemmtune_list() {\n"
+        "    compgen -W \"$(\"$program\" list \"$1\" 2>/dev/null |\n"
+        "        awk 'NR > 1 || $1 !~ /^(kernel|arch)$/ { if ($0 !~ /^ / && seen[$1]++ == 0) print "
+        "$1 }')\" -- "
+        "\"$cur\"\n"
+        "}\n"
+        "_gemmtune_values() {\n"
+        "    case $command:$prev in\n",
+        out);
     for (size_t i = 0; i < gt_command_count; i++)
         each_option(out, gt_commands[i], bash_value);
     fputs("    *) return 1 ;;\n    esac\n    return 0\n}\n_gemmtune_words() {\n    case $command: "
@@ -438,16 +440,18 @@ static void zsh_option(FILE *out, const struct gt_command *command, const struct
 
 void gt_help_zsh(FILE *out)
 {
-    fputs("#compdef gemmtune tune\n"
-          "# zsh completion of gemmtune, made by: tune help --format zsh\n"
-          "_gemmtune_list() {\n"
-          "  compadd -- ${(f)\"$(_call_program list $service list $1 2>/dev/null |\n"
-          "    awk 'NR > 1 || $1 !~ /^(kernel|arch)$/ { if ($0 !~ /^ /) print $1 }')\"}\n"
-          "}\n"
-          "_gemmtune() {\n"
-          "  local command=\n"
-          "  local -a commands=(\n",
-          out);
+    fputs(
+        "#compdef gemmtune tune\n"
+        "# zsh completion of gemmtune, made by: tune help --format zsh\n"
+        "_gemmtune_list() {\n"
+        "  compadd -- ${(f)\"$(_call_program list $service list $1 2>/dev/null |\n"
+        "    awk 'NR > 1 || $1 !~ /^(kernel|arch)$/ { if ($0 !~ /^ / && seen[$1]++ == 0) print $1 "
+        "}')\"}\n"
+        "}\n"
+        "_gemmtune() {\n"
+        "  local command=\n"
+        "  local -a commands=(\n",
+        out);
     for (size_t i = 1; i < gt_command_count; i++) {
         fprintf(out, "    '%s:", gt_commands[i]->name);
         zsh_text(out, gt_commands[i]->doc);
@@ -527,14 +531,16 @@ static void fish_option(FILE *out, const struct gt_command *command, const struc
 
 void gt_help_fish(FILE *out)
 {
-    fputs("# fish completion of gemmtune, made by: tune help --format fish\n"
-          "function __gemmtune_list\n"
-          "    set -l words (commandline -opc)\n"
-          "    $words[1] list $argv[1] 2>/dev/null |\n"
-          "        awk 'NR > 1 || $1 !~ /^(kernel|arch)$/ { if ($0 !~ /^ /) print $1 }'\n"
-          "end\n"
-          "for program in gemmtune tune\n",
-          out);
+    fputs(
+        "# fish completion of gemmtune, made by: tune help --format fish\n"
+        "function __gemmtune_list\n"
+        "    set -l words (commandline -opc)\n"
+        "    $words[1] list $argv[1] 2>/dev/null |\n"
+        "        awk 'NR > 1 || $1 !~ /^(kernel|arch)$/ { if ($0 !~ /^ / && seen[$1]++ == 0) print "
+        "$1 }'\n"
+        "end\n"
+        "for program in gemmtune tune\n",
+        out);
     for (size_t i = 1; i < gt_command_count; i++) {
         fprintf(out, "    complete -c $program -n __fish_use_subcommand -f -a %s -d '",
                 gt_commands[i]->name);
