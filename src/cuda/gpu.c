@@ -42,13 +42,11 @@ static bool is_lost(int result)
     return result == 46 || result == 214 || result == 220 || result == 4 || result == 999;
 }
 
-int gt_gpu_check(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+int gt_gpu_fail(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
 {
     const char *name = NULL, *text = NULL;
     int code = GT_ECUDA;
 
-    if (!result)
-        return GT_OK;
     gpu->cu.GetErrorName(result, &name);
     gpu->cu.GetErrorString(result, &text);
     if (is_sticky(result) || is_lost(result))

@@ -17,12 +17,23 @@ struct gt_gpu {
     _Atomic bool poisoned; /* by any thread that runs a plan */
 };
 
-/* GT_OK for result 0; else the sentence for the failed driver call, and sticky and lost devices are
- * noted. */
-int gt_gpu_check(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err);
+/* Sets the sentence of a call of the driver whose result is an error, and returns its code; a
+ * context that the error destroyed is remembered as poisoned.  refuse: GT_ERANGE where the call was
+ * refused for what was asked. */
+int gt_gpu_fail(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err);
+int gt_gpu_refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err);
 
-/* The same, but GT_ERANGE where the call was refused for what was asked. */
-int gt_gpu_accept(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err);
+/* The same where the result may be none; inline, because every launch asks. */
+static inline int gt_gpu_check(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+{
+    return result ? gt_gpu_fail(gpu, result, call, err) : GT_OK;
+}
+
+static inline int gt_gpu_accept(struct gt_gpu *gpu, int result, const char *call,
+                                struct gt_err *err)
+{
+    return result ? gt_gpu_refuse(gpu, result, call, err) : GT_OK;
+}
 
 /* Make the context current for a guest, and undo it. */
 int gt_gpu_enter(struct gt_gpu *gpu, bool *pushed, struct gt_err *err);

@@ -57,9 +57,9 @@ static bool is_refusal(int result)
     return false;
 }
 
-int gt_gpu_accept(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
+int gt_gpu_refuse(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
 {
-    int code = gt_gpu_check(gpu, result, call, err);
+    int code = gt_gpu_fail(gpu, result, call, err);
 
     if (!is_refusal(result))
         return code;
