@@ -17,7 +17,7 @@ t --device predict:sm_86 --shape 96x80x4 --kernels simt_naive --budget 3 --db ar
 t export --format deploy --db archs.db -o archs.gt | sed 's/[0-9]* KB/N KB/'
 for arch in sm_80 sm_86 sm_90; do t lookup 96x80x4 --arch $arch --db archs.gt | grep -E 'tuned for|reason'; done
 t export --format deploy --db archs.db -o measured.gt --measured
-t lookup 64x64x64 --arch sm_90 --db one.gt --json | grep -E '"(tier|kernel|workspace_bytes)"'
+t lookup 64x64x64 --arch sm_90 --db one.gt --json | grep -E '"(tier|kernel|workspace_bytes)"' | tr -d ,
 t lookup 64x64x64 --arch sm_86 --db one.gt
 echo "-- a program elsewhere"
 export GEMMTUNE_CACHE=/nonexistent GEMMTUNE_LIBNVRTC=/nonexistent

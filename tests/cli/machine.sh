@@ -54,7 +54,7 @@ mkdir -p copy/build && cp -r "$ROOT"/{templates,configs,db} copy && cp "$TUNE" c
 sed -i '1i #error edited' copy/templates/simt/naive.cu
 (unset GEMMTUNE_DATA GEMMTUNE_LIBNVRTC && cd copy && build/tune doctor 2>/dev/null | grep "^data folder")
 echo "== options that another command has"
-for words in "doctor --gpu" "doctor --arch sm_86" "list kernels --arch sm_86" "show simt_naive --ptx" "--csv x"; do
+for words in "doctor --gpu" "doctor --arch sm_86" "list kernels --arch sm_86" "list kernels --ptx" "--csv x"; do
     # shellcheck disable=SC2086 # words
-    "$TUNE" $words 2>&1 | grep -oE 'unknown option "--[a-z]+": |takes? --arch|try KERNEL --problem MxNxK --keep|tune export' | paste -sd' '
+    "$TUNE" $words 2>&1 | grep -oE 'unknown option "--[a-z]+": |takes? --arch|show KERNEL --problem MxNxK --keep|tune export' | paste -sd' '
 done
