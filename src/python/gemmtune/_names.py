@@ -14,9 +14,9 @@ _ADVICE = (
 _FAMILIES = {"turing": 75, "ada": 89, "lovelace": 89, "hopper": 90}
 # Models, and the four digits of GeForce; no further digit follows.
 _MODELS = (
-    (75, "t4|titanrtx|quadrortx|16[3-9][0-9]|20[3-9]0"),
+    (75, "t4|titanrtx|quadrortx([34568]000)?|16[3-9][0-9]|20[346-9]0"),
     (80, "a100|a800|a30"),
-    (86, "a2|a10|a16|a40|a[2-6]000|a[45]500|30[3-9]0"),
+    (86, "a2|a10|a16|a40|a[2-6]000|a[45]500|2050|30[3-9]0"),
     (87, "orin"),
     (89, "l2|l4|l20|l40|([2-6]000|[34]500|4000sff|5880)ada|40[3-9]0"),
     (90, "g?h200|h100|h800|h20"),
