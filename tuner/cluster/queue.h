@@ -118,7 +118,7 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
 /* ---- queue_compile.c ---- */
 
 /* Compiles the candidates that workers with GPUs will try first, until no job is ready, or a signal
- * comes. session->arch: compiles for devices of that arch only, and for the arch's profile until a
+ * comes.  session->arch: compiles for devices of that arch only, and for the arch's profile until a
  * worker with such a device comes. */
 int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *session,
                      const struct gt_queue_options *options, struct gt_err *err);

@@ -20,7 +20,7 @@ FILE *gt_terminal_open(FILE *to, const bool *raw);
 int gt_terminal_width(void);
 
 /* Prints text and ends the line.  The text begins at `column` and is broken at spaces, so that no
- * line is longer than width; further lines begin at `column`, too. width 0: the text stays
+ * line is longer than width; further lines begin at `column`, too.  width 0: the text stays
  * whole. */
 void gt_terminal_wrap(FILE *out, const char *text, int column, int width);
 
