@@ -146,7 +146,8 @@ static int send_end(struct self *self, int rc, const struct gt_err *why, const c
     return gt_wire_send(self->wire.fd, &self->frame, SEND_MS, NULL);
 }
 
-/* One turn: a sweep of one problem.  < 0: the supervisor is gone, or this process cannot go on. */
+/* Serves one turn: a sweep of one problem.  < 0: the supervisor is gone, or this process cannot
+ * go on. */
 static int serve_turn(struct self *self, struct gt_wire_in *in)
 {
     const struct gt_devices *devices = self->devices;

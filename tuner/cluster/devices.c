@@ -415,7 +415,7 @@ static void close_all(struct gt_devices *devices)
             end_process(&devices->gpu[i], GRACE_MS);
 }
 
-/* One part: "3" or "0-3".  *text moves behind it; false: it is none. */
+/* Reads one part, "3" or "0-3", and moves *text behind it; false: there is no such part. */
 static bool read_part(const char **text, unsigned *first, unsigned *last)
 {
     int length = 0;

@@ -92,7 +92,7 @@ int gt_queue_cancel(struct gt_pq *pq, struct gt_queue_cancelled *cancelled, stru
  * workers are to be expected. */
 int gt_queue_announce(struct gt_pq *pq, const char *class_of, const struct gt_device *device,
                       int nvrtc, bool profile, struct gt_err *err);
-/* Reads what was announced.  GT_EDB: a value is missing or out of bounds. */
+/* Reads an announced device.  GT_EDB: a value is missing or out of bounds. */
 int gt_queue_read_device(struct gt_device *device, const char *class_of, const char *facts,
                          struct gt_err *err);
 /* Counts the problems that were compiled ahead, once for each device, and the cubins that came of
@@ -111,7 +111,7 @@ struct gt_queue_options {
     struct gt_session_after after; /* after each job's finals; its rows are uploaded, too */
 };
 
-/* Takes and tunes until no job is left, or a signal comes.  The session is open. */
+/* Takes and tunes jobs until none is left, or a signal comes.  The session is open. */
 int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *kernel, size_t kernels,
                   const char *database, const struct gt_queue_options *options, struct gt_err *err);
 

@@ -118,7 +118,8 @@ static int bring_home(void *context, struct gt_err *err)
     return rc ? rc : announce(worker, err);
 }
 
-/* What follows the finals of a job.  Where that fails the job has its result all the same. */
+/* Does the work that follows the finals of a job.  If that work fails, the job still has its
+ * result. */
 static void follow(struct worker *worker, const struct gt_problem *problem)
 {
     const struct gt_session_after *after = &worker->options->after;
@@ -187,7 +188,7 @@ static int refuse(struct worker *worker, const struct gt_queue_job *job, const s
     return gt_queue_fail(worker->link.pq, job->id, worker->name, err);
 }
 
-/* Uploads what is in the outbox and gives the job back.  counts: as an attempt. */
+/* Uploads the outbox and gives the job back.  counts: as an attempt. */
 static int hand_back(struct worker *worker, const struct gt_queue_job *job, bool counts)
 {
     int rc = counts ? GT_OK : gt_queue_outbox_upload(&worker->outbox, &worker->link, NULL);

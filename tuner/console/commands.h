@@ -7,7 +7,7 @@
 struct gt_command;
 struct gt_err;
 
-/* X(name): the object is gt_command_<name>.  The first is the sweep, which needs no word. */
+/* X(name): the object is gt_command_<name>.  The first command is the sweep, without a word. */
 #define GT_COMMANDS(X) \
     X(tune)            \
     X(show)            \

@@ -107,7 +107,8 @@ struct gt_evaluator_ops {
                   struct gt_trial *trial, struct gt_err *err);
     int (*final)(struct gt_evaluator *evaluator, const struct gt_candidate *candidate, size_t count,
                  int rounds, struct gt_trial *trial, struct gt_trial *baseline, struct gt_err *err);
-    /* The best cuBLASLt algorithm.  GT_ENOLIB, GT_ENOTFOUND: there is none; the sweep goes on. */
+    /* The best cuBLASLt algorithm.  GT_ENOLIB, GT_ENOTFOUND: there is no such algorithm; the sweep
+     * goes on. */
     int (*baseline)(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
                     struct gt_err *err);
     /* The time that moving the problem's data alone takes; NULL if nothing is measured. */

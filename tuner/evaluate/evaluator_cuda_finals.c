@@ -36,7 +36,8 @@ static int prepare(struct gt_cuda *cuda, struct gt_err *err)
     return rc ? rc : gt_gpu_client_ready(&cuda->gpu, err);
 }
 
-/* Sends the frame that was built and waits.  GT_OK: the reply may still be a loss or an error. */
+/* Sends the built frame and waits for the reply.  GT_OK: the reply may still be a loss or an
+ * error. */
 static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *reply,
                 struct gt_err *err)
 {
@@ -241,7 +242,8 @@ static int send_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     return rc;
 }
 
-/* Holds one final of the entries that have not failed.  *lost: it failed or killed the worker. */
+/* Holds one final of the entries that have not failed.  *lost: the final failed or killed the
+ * worker. */
 static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
                       struct gt_trial *baseline, bool *lost, struct gt_err *err)
 {

@@ -33,7 +33,7 @@ enum gt_export_format {
 
 const char *gt_export_name(enum gt_export_format format);
 
-/* The format of that name.  GT_ENOTFOUND: there is none; the sentence lists the names. */
+/* The format of that name.  GT_ENOTFOUND: there is no such format; the sentence lists the names. */
 int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err);
 
 struct gt_export_request {

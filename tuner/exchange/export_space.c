@@ -443,7 +443,7 @@ struct devices {
     char last[192]; /* name and uuid of the device written last */
 };
 
-/* Adds a device.  Trials are sorted by device, so that each device is written once. */
+/* Adds a trial's device.  Trials are sorted by device, so that each device is written once. */
 static int add_device(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct devices *devices = context;

@@ -30,7 +30,7 @@ struct product {
     struct piece type[3];     /* of A, B, D, under any name; without D's it is A's */
     struct piece compute;     /* the type of the sums; may be missing */
     bool tf32;                /* allowed for products of float */
-    bool beta;                /* is not 0 */
+    bool beta;                /* beta is not 0 */
     bool bias, scaled;
     struct piece activation; /* may be missing */
     double times;            /* 0: 1 */
@@ -227,7 +227,7 @@ static bool take_epilogue(struct gt_problem *problem, const struct product *prod
     return relu || plain;
 }
 
-/* Sets leading dimensions and strides.  An overflow is found by the check of the problem. */
+/* Sets leading dimensions and strides.  The check of the problem finds an overflow. */
 static void take_layout(struct gt_problem *problem, const struct product *product)
 {
     /* of A, B, D as BLAS stores them, by columns */
@@ -700,7 +700,8 @@ static int take_yaml(struct reader *reader, struct piece line)
     return take_fields(reader, &fields, false);
 }
 
-/* A call in cuBLAS's log: a line that names the function, lines "i!  m: type=int; val=128". */
+/* Reads a call in cuBLAS's log: a line that names the function, then lines "i!  m: type=int;
+ * val=128". */
 static int take_call(struct reader *reader, struct piece line)
 {
     const char *name = find(line, "cublasStatus_t "), *end = line.at + line.length;

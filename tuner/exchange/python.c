@@ -10,7 +10,7 @@
 
 #define MAX_NODES    4096    /* nodes of one text */
 #define MAX_DEPTH    64      /* depth of parentheses and operators */
-#define MAX_ELEMENTS 100000  /* of a list */
+#define MAX_ELEMENTS 100000  /* elements of a list */
 #define MAX_VISITS   1000000 /* elements of all lists of one evaluation */
 
 /* a, b, c: nodes; -1: none. */
@@ -520,7 +520,7 @@ struct block {
 struct evaluation {
     const struct gt_python *python;
     const struct gt_python_value *slots;
-    struct value variable; /* of a [... for ...] */
+    struct value variable; /* variable of a [... for ...] */
     double visits;         /* elements of all lists so far */
     struct block *blocks;
     struct gt_err *err;

@@ -85,7 +85,8 @@ static int read_kernel(struct reading *reading, char *rest, struct gt_err *err)
                : fail(reading, "a kernel is its name, signature and parameters", err);
 }
 
-/* "A=1,B=2" of the kernel's "A,B" and the values "1,2".  false: they do not match. */
+/* Joins the kernel's names "A,B" and the values "1,2" to "A=1,B=2".  false: names and values do not
+ * match. */
 static bool join_point(struct reading *reading, const char *values)
 {
     const char *name = reading->names;

@@ -34,7 +34,7 @@ struct growing {
     const struct gt_boost_options *options;
     unsigned char *bin;   /* columns x rows */
     float (*edge)[BINS];  /* for each column: bin b holds the values below edge[b] */
-    int *bins;            /* of each column */
+    int *bins;            /* number of bins of each column */
     double *left;         /* the residual of each target after the trees so far */
     bool *seen;           /* for each row: whether the growing tree sees it */
     unsigned short *node; /* for each row: its node in the growing tree */

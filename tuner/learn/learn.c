@@ -230,7 +230,7 @@ int gt_learn_known_point(struct gt_point *point, const struct gt_kernel *kernel,
     return rc;
 }
 
-/* Sets the device of the next trials.  The first one of the arch is learned for. */
+/* Sets the device of the next trials.  The first device of the arch becomes the learning's. */
 static int find_device(struct gt_learn_source *source, int cc, const char *name, struct gt_err *err)
 {
     struct gt_device *on = &source->on;

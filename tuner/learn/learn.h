@@ -13,7 +13,7 @@
  * accuracy and layout. */
 enum gt_learn_split { GT_LEARN_BY_SIZE, GT_LEARN_BY_FAMILY };
 
-/* A measured trial.  Its columns begin at column[at] of the learning. */
+/* A measured trial.  Its columns begin at column[at] of struct gt_learning. */
 struct gt_learn_row {
     size_t problem, kernel, point; /* indices into the lists below */
     size_t at;
