@@ -101,8 +101,8 @@ static void end_process(struct gt_device_process *gpu, int grace_ms)
     gt_process_end(&gpu->process, grace_ms, &status, NULL);
 }
 
-/* The GPU's process is lost, or its device is: the turn is over.  why: the reason; NULL: the way in
- * which the process ended. */
+/* Ends the turn of a GPU whose process or device is lost.  why: the reason; NULL: the way in which
+ * the process ended. */
 static void lose(struct gt_devices *devices, struct gt_device_process *gpu, const char *why)
 {
     struct gt_task *task = gpu->task;
@@ -179,7 +179,7 @@ static void take_end(struct gt_devices *devices, struct gt_device_process *gpu,
 {
     struct gt_task_end end;
     struct gt_task *task = gpu->task;
-    const char *sentence, *text; /* why it failed; what to print */
+    const char *sentence, *text; /* why the task failed; the text to print */
 
     gt_wire_get_struct(in, &end, sizeof(end));
     sentence = gt_wire_get_text(in);

@@ -7,7 +7,7 @@
 #include "workers/process.h"
 #include "workers/wire.h"
 
-/* What one process does for a problem. */
+/* The part of the work on a problem that one process does. */
 enum gt_task_kind {
     GT_TASK_WHOLE,  /* search and finals */
     GT_TASK_SEARCH, /* one of several searches of the problem; no finals */
@@ -50,7 +50,7 @@ struct gt_device_process {
     int failures;            /* in a row */
     int64_t heard;           /* by gt_clock_ms: the process's last message, or its start */
     struct gt_task *task;    /* the task at work; BUSY */
-    int64_t done;            /* problems */
+    int64_t done;            /* problems done */
     double busy_s;           /* seconds that its GPU worker was at work */
 };
 
@@ -89,7 +89,7 @@ struct gt_devices {
     double turn_s;       /* the mean time of these turns */
     double over;         /* a moving mean of a turn's time in units of its budget of time */
     int told;            /* signals passed on */
-    int code;            /* GT_OK, or what ends the run */
+    int code;            /* GT_OK, or the error that ends the run */
     struct gt_err why;
     size_t valid, ended; /* problems, counted for each class */
     bool printed;        /* JSON: the list is not empty */
@@ -97,7 +97,7 @@ struct gt_devices {
 
 /* ---- device_process.c ---- */
 
-/* What a process is told to do next. */
+/* The next turn of a process. */
 struct gt_device_turn {
     size_t problem, then; /* then: the problem that is probably next; SIZE_MAX: not known */
     uint64_t seed;

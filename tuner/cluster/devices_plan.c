@@ -390,7 +390,7 @@ size_t gt_devices_foresee(struct gt_devices *devices, const struct gt_device_pro
     return next->problem;
 }
 
-/* Learns from a turn how long the next ones will take. */
+/* Corrects the estimates of how long turns take by a turn that has ended. */
 static void learn(struct gt_devices *devices, const struct gt_task *task)
 {
     const double took = devices->now_s - task->begun_s;

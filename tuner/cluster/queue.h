@@ -18,7 +18,7 @@
 #include "console/cmd_write.h"
 #include "session/cmd_session.h"
 
-#define GT_QUEUE_FORMAT   "gemmtune queue 1" /* of the documents that --json prints */
+#define GT_QUEUE_FORMAT   "gemmtune queue 1" /* format of the documents of --json */
 #define GT_QUEUE_ATTEMPTS 4 /* a job has failed when so many of its leases ran out */
 
 /* Endings of a worker's name, which say whether the worker predicts or measures.  The name goes
@@ -176,7 +176,7 @@ struct gt_queue_link {
     int refused;      /* how often the server refused this worker before that */
 };
 
-/* What a worker does again and again. */
+/* The repeated work of a worker. */
 struct gt_queue_duty {
     /* Called with the open connection, before each piece of work. */
     int (*greet)(void *context, struct gt_err *err);

@@ -35,7 +35,7 @@ struct gt_stored_energies {
     size_t entries, entry_capacity, places, place_capacity;
 };
 
-/* What is asked for. */
+/* The energies that a caller asks for. */
 struct gt_energy_question {
     const char *path; /* the database's; a missing file counts as an empty database */
     const struct gt_kernels *kernels;

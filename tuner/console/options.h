@@ -31,7 +31,7 @@ enum gt_option_type {
 
 struct gt_option {
     const char *name; /* "shape"; NULL ends a table */
-    char letter;      /* of the short form; 0: none */
+    char letter;      /* the short form; 0: none */
     enum gt_option_type type;
     size_t offset; /* of the option's field in the struct that is filled */
     /* The value's name in the help; NULL for flags.  FILE, DIR, ARCH, KERNEL, KERNELS and STRATEGY
@@ -84,7 +84,7 @@ struct gt_option_group {
     size_t offset;
 };
 
-/* What every sub-command gets. */
+/* The state that every sub-command gets. */
 struct gt_cli {
     /* options every sub-command has */
     bool help, version, json, quiet, verbose;

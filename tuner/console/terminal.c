@@ -186,7 +186,7 @@ void gt_terminal_wrap(FILE *out, const char *text, int column, int width)
 #define ALWAYS 2 /* columns that are shown on the narrowest terminal */
 #define INDENT 2 /* indent of figures and tails on lines of their own */
 
-/* The columns of lowest rank that are not shown yet come first. */
+/* The hidden column of lowest rank, and its index in *at; NULL: all columns are shown. */
 static const struct gt_column *next_column(const struct gt_columns *columns, size_t *at)
 {
     const struct gt_column *next = NULL;

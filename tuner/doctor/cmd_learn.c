@@ -279,8 +279,8 @@ struct learning {
     struct gt_cli *cli;
     struct gt_kernels kernels;
     struct gt_learning rows;
-    struct gt_learn_source source; /* of the rows */
-    struct gt_ranking base;        /* its arch is 0 if there is no base */
+    struct gt_learn_source source; /* where the rows come from */
+    struct gt_ranking base;        /* arch 0: there is no base */
 };
 
 /* A database has trials of other kinds, too. */

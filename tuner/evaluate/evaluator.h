@@ -62,7 +62,7 @@ struct gt_evaluator_stats {
 
 struct gt_evaluator_ops {
     const char *name;              /* "cuda" */
-    enum gt_provenance provenance; /* of its trials */
+    enum gt_provenance provenance; /* the trials' provenance */
     /* spec: what follows the name in --device ("0" of "cuda:0", "sm_86" of "predict:sm_86", the
      * file of "replay:FILE"). */
     int (*open)(struct gt_evaluator *evaluator, const char *spec, struct gt_err *err);

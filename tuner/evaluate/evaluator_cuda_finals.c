@@ -18,11 +18,11 @@
 #define MAX_FINAL    64 /* candidates, as in worker_gpu.c */
 #define MAX_TRIES    3
 #define LEAST_ROUNDS 7   /* least rounds of a repeated final, as in tuner/sweep/finals.c */
-#define MAX_SAMPLES  256 /* of stage 2 */
+#define MAX_SAMPLES  256 /* samples of stage 2 */
 #define BASELINE_S   120 /* for loading cuBLASLt and asking it for algorithms */
 #define BASELINE_RUN 512 /* launches: up to 32 algorithms with 16 samples each */
 #define REFERENCE_S  30
-#define MOVE_S       60 /* most of it for compiling */
+#define MOVE_S       60 /* mostly for compiling */
 #define PROOF_RUNS   24
 #define ENERGY_TIMES 16 /* times the measured seconds: with heating and patience, and by power */
 #define ENERGY_LEAST 5  /* likewise, if the measurement has to be quick */

@@ -297,7 +297,7 @@ static int take_product(struct reader *reader, const struct product *from)
 static const struct operation {
     const char *name;
     int a;            /* which input is A; B follows */
-    bool batch;       /* of three dimensions */
+    bool batch;       /* the operands have three dimensions */
     bool adds;        /* input 0 is added; with one dimension it is a bias */
     const char *with; /* a feature that no kernel has; NULL: none */
 } operations[] = {

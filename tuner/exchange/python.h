@@ -45,7 +45,7 @@ bool gt_python_equal(const struct gt_python_value *x, const struct gt_python_val
 /* Whether the value is true in Python. */
 bool gt_python_true(const struct gt_python_value *value);
 
-/* Visits the elements of a list; texts belong to python.  visit returns GT_OK to go on. */
+/* Visits the elements of a list; texts belong to python.  `visit` returns GT_OK to go on. */
 typedef int gt_python_visit(void *context, const struct gt_python_value *value, struct gt_err *err);
 int gt_python_list(const struct gt_python *python, gt_python_visit *visit, void *context,
                    struct gt_err *err);

@@ -10,7 +10,7 @@
 
 #define BINS      48
 #define MAX_DEPTH 8
-#define MAX_OPEN  (1 << MAX_DEPTH) /* nodes of a level */
+#define MAX_OPEN  (1 << MAX_DEPTH) /* most nodes of a level */
 
 /* Node i of a growing tree; its children are 2 i + 1 and 2 i + 2. */
 struct grown {

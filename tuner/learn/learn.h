@@ -53,14 +53,14 @@ struct gt_learn_choice {
  * 3 %. */
 struct gt_learn_loss {
     size_t problems;
-    double mean, p90, most; /* of the first choice; mean: geometric */
+    double mean, p90, most; /* losses of the first choice; mean: geometric */
     double of4, of8;        /* geometric mean for the best of the first four, and eight, choices */
 };
 
 /* How much less the first choices of one way of choosing lose than those of another, paired by
  * problem. */
 struct gt_learn_gain {
-    double mean, error;   /* of the logarithms; error: one standard error of the mean */
+    double mean, error;   /* of logarithms; error: one standard error of the mean */
     size_t better, worse; /* problems */
 };
 
@@ -166,7 +166,7 @@ void gt_learn_release(struct gt_learning *learning); /* a zeroed one is accepted
 
 /* ---- what learn.c and learn_write.c share ---- */
 
-#define GT_LEARN_PROTOTYPES_MOST 200 /* of a kind */
+#define GT_LEARN_PROTOTYPES_MOST 200 /* prototypes of a kind */
 /* A candidate that spills registers takes so many times its expected time; measured: 1.2 to 3. */
 #define GT_LEARN_AVOIDED 1.5
 
