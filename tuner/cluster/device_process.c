@@ -1,8 +1,9 @@
-/* device_process.c - the process that has one GPU of `tune --devices`: it is forked by the
- * supervisor, opens a session of its own, and runs one sweep for each problem it is given.
+/* device_process.c - the process of one GPU of `tune --devices`: the supervisor forks it, and it
+ * opens a session of its own and runs a sweep for each problem that it gets.
  *
- * Its first message is READY with the device's facts, or the sentence that says why there is none.
- * Every line of its progress is a message, by which the supervisor knows that it is alive. */
+ * Its first message is READY with the device's facts, or the sentence that says why there is no
+ * device.  Every line of its progress is a message, which shows the supervisor that the process is
+ * alive. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +28,7 @@ struct self {
     struct gt_strbuf frame, line;
 };
 
-/* The stream that the progress is written to. */
+/* The stream for progress. */
 static ssize_t send_line(void *cookie, const char *text, size_t size)
 {
     struct self *self = cookie;
@@ -48,8 +49,9 @@ static int open_self(struct self *self, int ordinal, struct gt_err *err)
     options.device = device;
     options.shared = true;
     options.tokens = &devices->tokens;
-    /* Twice its part, for when the others compile nothing; a deeper queue would only make the
-     * search choose earlier, with fewer trials known. */
+    /* Twice the process's part of the compilers, for times when the other processes compile
+     * nothing.  With a deeper queue the search would choose candidates earlier, knowing fewer
+     * trials. */
     options.jobs =
         (2 * devices->tokens.count + (int64_t)devices->gpus - 1) / (int64_t)devices->gpus;
     if (options.jobs > devices->tokens.count)
@@ -77,7 +79,8 @@ static int send_ready(struct self *self, int rc, const struct gt_err *why)
     return gt_wire_send(self->wire.fd, &self->frame, SEND_MS, NULL);
 }
 
-/* Writes the table or the document of a result, and what follows its finals, on cli.out. */
+/* Writes the table or the document of a result on cli.out, and does the work that follows the
+ * finals. */
 static int write_result(struct self *self, const struct gt_sweep_result *result, bool follows,
                         struct gt_err *err)
 {
@@ -95,7 +98,7 @@ static int write_result(struct self *self, const struct gt_sweep_result *result,
                         NULL, document, &why);
     if (rc == GT_EINTERRUPTED)
         gt_err_pass(err, &why, rc);
-    else if (rc) /* the problem has its result all the same */
+    else if (rc) /* the result stands in spite of the error */
         gt_progress_note(self->session.progress, why.msg);
     rc = rc == GT_EINTERRUPTED ? rc : GT_OK;
     if (document)
@@ -103,7 +106,7 @@ static int write_result(struct self *self, const struct gt_sweep_result *result,
     return rc ? rc : printed;
 }
 
-/* The same as *text, which is malloc'ed. */
+/* Writes the result into *text, which is malloc'ed. */
 static int write_report(struct self *self, const struct gt_sweep_result *result, bool follows,
                         char **text, struct gt_err *err)
 {
@@ -143,7 +146,8 @@ static int send_end(struct self *self, int rc, const struct gt_err *why, const c
     return gt_wire_send(self->wire.fd, &self->frame, SEND_MS, NULL);
 }
 
-/* One turn: a sweep of one problem.  < 0: the supervisor is gone, or this process cannot go on. */
+/* Serves one turn: a sweep of one problem.  < 0: the supervisor is gone, or this process cannot
+ * go on. */
 static int serve_turn(struct self *self, struct gt_wire_in *in)
 {
     const struct gt_devices *devices = self->devices;
@@ -164,7 +168,7 @@ static int serve_turn(struct self *self, struct gt_wire_in *in)
     rc = gt_session_sweep(&self->session, &problem[turn.problem], 1, self->kernel, self->kernels,
                           &turn.budget, &result, &err);
     if (rc && rc != GT_ECONFIG && result.nothing.code == rc)
-        rc = GT_OK; /* served by no kernel: a result */
+        rc = GT_OK; /* no kernel serves the problem: a result */
     if (!rc || rc == GT_EINTERRUPTED) {
         const bool follows = !rc && result.rows && !turn.search_only;
         const int printed = write_report(self, &result, follows, &text, rc ? NULL : &err);
@@ -186,7 +190,7 @@ static void serve(struct self *self)
             return;
 }
 
-/* What the process does from the fork to its end. */
+/* The process from the fork to its end. */
 static int run_process(void *context, int fd)
 {
     const struct gt_device_process *gpu = context;
@@ -194,13 +198,14 @@ static int run_process(void *context, int fd)
     struct gt_err err = {0};
     int rc;
 
-    /* The end of another process would go unseen while this one has its descriptor. */
+    /* The supervisor could not see the end of another process while this process has its
+     * descriptor. */
     for (size_t i = 0; i < self.devices->gpus; i++)
         if (self.devices->gpu[i].state != GT_PROCESS_NONE)
             close(self.devices->gpu[i].process.fd);
     gt_strbuf_init(&self.frame);
     gt_strbuf_init(&self.line);
-    self.cli.quiet = true; /* what it has to say are lines of progress */
+    self.cli.quiet = true; /* its only output is lines of progress */
     self.cli.colored = false;
     self.cli.database = NULL;
     gt_wire_init(&self.wire, fd);

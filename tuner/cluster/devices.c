@@ -19,7 +19,7 @@
 #define SEND_MS  10000
 #define POLL_MS  1000
 #define GRACE_MS 5000 /* for a process that was told to end */
-#define FAILURES 3    /* of a GPU's processes in a row */
+#define FAILURES 3    /* failures in a row of a GPU's processes */
 #define START_S  180  /* for a process to open driver, compiler and database */
 
 /* Whether the run was told to end. */
@@ -77,10 +77,10 @@ static void print_end(struct gt_devices *devices, const struct gt_device_process
 
 /* ---- what the process of a GPU says, and what its loss costs ----
  *
- * A process that is lost costs the GPU its turn: the problem goes to the next GPU that is free.  So
- * does a problem of which no candidate was valid, or no final could be held: a broken GPU would
- * otherwise be the fastest to take all of them.  A GPU that fails FAILURES times in a row is given
- * up. */
+ * A lost process costs the GPU its turn: the problem goes to the next free GPU.  A problem also
+ * goes to the next free GPU if no candidate was valid or no final could be held, because a broken
+ * GPU would otherwise take all problems, being the fastest.  A GPU that fails FAILURES times in a
+ * row is given up. */
 
 /* Starts the GPU's process; a GPU whose process cannot be started is out. */
 static void begin(struct gt_device_process *gpu)
@@ -101,14 +101,15 @@ static void end_process(struct gt_device_process *gpu, int grace_ms)
     gt_process_end(&gpu->process, grace_ms, &status, NULL);
 }
 
-/* The GPU's process is lost, or its device is: the turn is over.  why: NULL for how it ended. */
+/* Ends the turn of a GPU whose process or device is lost.  why: the reason; NULL: the way in which
+ * the process ended. */
 static void lose(struct gt_devices *devices, struct gt_device_process *gpu, const char *why)
 {
     struct gt_task *task = gpu->task;
     const bool out = ++gpu->failures >= FAILURES || gpu->class_of < 0;
     char said[304] = "";
 
-    if (why) /* it may be a text of the last message, or gpu->why */
+    if (why) /* `why` may be a text of the last message, or gpu->why */
         snprintf(said, sizeof(said), "%.300s", why);
     end_process(gpu, 0);
     gpu->task = NULL;
@@ -128,7 +129,7 @@ static void lose(struct gt_devices *devices, struct gt_device_process *gpu, cons
         begin(gpu);
 }
 
-/* GPUs that are alike in name, SMs, memory, driver and power limit. */
+/* Puts the GPU into its class: GPUs that are alike in name, SMs, memory, driver and power limit. */
 static void classify(struct gt_devices *devices, struct gt_device_process *gpu)
 {
     const struct gt_device *own = &gpu->device;
@@ -158,7 +159,7 @@ static void take_ready(struct gt_devices *devices, struct gt_device_process *gpu
         classify(devices, gpu);
 }
 
-/* The process could not open its GPU. */
+/* Takes the message of a process that could not open its GPU. */
 static void take_failed(struct gt_devices *devices, struct gt_device_process *gpu,
                         struct gt_wire_in *in)
 {
@@ -178,7 +179,7 @@ static void take_end(struct gt_devices *devices, struct gt_device_process *gpu,
 {
     struct gt_task_end end;
     struct gt_task *task = gpu->task;
-    const char *sentence, *text; /* why it failed; what to print */
+    const char *sentence, *text; /* why the task failed; the text to print */
 
     gt_wire_get_struct(in, &end, sizeof(end));
     sentence = gt_wire_get_text(in);
@@ -207,8 +208,8 @@ static void take_end(struct gt_devices *devices, struct gt_device_process *gpu,
     }
 }
 
-/* A line of the process's progress, without its indent and the name that is put before it anyway.
- */
+/* Prints a line of the process's progress, without indent and without the name, which is put before
+ * each line anyway. */
 static void take_line(const struct gt_devices *devices, const struct gt_device_process *gpu,
                       const char *line)
 {
@@ -241,7 +242,7 @@ static void take_message(struct gt_devices *devices, struct gt_device_process *g
     }
 }
 
-/* Takes everything that a process has sent, and notices its end and its silence. */
+/* Takes all messages of a process, and notices its end and its silence. */
 static void pump(struct gt_devices *devices, struct gt_device_process *gpu)
 {
     const int64_t silence = gpu->state == GT_PROCESS_STARTING ? START_S
@@ -286,7 +287,7 @@ static void wait_for_messages(struct gt_devices *devices)
     poll(fd, count, POLL_MS);
 }
 
-/* Passes signals on to the processes, each once. */
+/* Passes each signal on to the processes once. */
 static void pass_signals(struct gt_devices *devices)
 {
     for (; devices->told < (int)*devices->cli->signals; devices->told++)
@@ -316,7 +317,7 @@ static void hand_out(struct gt_devices *devices, struct gt_device_process *gpu)
     gt_strbuf_release(&frame);
 }
 
-/* Whether no GPU was opened, each for the same reason. */
+/* Whether no GPU was opened, and all for the same reason. */
 static bool all_failed_alike(const struct gt_devices *devices)
 {
     const struct gt_err *first = &devices->gpu[0].why;
@@ -327,8 +328,8 @@ static bool all_failed_alike(const struct gt_devices *devices)
     return true;
 }
 
-/* How many GPUs the driver sees, GT_DEVICES_MAX + 1 at most; 0: none, or it does not work.  A
- * process of its own asks, because this one never uses a GPU. */
+/* How many GPUs the driver sees, GT_DEVICES_MAX + 1 at most; 0: none, or the driver does not work.
+ * A child process asks the driver, because this process never uses a GPU. */
 static size_t count_gpus(void)
 {
     int status = 0, count = 0;
@@ -382,7 +383,7 @@ static void read_clock(struct gt_devices *devices)
     devices->now_s = (double)(gt_clock_ms() - devices->began) / 1000;
 }
 
-/* Hands out and takes in until nothing is left to do, or nobody to do it. */
+/* Hands out tasks and takes in results until no task, or no GPU, is left. */
 static void run_tasks(struct gt_devices *devices)
 {
     while (!devices->code) {
@@ -401,8 +402,9 @@ static void run_tasks(struct gt_devices *devices)
     }
 }
 
-/* Ends all processes.  After an error one may be in a turn, and even saving a database that was
- * moved: it is interrupted, and none is killed before it had time to end by itself. */
+/* Ends all processes.  After an error a process may be in a turn, and may even be saving a database
+ * that was moved.  Such a process is interrupted, and no process is killed before it had time to
+ * end by itself. */
 static void close_all(struct gt_devices *devices)
 {
     for (size_t i = 0; i < devices->gpus; i++)
@@ -413,7 +415,7 @@ static void close_all(struct gt_devices *devices)
             end_process(&devices->gpu[i], GRACE_MS);
 }
 
-/* One part: "3" or "0-3".  *text moves behind it; false: it is none. */
+/* Reads one part, "3" or "0-3", and moves *text behind it; false: there is no such part. */
 static bool read_part(const char **text, unsigned *first, unsigned *last)
 {
     int length = 0;
@@ -430,7 +432,7 @@ static bool read_part(const char **text, unsigned *first, unsigned *last)
     return *first <= *last;
 }
 
-/* Reads "0-3,6" into ordinal[GT_DEVICES_MAX], ascending, each once; "all": *count is 0. */
+/* Reads "0-3,6" into ordinal[GT_DEVICES_MAX], ascending and without repeats; "all": *count is 0. */
 static int parse_list(int *ordinal, size_t *count, const char *text, struct gt_err *err)
 {
     bool named[GT_DEVICES_MAX] = {false};
@@ -468,7 +470,7 @@ static int start_gpus(struct gt_devices *devices, struct gt_err *err)
         return rc;
     if (!count) {
         count = count_gpus();
-        count += !count; /* the process of GPU 0 says why there is none */
+        count += !count; /* the process of GPU 0 says why there is no GPU */
         if (count > GT_DEVICES_MAX)
             return gt_err_set(err, GT_ERANGE,
                               "there are more than %d GPUs: name those to use, e.g. --devices 0-%d",
@@ -485,7 +487,7 @@ static int start_gpus(struct gt_devices *devices, struct gt_err *err)
     return open_all(devices, err);
 }
 
-/* How the run ended. */
+/* The error code of the run, with its sentence. */
 static int outcome(const struct gt_devices *devices, struct gt_err *err)
 {
     size_t left = 0;
@@ -507,7 +509,7 @@ static int outcome(const struct gt_devices *devices, struct gt_err *err)
                : gt_err_set(err, GT_EXIT_NOTHING, "no problem has a valid candidate");
 }
 
-/* The totals; closes the list of JSON documents. */
+/* Prints the totals; closes the list of JSON documents. */
 static void close_report(struct gt_devices *devices)
 {
     const double seconds = devices->now_s;
@@ -538,12 +540,12 @@ static void close_report(struct gt_devices *devices)
             late, devices->options.problems);
 }
 
-/* At the start: a sentence if the budget is small for the problems. */
+/* Says at the start if the budget is small for the problems. */
 static void warn_of_budget(const struct gt_devices *devices)
 {
     const struct gt_budget *budget = &devices->options.budget;
     char warning[GT_BUDGET_TEXT];
-    size_t least = 0; /* GPUs of a class */
+    size_t least = 0; /* GPUs of the smallest class */
 
     for (size_t i = 0; i < devices->gpus; i++) {
         size_t equal = 0;
@@ -582,8 +584,8 @@ static int run_all(struct gt_devices *devices, struct gt_err *err)
     return rc;
 }
 
-/* Opened and closed by its one writer, the database gets its digest again; what took its place is
- * left alone. */
+/* Opens and closes the database as its only writer, which gives it its digest again.  A file that
+ * has taken the database's place is left alone. */
 static int seal(const char *path, const struct stat *file, struct gt_err *err)
 {
     struct gt_store *store;

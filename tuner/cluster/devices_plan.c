@@ -1,9 +1,8 @@
 /* devices_plan.c - which problem a GPU of `tune --devices` gets next, and for how long.
  *
- * Problems of larger weight come first, and of equal weight those of more work, so that no long one
- * is left for the end.  Where more GPUs will soon be free than
- * there are problems left, they share those: each searches with a seed of its own, and one of them
- * holds the finals. */
+ * Problems of larger weight come first, and among equal weights those of more work, so that no long
+ * problem is left for the end.  Where more GPUs will soon be free than problems are left, several
+ * GPUs share a problem: each searches with a seed of its own, and one of them holds the finals. */
 #include "cluster/devices_parts.h"
 
 #include "base/err.h"
@@ -12,18 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ATTEMPTS      3   /* lost GPUs that a problem may cost */
-#define SEARCH_PART   0.7 /* of the time, where several GPUs search one problem */
-#define SHARED_S      2.0 /* of a search, for which a further GPU is worth its start */
-#define SHARED_TRIALS 8   /* likewise, of a budget of trials */
-#define SOON          0.5 /* of a turn: a GPU that is free by then can share it */
-#define OVER_MOST     5.0 /* times its budget: a turn may be short, and its problem large */
-#define SECONDS_LEAST 1.0 /* of a turn, when the time is up but the problem has none yet */
-#define WEIGHT_LEAST  0.1 /* of the mean weight, as in sweep/time_slices.c */
-#define FOLLOW        0.3 /* how much of its error a new value corrects */
+#define ATTEMPTS      3   /* a problem may cost so many GPUs */
+#define SEARCH_PART   0.7 /* part of the time for searches where several GPUs share a problem */
+#define SHARED_S      2.0 /* a search of so many seconds is worth the start of a further GPU */
+#define SHARED_TRIALS 8   /* likewise a search of so many trials */
+#define SOON          0.5 /* part of a turn: a GPU that is free by then can share the problem */
+#define OVER_MOST     5.0 /* times the budget: a turn may be short, and its problem large */
+#define SECONDS_LEAST 1.0 /* least seconds of a turn, also if the time is up before it */
+#define WEIGHT_LEAST  0.1 /* part of the mean weight, as in sweep/time_slices.c */
+#define FOLLOW        0.3 /* how much of the estimate's error a new value corrects */
 
-/* Times its budget that a turn takes, until the first has ended: its finals have a third of it
- * (sweep/finals.c). */
+/* A turn takes so many times its budget, as assumed until the first turn has ended: finals have a
+ * third of the budget (sweep/finals.c). */
 #define OVER 1.33
 
 static size_t gpus_of(const struct gt_devices *devices, int class_of)
@@ -35,7 +34,7 @@ static size_t gpus_of(const struct gt_devices *devices, int class_of)
     return count;
 }
 
-/* The number that trials of the problem are drawn by. */
+/* The seed of the problem's trials. */
 static uint64_t seed_of(const struct gt_devices *devices)
 {
     const int64_t seed = devices->options.session.seed;
@@ -43,9 +42,8 @@ static uint64_t seed_of(const struct gt_devices *devices)
     return seed ? (uint64_t)seed : GT_SEED_DEFAULT;
 }
 
-/* The GPU of the class that tuned the problem in an earlier run, or NULL: times belong to a GPU, so
- * a problem goes where its trials are.  Trials of an older text of their kernel are not among the
- * homes. */
+/* The GPU of the class that tuned the problem in an earlier run, or NULL.  Times belong to a GPU,
+ * so a problem goes where its trials are.  Trials of an older text of their kernel make no home. */
 static const struct gt_device_process *home_of(const struct gt_devices *devices, int class_of,
                                                size_t problem)
 {
@@ -76,7 +74,8 @@ int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
 {
     const size_t problems = devices->options.problems, gpus = devices->gpus;
 
-    /* GPUs share fewer problems than they are, each among all of them at most. */
+    /* GPUs share problems only if there are more GPUs than problems, each problem among all GPUs at
+     * most. */
     devices->task =
         calloc((size_t)devices->classes * (problems + gpus * gpus) + 1, sizeof(*devices->task));
     if (!devices->task)
@@ -97,10 +96,10 @@ int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
 
 /* ---- the time and the trials that a task gets ----
  *
- * The time that is left on all GPUs of the class is divided among the problems that are left, by
- * weight; so a GPU that is lost or slow takes from all of them, not from the last ones. */
+ * The time that is left on all GPUs of the class is divided by weight among the problems that are
+ * left.  So a lost or slow GPU costs all problems time, and not only the last ones. */
 
-/* The weight of a problem, a tenth of the mean at least. */
+/* The weight of a problem, at least a tenth of the mean. */
 static double weight_of(const struct gt_devices *devices, size_t problem)
 {
     const struct gt_devices_options *options = &devices->options;
@@ -111,7 +110,7 @@ static double weight_of(const struct gt_devices *devices, size_t problem)
     return mean > 0 ? fmax(options->weight[problem], WEIGHT_LEAST * mean) : 1;
 }
 
-/* Seconds for a whole problem: its part of the time that is left on the GPUs of the class. */
+/* Seconds for a whole problem: its share of the time that is left on the GPUs of the class. */
 static double share_of_time(const struct gt_devices *devices, const struct gt_task *task)
 {
     const double now = devices->now_s, end = devices->options.budget.seconds;
@@ -130,7 +129,7 @@ static double share_of_time(const struct gt_devices *devices, const struct gt_ta
     return fmin(time * weight_of(devices, task->problem) / weights, end - now);
 }
 
-/* How long the task should take, finals and all; 0: not known. */
+/* How long the task should take, with finals; 0: not known. */
 static double task_time(const struct gt_devices *devices, const struct gt_task *task)
 {
     const struct gt_budget *budget = &devices->options.budget;
@@ -142,7 +141,7 @@ static double task_time(const struct gt_devices *devices, const struct gt_task *
     return budget->each ? budget->seconds : share_of_time(devices, task);
 }
 
-/* Its budget of time: a sweep of one problem takes its finals beyond that. */
+/* The task's budget of time, beyond which a sweep of one problem holds its finals. */
 static double task_seconds(const struct gt_devices *devices, const struct gt_task *task)
 {
     const double over = task->kind == GT_TASK_SEARCH ? 1 : devices->over;
@@ -152,15 +151,15 @@ static double task_seconds(const struct gt_devices *devices, const struct gt_tas
     return fmax(task->takes_s / over, SECONDS_LEAST);
 }
 
-/* Whether the task is one of the searches of the final's problem. */
+/* Whether the task is a search of the final's problem. */
 static bool is_search_of(const struct gt_task *task, const struct gt_task *final)
 {
     return task->kind == GT_TASK_SEARCH && task->problem == final->problem &&
            task->class_of == final->class_of;
 }
 
-/* The task's budget of trials.  Those of earlier runs on the GPU count, so those of its search
- * count in its final, which also makes up for searches that no GPU came to. */
+/* The task's budget of trials.  Trials of earlier runs on the GPU count, so a final counts the
+ * trials of its GPU's search.  A final also makes up for searches that no GPU came to. */
 static int64_t task_trials(const struct gt_devices *devices, const struct gt_device_process *gpu,
                            const struct gt_task *task)
 {
@@ -180,7 +179,7 @@ static int64_t task_trials(const struct gt_devices *devices, const struct gt_dev
 
 /* ---- sharing ---- */
 
-/* How many tasks of a kind wait for a GPU of the class. */
+/* How many ready tasks of a kind the class has. */
 static size_t count_ready(const struct gt_devices *devices, int class_of, enum gt_task_kind kind)
 {
     size_t count = 0;
@@ -191,8 +190,8 @@ static size_t count_ready(const struct gt_devices *devices, int class_of, enum g
     return count;
 }
 
-/* GPUs of the class that will be free before a part of a task has passed that would take so long;
- * those that have none now are. */
+/* How many GPUs of the class will be free before the part SOON of takes_s has passed.  GPUs without
+ * a task count as free. */
 static size_t free_soon(const struct gt_devices *devices, int class_of, double takes_s)
 {
     size_t count = 0;
@@ -208,7 +207,7 @@ static size_t free_soon(const struct gt_devices *devices, int class_of, double t
     return count;
 }
 
-/* Whether there are fewer problems than GPUs from the beginning. */
+/* Whether the class had fewer problems than GPUs from the beginning. */
 static bool are_few(const struct gt_devices *devices, int class_of)
 {
     size_t count = 0;
@@ -218,8 +217,8 @@ static bool are_few(const struct gt_devices *devices, int class_of)
     return count < gpus_of(devices, class_of);
 }
 
-/* How many GPUs should search the problem.  One that an earlier run tuned stays where its trials
- * are, unless GPUs have nothing else to do from the beginning. */
+/* How many GPUs should search the problem.  A problem that an earlier run tuned stays where its
+ * trials are, unless GPUs have nothing else to do from the beginning. */
 static size_t searches_for(const struct gt_devices *devices, const struct gt_task *task)
 {
     const struct gt_budget *budget = &devices->options.budget;
@@ -241,8 +240,7 @@ static size_t searches_for(const struct gt_devices *devices, const struct gt_tas
     return searches;
 }
 
-/* Makes a whole problem the searches of several GPUs, of which the first is returned, and a final.
- */
+/* Divides a whole problem into searches for several GPUs and a final.  Returns the first search. */
 static struct gt_task *share(struct gt_devices *devices, struct gt_task *task, size_t searches)
 {
     const double takes_s = task_time(devices, task);
@@ -255,14 +253,14 @@ static struct gt_task *share(struct gt_devices *devices, struct gt_task *task, s
     search.kind = GT_TASK_SEARCH;
     search.searches = searches;
     search.until_s = devices->now_s + SEARCH_PART * takes_s;
-    search.home = NULL; /* it is for any GPU */
+    search.home = NULL; /* any GPU may take the search */
     for (size_t i = 0; i < searches; i++, search.seed++)
         devices->task[devices->tasks++] = search;
     return &devices->task[devices->tasks - searches];
 }
 
-/* Makes the final READY once no GPU searches its problem; searches that no GPU came to are not
- * waited for. */
+/* Makes the final READY once no GPU searches its problem, without waiting for searches that no GPU
+ * came to. */
 static void release_final(struct gt_devices *devices, struct gt_task *final)
 {
     struct gt_task *last = devices->task + devices->tasks;
@@ -296,9 +294,10 @@ static bool is_too_late(const struct gt_devices *devices, const struct gt_task *
     return !budget->each && devices->now_s >= budget->seconds;
 }
 
-/* Whether the GPU may take the task: not the one that found nothing valid, while there is another;
- * only the one that has its earlier trials, while that is here, because trials belong to a GPU and
- * another would begin anew; and none that would begin too late. */
+/* Whether the GPU may take the task.  A GPU that found no valid candidate may not, if there is
+ * another GPU.  If the GPU with the problem's earlier trials is here, only that GPU may, because
+ * trials belong to a GPU and another GPU would begin anew.  No GPU may take a task that would begin
+ * too late. */
 static bool may_take(const struct gt_devices *devices, const struct gt_device_process *gpu,
                      const struct gt_task *task)
 {
@@ -309,8 +308,8 @@ static bool may_take(const struct gt_devices *devices, const struct gt_device_pr
            (task->not_on != gpu || gpus_of(devices, task->class_of) == 1);
 }
 
-/* 1: the GPU was told that the task is next; -1: another one was, and not long ago: one that is
- * busy with a large problem must not keep the next large one to the end. */
+/* 1: the GPU was told that the task is next; -1: another GPU was told so, and not long ago.  A GPU
+ * that is busy with a large problem must not keep the next large problem to the end. */
 static int foreseen(const struct gt_devices *devices, const struct gt_task *task,
                     const struct gt_device_process *gpu)
 {
@@ -319,8 +318,9 @@ static int foreseen(const struct gt_devices *devices, const struct gt_task *task
     return task->foreseen == gpu ? 1 : -1;
 }
 
-/* Whether a task comes before another for the GPU: what others wait for, what was begun, what it
- * was told, then the problem of more weight or, among equals, of more work. */
+/* Whether task a comes before task b for the GPU: first finals, then searches, whose problem was
+ * begun; then the task that the GPU was told is next; then the problem of more weight or, among
+ * equals, of more work. */
 static bool comes_before(const struct gt_devices *devices, const struct gt_device_process *gpu,
                          const struct gt_task *a, const struct gt_task *b)
 {
@@ -371,7 +371,7 @@ size_t gt_devices_foresee(struct gt_devices *devices, const struct gt_device_pro
 {
     struct gt_task *next = NULL;
 
-    /* One that has nothing yet will take what comes next. */
+    /* An idle GPU will take the next task. */
     for (size_t i = 0; i < devices->gpus; i++)
         if (!devices->gpu[i].out && !devices->gpu[i].task &&
             devices->gpu[i].class_of == gpu->class_of)
@@ -390,7 +390,7 @@ size_t gt_devices_foresee(struct gt_devices *devices, const struct gt_device_pro
     return next->problem;
 }
 
-/* Learns from a turn how long the next ones will take. */
+/* Corrects the estimates of how long turns take by a turn that has ended. */
 static void learn(struct gt_devices *devices, const struct gt_task *task)
 {
     const double took = devices->now_s - task->begun_s;

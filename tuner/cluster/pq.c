@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENCE_MS 30000  /* of the server, after which a connection counts as cut */
-#define ANSWER_MS  900000 /* for a whole answer: one that comes slower than that has no end */
+#define SILENCE_MS 30000  /* silence of the server after which a connection counts as cut */
+#define ANSWER_MS  900000 /* for a whole answer: a slower answer counts as endless */
 
-enum { /* of libpq-fe.h and postgres_ext.h, part of its ABI */
+enum { /* values of libpq-fe.h and postgres_ext.h, part of libpq's ABI */
        CONNECTION_OK = 0,
        COMMAND_OK = 1,
        TUPLES_OK = 2,
@@ -85,7 +85,8 @@ static int load(struct gt_pq *pq, struct gt_err *err)
 }
 
 /* Whether a password stands in "postgresql://user:password@host", in "... password = ..." or in any
- * other spelling that libpq takes; one that it does not take (no option) is judged by the look. */
+ * other spelling that libpq accepts; an address that libpq does not accept (no option) is judged by
+ * its look. */
 static bool has_password(const struct pq_option *option, const char *address)
 {
     const char *user = strstr(address, "://");
@@ -98,7 +99,7 @@ static bool has_password(const struct pq_option *option, const char *address)
     return found;
 }
 
-/* Whether the words of an address are right, which asks no server. */
+/* Checks the words of an address, without asking a server. */
 static int check_words(const struct gt_pq *pq, const char *address, struct gt_err *err)
 {
     char *why = NULL;
@@ -122,7 +123,7 @@ static int check_words(const struct gt_pq *pq, const char *address, struct gt_er
     return rc;
 }
 
-/* Opens the library, which the check of an address needs. */
+/* Opens the library and checks the address with it. */
 static int prepare(struct gt_pq *pq, const char *address, struct gt_err *err)
 {
     int rc;
@@ -162,8 +163,9 @@ bool gt_pq_is_address(const char *named)
     return found;
 }
 
-/* Opens the connection; a server that answers all the same refuses this user, database or line.
- * libpq asks none if it does not know a value of the address, such as sslmode=maybe. */
+/* Opens the connection.  If that fails although the server answers, the server refuses this user,
+ * database or line. libpq asks no server if it does not know a value of the address, such as
+ * sslmode=maybe. */
 static int connect_to(struct gt_pq *pq, const char *address, bool *refused, struct gt_err *err)
 {
     static const char *const keyword[] = {"dbname", "connect_timeout", "tcp_user_timeout",
@@ -229,7 +231,8 @@ void gt_pq_close(struct gt_pq *pq)
 }
 
 /* Waits until the whole statement is sent, and then for the whole answer.  Results of many problems
- * take long on a slow line: what counts as cut is a server that takes and sends nothing. */
+ * take long on a slow line, so the connection counts as cut only if the server takes and sends
+ * nothing. */
 static int wait_for_answer(struct gt_pq *pq, struct gt_err *err)
 {
     const int64_t end = gt_clock_ms() + ANSWER_MS;
@@ -258,9 +261,10 @@ static int wait_for_answer(struct gt_pq *pq, struct gt_err *err)
     return GT_OK;
 }
 
-/* A statement failed.  GT_EIO if it may be run again as it is: the connection broke, or by its
- * class of SQLSTATE the server lacks resources (53: disk, memory, connections), is being ended or
- * started (57P), or gave the statement up for another one (40). */
+/* Explains a failed statement.  GT_EIO: the statement may be run again as it is, because the
+ * connection broke, or because of the class of SQLSTATE: the server lacks resources (53: disk,
+ * memory, connections), is being ended or started (57P), or gave the statement up for another one
+ * (40). */
 static int refuse(const struct gt_pq *pq, struct gt_err *err)
 {
     static const char *const passing[] = {"53", "57P", "40"};
@@ -278,7 +282,7 @@ static int refuse(const struct gt_pq *pq, struct gt_err *err)
                           : "");
 }
 
-/* Takes the answer and what follows it, which ends the statement. */
+/* Takes the answer and the results behind it, which ends the statement. */
 static int take_answer(struct gt_pq *pq, struct gt_err *err)
 {
     int rc = wait_for_answer(pq, err), status;

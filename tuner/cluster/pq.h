@@ -1,9 +1,9 @@
-/* pq.h - a connection to PostgreSQL through libpq, which is opened at run time: without it only
+/* pq.h - a connection to PostgreSQL through libpq, which is loaded at run time: without libpq only
  * --queue and `tune queue` do not work.
  *
  * Users, passwords and TLS are libpq's: ~/.pgpass, PGPASSFILE, PGSSLMODE and so on.  An address
- * with a password in it is refused, because command lines and databases would show it.  One thread
- * uses a connection. */
+ * with a password is refused, because command lines and databases would show the password.  One
+ * thread uses a connection. */
 #ifndef GT_PQ_H
 #define GT_PQ_H
 
@@ -28,8 +28,8 @@ struct gt_pq_value {
     (const struct gt_pq_value[]){__VA_ARGS__}, \
         (int)(sizeof((struct gt_pq_value[]){__VA_ARGS__}) / sizeof(struct gt_pq_value))
 
-/* GT_ENOLIB: there is no libpq; GT_ESYNTAX: libpq cannot read the address, or it has a password in
- * it.  No server is asked. */
+/* GT_ENOLIB: there is no libpq; GT_ESYNTAX: libpq cannot read the address, or the address has a
+ * password.  No server is asked. */
 int gt_pq_check_address(const char *address, struct gt_err *err);
 
 /* GT_ENOLIB: there is no libpq; GT_EIO: the server does not answer, or refuses (then *refused,
@@ -37,15 +37,15 @@ int gt_pq_check_address(const char *address, struct gt_err *err);
 int gt_pq_open(struct gt_pq **pq, const char *address, bool *refused, struct gt_err *err);
 void gt_pq_close(struct gt_pq *pq); /* NULL accepted */
 
-/* Runs one statement with parameters $1... and keeps its rows until the next.  binary: columns come
- * as the server stores them, for bytes.  GT_EIO: the connection is gone, or the server was silent
- * for half a minute, or sent for a quarter of an hour without an end, or it cannot now (no space on
- * its disk, it shuts down); the connection is closed then.  GT_EDB: the statement failed; the
- * sentence is the server's. */
+/* Runs one statement with parameters $1... and keeps its rows until the next statement.  binary:
+ * columns come as the server stores them, for bytes.  GT_EIO: the connection is gone, the server
+ * was silent for half a minute, its answer had no end after a quarter of an hour, or it cannot run
+ * statements now (no space on its disk, it shuts down); the connection is then closed.  GT_EDB: the
+ * statement failed; the sentence is the server's. */
 int gt_pq_run(struct gt_pq *pq, const char *sql, const struct gt_pq_value *value, int values,
               bool binary, struct gt_err *err);
 
-/* Whether an address of a database of PostgreSQL was named, and not a file. */
+/* Whether the name is an address of a PostgreSQL database, and not a file. */
 bool gt_pq_is_address(const char *named);
 
 bool gt_pq_is_open(const struct gt_pq *pq); /* false: the connection is gone; NULL accepted */

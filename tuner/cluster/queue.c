@@ -1,5 +1,5 @@
-/* queue.c - the jobs in PostgreSQL, in the SQL of that server, and what the workers of a queue
- * share: the connection and the loop of their work. */
+/* queue.c - the jobs in PostgreSQL, and what the workers of a queue share: the connection and the
+ * loop of their work. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -35,9 +35,10 @@ int gt_queue_check(struct gt_pq *pq, struct gt_err *err)
 int gt_queue_create(struct gt_pq *pq, struct gt_err *err)
 {
     static const char *const sql[] = {
-        "SET client_min_messages = warning", /* IF NOT EXISTS need not be told */
+        "SET client_min_messages = warning", /* no notices of IF NOT EXISTS */
         "BEGIN",
-        "SELECT pg_advisory_xact_lock(1195724109)", /* two of IF NOT EXISTS at once would collide */
+        "SELECT pg_advisory_xact_lock(1195724109)", /* two IF NOT EXISTS at the same time would
+                                                       collide */
         "CREATE SCHEMA IF NOT EXISTS gemmtune",
         "CREATE TABLE IF NOT EXISTS gemmtune.job ("
         " id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, problem text NOT NULL,"
@@ -48,7 +49,7 @@ int gt_queue_create(struct gt_pq *pq, struct gt_err *err)
         " lease_until timestamptz, submitted timestamptz NOT NULL DEFAULT now(),"
         " finished timestamptz, UNIQUE (problem, class, budget))",
         "SELECT setval(pg_get_serial_sequence('gemmtune.job', 'id'),"
-        " (extract(epoch FROM now()) * 1000)::bigint)", /* milliseconds: more than any before */
+        " (extract(epoch FROM now()) * 1000)::bigint)", /* milliseconds: above earlier numbers */
         "CREATE INDEX IF NOT EXISTS job_ready ON gemmtune.job (weight DESC, id)"
         " WHERE state = 'ready'",
         "CREATE INDEX IF NOT EXISTS job_leased ON gemmtune.job (lease_until)"
@@ -69,9 +70,9 @@ int gt_queue_create(struct gt_pq *pq, struct gt_err *err)
         "COMMIT",
     };
     bool has;
-    int rc = has_table(pq, "gemmtune.ahead", &has, err); /* the last one */
+    int rc = has_table(pq, "gemmtune.ahead", &has, err); /* the last table that is created */
 
-    if (rc || has) /* IF NOT EXISTS asks for the right to create all the same */
+    if (rc || has) /* IF NOT EXISTS needs the right to create even if all is there */
         return rc;
     for (size_t i = 0; i < sizeof(sql) / sizeof(*sql) && !rc; i++)
         rc = gt_pq_run(pq, sql[i], NULL, 0, false, err);
@@ -97,7 +98,7 @@ int gt_queue_submit(struct gt_pq *pq, const char *problem, const char *class_of,
     return rc;
 }
 
-/* Jobs whose lease ran out are ready again, or have failed. */
+/* Makes jobs whose lease ran out ready again, or failed. */
 static int free_expired(struct gt_pq *pq, struct gt_err *err)
 {
 
@@ -141,7 +142,7 @@ int gt_queue_take(struct gt_pq *pq, struct gt_queue_job *job, const char *worker
     if (!gt_pq_rows(pq))
         return count_left(pq, left, err);
     *taken = true;
-    /* A number, because it becomes part of a file's name. */
+    /* Read as a number, because the id becomes part of a file's name. */
     snprintf(job->id, sizeof(job->id), "%lld", (long long)gt_pq_get_int(pq, 0, 0));
     snprintf(job->problem, sizeof(job->problem), "%s", gt_pq_get(pq, 0, 1, NULL));
     snprintf(job->budget, sizeof(job->budget), "%s", gt_pq_get(pq, 0, 2, NULL));
@@ -197,7 +198,7 @@ int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct 
                      GT_PQ_VALUES(TEXT(job), TEXT(worker)), false, err);
 }
 
-/* Jobs that have results, and none of a worker that measures. */
+/* Jobs that have results, but no result of a worker that measures. */
 #define ONLY_PREDICTED                                                                        \
     "state = 'done' AND EXISTS (SELECT FROM gemmtune.result AS r WHERE r.job = j.id)"         \
     " AND NOT EXISTS (SELECT FROM gemmtune.result AS r WHERE r.job = j.id AND r.worker LIKE " \
@@ -235,8 +236,8 @@ int gt_queue_cancel(struct gt_pq *pq, struct gt_queue_cancelled *cancelled, stru
     int rc;
 
     *cancelled = (struct gt_queue_cancelled){0};
-    /* Of a job that is being tuned all attempts count as made: whoever gives it back, or lets its
-     * lease run out, ends it. */
+    /* All attempts of a job that is being tuned count as made: a worker that gives the job back, or
+     * lets its lease run out, ends the job. */
     rc = gt_pq_run(pq,
                    "WITH ready AS MATERIALIZED (SELECT id, EXISTS (SELECT FROM gemmtune.result AS r"
                    " WHERE r.job = j.id) AS begun FROM gemmtune.job AS j WHERE state = 'ready'"
@@ -256,9 +257,9 @@ int gt_queue_cancel(struct gt_pq *pq, struct gt_queue_cancelled *cancelled, stru
 
 /* ---- what the workers of a queue share ---- */
 
-#define AWAY_FIRST_S 1  /* between two attempts to reach the server ... */
-#define AWAY_MOST_S  30 /* ... which grow to this */
-/* How often a worker is refused before it gives up: the server may have too many connections for a
+#define AWAY_FIRST_S 1  /* least seconds between two attempts to reach the server */
+#define AWAY_MOST_S  30 /* most seconds, to which the pause grows */
+/* A worker gives up after so many refusals: the server may have too many connections for a
  * moment. */
 #define REFUSED_MOST 3
 
@@ -295,7 +296,7 @@ void gt_queue_leave(struct gt_queue_link *link)
     link->pq = NULL;
 }
 
-/* It may come before the first job: the tables are made. */
+/* Opens the connection.  The worker may come before the first job, so missing tables are made. */
 static int open_link(struct gt_queue_link *link, struct gt_err *err)
 {
     bool refused;
@@ -307,8 +308,8 @@ static int open_link(struct gt_queue_link *link, struct gt_err *err)
     return rc;
 }
 
-/* Opens the connection if there is none, and then greets; tries again, ever more rarely, as long as
- * that says GT_EIO.  GT_EINTERRUPTED: a signal came meanwhile.  GT_EIO: a server that has never let
+/* Opens the connection if it is closed, and greets.  Tries again, ever more rarely, as long as the
+ * result is GT_EIO.  GT_EINTERRUPTED: a signal came meanwhile.  GT_EIO: a server that has never let
  * this worker in has refused it several times. */
 static int reach(struct gt_queue_link *link, const struct gt_queue_duty *duty, void *context,
                  struct gt_err *err)
@@ -321,7 +322,7 @@ static int reach(struct gt_queue_link *link, const struct gt_queue_duty *duty, v
         int rc = link->pq ? GT_OK : open_link(link, &why);
 
         GT_STEP(rc, duty->greet(context, &why));
-        if (rc != GT_EIO || gt_pq_is_open(link->pq)) { /* open: a file's trouble */
+        if (rc != GT_EIO || gt_pq_is_open(link->pq)) { /* still open: the error is a file's */
             if (rc && err)
                 *err = why;
             return rc;
@@ -352,7 +353,7 @@ int gt_queue_serve(struct gt_queue_link *link, const struct gt_queue_duty *duty,
         if (interrupted(link))
             return gt_err_set(err, GT_EINTERRUPTED, "%s", duty->interrupted);
         rc = duty->work(context, &taken, &left, err);
-        if (rc == GT_EIO && !gt_pq_is_open(link->pq)) { /* it is reached again above */
+        if (rc == GT_EIO && !gt_pq_is_open(link->pq)) { /* the loop reaches the server again */
             gt_queue_leave(link);
             wait_for(link, 1);
             continue;

@@ -1,12 +1,12 @@
-/* queue_compile.c - a worker of the queue that has compilers and no GPU: it compiles what the
- * workers with GPUs will try first of the jobs that are next, into the cache that all of them
+/* queue_compile.c - a worker of the queue that has compilers and no GPU: for the jobs that are next
+ * it compiles the candidates that workers with GPUs will try first, into the cache that all workers
  * share.
  *
- * It claims what it compiles in a table of its own and never takes a job.  The table has no
- * reference to the job's: such a reference would lock the job's row for a moment, and a worker that
- * takes jobs would pass it over.  What the worker does twice, or leaves undone when it is killed,
- * costs only time: a cubin is in the cache as a whole or not at all, under a name that depends on
- * nothing but what it was made of. */
+ * The worker claims its work in a table of its own and never takes a job.  That table has no
+ * reference to the table of jobs: such a reference would lock the job's row for a moment, and a
+ * worker that takes jobs would pass the job over.  Work that is done twice, or left undone by a
+ * killed worker, costs only time: a cubin is in the cache as a whole or not at all, under a name
+ * that depends only on the cubin's inputs. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +18,15 @@
 #include "console/cmd_write.h"
 #include "problem/problem.h"
 
-#define LEASE_S    600 /* far more than a problem takes: it is not renewed */
+#define LEASE_S    600 /* far more than a problem takes, because the lease is not renewed */
 #define CANDIDATES 64
-#define ANY_ARCH   "sm_90" /* to open a session with, until the first device is known */
+#define ANY_ARCH   "sm_90" /* a session is opened with this arch until the first device is known */
 #define TEXT       GT_PQ_TEXT
 #define INT        GT_PQ_INT
 
 /* ---- for which devices workers tune ---- */
 
-/* X(field, least, most): what decides which points are valid, and which come first. */
+/* X(field, least, most): facts that decide which points are valid, and which come first. */
 #define DEVICE_MAP(X)              \
     X(cc, 70, 999)                 \
     X(sms, 1, 4096)                \
@@ -49,7 +49,7 @@
     X(tensor_f8, 0, 1 << 20)       \
     X(tensor_s8, 0, 1 << 20)
 
-/* The facts as "cc=90 sms=132 ...". */
+/* Writes the facts as "cc=90 sms=132 ...". */
 static int write_facts(const struct gt_device *device, struct gt_strbuf *text, struct gt_err *err)
 {
 #define WRITE(field, least, most) \
@@ -133,12 +133,13 @@ struct ahead {
     struct gt_queue_job job;
     char class_of[GT_QUEUE_CLASS];
     struct gt_device device;
-    struct gt_err why; /* code != 0: what was announced of the device cannot be read */
+    struct gt_err why; /* code != 0: the announced device cannot be read */
 };
 
-#define SEEN "interval '1 hour'" /* a device whose workers were not here for so long has none */
+#define SEEN "interval '1 hour'" /* a device without a sign of its workers for so long has none */
 
-/* The devices to compile for: those of workers, and a profile where no worker is of its arch. */
+/* The devices to compile for: devices of workers, and profiles of archs that no worker's device
+ * has. */
 #define DEVICES                                                                        \
     "SELECT class, facts, profile FROM gemmtune.device AS d WHERE nvrtc = $2::integer" \
     " AND seen > now() - " SEEN " AND ($4 = '' OR split_part(facts, ' ', 1) = $4)"     \
@@ -146,7 +147,7 @@ struct ahead {
     " AS real WHERE NOT real.profile AND real.seen > now() - " SEEN                    \
     " AND split_part(real.facts, ' ', 1) = split_part(d.facts, ' ', 1)))"
 
-#define WINDOW "256" /* jobs that may be compiled ahead: a cache has a limit */
+#define WINDOW "256" /* jobs that may be compiled ahead: the cache has a limit */
 
 static int take(struct gt_pq *pq, const char *worker, int nvrtc, int cc, int64_t lease_s,
                 struct gt_err *err)
@@ -176,16 +177,16 @@ static int take(struct gt_pq *pq, const char *worker, int nvrtc, int cc, int64_t
                      false, err);
 }
 
-/* Takes the heaviest of the next jobs that nobody has compiled for one of the devices (cc: of that
- * arch; 0: of any), for lease_s seconds.  Jobs are not touched: a worker that tunes never waits for
- * one that compiles. */
+/* Takes, for lease_s seconds, the heaviest of the next jobs that nobody has compiled for one of the
+ * devices (cc: devices of that arch; 0: of any arch).  Jobs are not touched, so a worker that tunes
+ * never waits for a worker that compiles. */
 static int take_ahead(struct gt_pq *pq, struct ahead *ahead, const char *worker, int nvrtc, int cc,
                       int64_t lease_s, struct gt_err *err)
 {
     int rc;
 
     *ahead = (struct ahead){0};
-    do /* another compiler took it meanwhile: its row is there now, and the next one is taken */
+    do /* again if another compiler took the job meanwhile, whose row is there now */
         rc = take(pq, worker, nvrtc, cc, lease_s, err);
     while (!rc && gt_pq_get_int(pq, 0, 2) && !*gt_pq_get(pq, 0, 3, NULL));
     if (rc)
@@ -223,15 +224,15 @@ struct compiler {
     struct gt_session session;
     const struct gt_kernel **kernel;
     size_t kernels;
-    struct gt_device profile; /* of --arch */
+    struct gt_device profile; /* the profile of --arch */
     const char *arch;         /* or NULL */
     char name[GT_QUEUE_NAME], database[PATH_MAX];
     struct gt_scratch folder;
     int64_t jobs, candidates, compiled;
-    bool said; /* that no device is known */
+    bool said; /* told that no device is known */
 };
 
-/* Says that GPUs of the arch will come, for whom the profile stands in until then. */
+/* Announces that GPUs of the arch will come.  Until then the profile stands in for them. */
 static int announce(void *context, struct gt_err *err)
 {
     struct compiler *compiler = context;
@@ -244,7 +245,8 @@ static int announce(void *context, struct gt_err *err)
                              compiler->session.evaluator->nvrtc_version, true, err);
 }
 
-/* A row that cannot be read is nobody's to compile: it is told, and passed over. */
+/* Compiles ahead.  A row that cannot be read is reported and passed over, because nobody can
+ * compile it. */
 static int compile(struct compiler *compiler, struct ahead *ahead, struct gt_sweep_ahead *made,
                    struct gt_err *err)
 {
@@ -264,7 +266,7 @@ static int compile(struct compiler *compiler, struct ahead *ahead, struct gt_swe
                               most ? (size_t)most : CANDIDATES, made, err);
 }
 
-/* One problem for one device; nothing to do: ahead->taken is false. */
+/* Compiles one problem for one device; ahead->taken false: there was nothing to do. */
 static int compile_next(struct compiler *compiler, struct ahead *ahead, struct gt_err *err)
 {
     const int nvrtc = compiler->session.evaluator->nvrtc_version;
@@ -308,7 +310,7 @@ static int work(void *context, bool *taken, int64_t *left, struct gt_err *err)
     return GT_OK;
 }
 
-/* Kernels, compilers and a database, which a search needs and which is thrown away. */
+/* Opens kernels, compilers and a database, which a search needs; the database is thrown away. */
 static int open_compiler(struct compiler *compiler, const struct gt_session_options *asked,
                          struct gt_cli *quiet, struct gt_err *err)
 {
@@ -343,7 +345,7 @@ int gt_queue_compile(struct gt_cli *cli, const struct gt_session_options *sessio
                      const struct gt_queue_options *options, struct gt_err *err)
 {
     struct compiler *compiler = calloc(1, sizeof(*compiler));
-    struct gt_cli quiet = *cli; /* nothing is predicted, which the session would tell */
+    struct gt_cli quiet = *cli; /* else the session would say that it predicts */
     const struct gt_queue_duty duty = {
         .greet = announce,
         .work = work,

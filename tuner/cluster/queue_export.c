@@ -1,5 +1,5 @@
-/* queue_export.c - what the queue's workers found, as a database: `tune queue export`, and the copy
- * that a command reads whose --db is an address; see queue.h. */
+/* queue_export.c - the results of a queue as a database: `tune queue export`, and the copy that a
+ * command reads if its --db is an address; see queue.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "cluster/queue.h"
 
-/* Merges one result, by way of a file. */
+/* Merges one result, through a file. */
 static int merge_bytes(struct gt_queue_merged *merged, struct gt_store *store, const char *path,
                        const void *bytes, size_t size, struct gt_err *err)
 {
@@ -29,7 +29,7 @@ static int merge_bytes(struct gt_queue_merged *merged, struct gt_store *store, c
     return rc;
 }
 
-/* A command that needs no data folder has none. */
+/* Stores the kernels, if there is a data folder: a command that needs none has none. */
 static int put_kernels(const struct gt_cli *cli, struct gt_store *store, struct gt_err *err)
 {
     struct gt_kernels kernels = {0};
@@ -46,12 +46,12 @@ static int put_kernels(const struct gt_cli *cli, struct gt_store *store, struct 
     return rc;
 }
 
-/* One result after the other, in the order of their jobs and workers. */
+/* Reads the results one by one, in the order of their jobs and workers. */
 struct results {
-    char job[24], *worker; /* of the last one that was read */
+    char job[24], *worker; /* of the last result that was read */
 };
 
-/* Reads the next result; *found false: there is none. */
+/* Reads the next result; *found false: there is no further result. */
 static int next_result(struct results *results, struct gt_pq *pq, bool *found, struct gt_err *err)
 {
     static const char next[] =
@@ -64,7 +64,7 @@ static int next_result(struct results *results, struct gt_pq *pq, bool *found, s
     if (!*found)
         return rc;
     snprintf(results->job, sizeof(results->job), "%s", gt_pq_get(pq, 0, 0, NULL));
-    free(results->worker); /* whole: a name that was cut would find its row again */
+    free(results->worker); /* the whole name: a cut name would find the same row again */
     results->worker = strdup(gt_pq_get(pq, 0, 1, NULL));
     return results->worker ? GT_OK : gt_err_nomem(err);
 }
@@ -87,7 +87,7 @@ static void count(struct gt_queue_merged *merged, const char *worker)
     merged->unmarked += !predicted && !is_marked(worker, GT_QUEUE_MEASURES);
 }
 
-/* Merges them, each by way of the file at `path`. */
+/* Merges all results, each through the file at `path`. */
 static int merge_all(struct gt_queue_merged *merged, struct gt_pq *pq, struct gt_store *store,
                      const char *path, struct gt_err *err)
 {
@@ -162,7 +162,7 @@ static int fill(struct gt_queue_copy *copy, struct gt_cli *cli, struct gt_pq *pq
     gt_store_close(store);
     if (!rc)
         gt_session_doubts(cli, copy->address, merged.rows, merged.dated);
-    if (!rc && gt_queue_refused(&merged, &why)) { /* the others are what is read */
+    if (!rc && gt_queue_refused(&merged, &why)) { /* the other results are read */
         gt_copy_clean(why.msg, sizeof(why.msg), why.msg);
         fprintf(cli->log, "%s: %s\n", copy->address, why.msg);
     }
@@ -191,7 +191,7 @@ int gt_queue_copy_open(struct gt_queue_copy *copy, struct gt_cli *cli, const cha
     return rc;
 }
 
-/* Puts the address into the place of the copy's name. */
+/* Replaces the copy's name in the sentence by the address. */
 static void rename_in(struct gt_err *err, const char *name, const char *address)
 {
     const char *at = strstr(err->msg, name);

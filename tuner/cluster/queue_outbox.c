@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #define RESULT  ".result.db"
-#define PARTIAL ".partial.db" /* of a worker that was killed: does not end the job */
+#define PARTIAL ".partial.db" /* the result of a killed worker, which does not end the job */
 #define TAKEN   ".taken"      /* holds the problem of a job that is being tuned */
 
-/* Opens a file of the outbox for reading; NULL and errno.  A link would lead to a file that is not
- * the outbox's, and a FIFO would make the worker wait. */
+/* Opens a file of the outbox for reading; NULL and errno on failure, also for a link, which would
+ * lead to a file outside the outbox, and for a FIFO, which would make the worker wait. */
 static FILE *open_file(const struct gt_queue_outbox *outbox, const char *file)
 {
     const int fd = openat(outbox->fd, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -73,7 +73,7 @@ static bool has_tail(const char *file, const char *tail)
     return length > strlen(tail) && strcmp(file + length - strlen(tail), tail) == 0;
 }
 
-/* JOB,TRIALS,WORKER<tail> -> its parts; false: another file. */
+/* Takes the name JOB,TRIALS,WORKER<tail> apart; false: the file has no such name. */
 static bool read_name(const char *file, const char *tail, char job[24], long long *trials,
                       char *worker, size_t size)
 {
@@ -85,8 +85,8 @@ static bool read_name(const char *file, const char *tail, char job[24], long lon
     return true;
 }
 
-/* Brings a result home.  One of a job that was cancelled, or whose queue was removed, has no place
- * there. */
+/* Uploads a result.  If the job was cancelled or its queue removed, the server has no place for the
+ * result. */
 static int upload(const struct gt_queue_outbox *outbox, struct gt_queue_link *link,
                   const char *file, struct gt_err *err)
 {
@@ -110,7 +110,7 @@ static int upload(const struct gt_queue_outbox *outbox, struct gt_queue_link *li
     return rc;
 }
 
-/* Does something with each file of the outbox. */
+/* Calls a function for each file of the outbox. */
 static int each_file(const struct gt_queue_outbox *outbox, struct gt_queue_link *link,
                      int (*what)(const struct gt_queue_outbox *outbox, struct gt_queue_link *link,
                                  const char *file, struct gt_err *err),
@@ -130,7 +130,7 @@ static int each_file(const struct gt_queue_outbox *outbox, struct gt_queue_link 
     return rc;
 }
 
-/* Makes a database of what the worker's knows of a problem. */
+/* Makes a database with the rows that the worker's database has of a problem. */
 static int make_result(const char *path, const char *database, const char *problem, int64_t *rows,
                        struct gt_err *err)
 {
@@ -157,8 +157,8 @@ static void remove_made(const char *path)
     }
 }
 
-/* Writes what the worker's database knows of a job's problem into the outbox; it is there as a
- * whole or not at all. */
+/* Writes the rows that the worker's database has of a job's problem into the outbox, as a whole or
+ * not at all. */
 static int put_result(const struct gt_queue_outbox *outbox, const char *job, const char *problem,
                       const char *name, const char *tail, struct gt_err *err)
 {
@@ -214,7 +214,7 @@ int gt_queue_outbox_put(const struct gt_queue_outbox *outbox, const struct gt_qu
     return rc;
 }
 
-/* Puts into the outbox what a worker before this one had found when it was killed. */
+/* Puts the trials of an earlier worker that was killed into the outbox. */
 static int save_taken(const struct gt_queue_outbox *outbox, struct gt_queue_link *link,
                       const char *file, struct gt_err *err)
 {
@@ -256,7 +256,7 @@ int gt_queue_outbox_open(struct gt_queue_outbox *outbox, const char *database, c
         return each_file(outbox, NULL, save_taken, err);
     if (outbox->fd >= 0)
         close(outbox->fd);
-    outbox->fd = -1; /* another's is not removed */
+    outbox->fd = -1; /* somebody else's folder is not removed */
     return gt_err_set(err, GT_EIO,
                       "%s: must be a folder that belongs to this user and that no one else may "
                       "write to; remove it, or name another database with --db",

@@ -1,10 +1,10 @@
 /* queue_outbox.h - where a worker's results wait for the server.
  *
- * The outbox is a folder beside the worker's database: a server that is away, or a worker that is
- * killed, loses no result.  What lies there when a worker starts is uploaded first, under the name
- * of the worker that made it.  A worker that is killed while it tunes leaves a file that names the
- * job: the next one on its database uploads the trials that it had, without ending the job.  Only
- * queue_worker.c uses it. */
+ * The outbox is a folder beside the worker's database: no result is lost when the server is away or
+ * the worker is killed.  When a worker starts, it first uploads the results in the outbox, each
+ * under the name of the worker that made it.  A worker that is killed while it tunes leaves a file
+ * that names the job.  The next worker on that database uploads the trials of the killed worker,
+ * without ending the job.  Only queue_worker.c uses it. */
 #ifndef GT_QUEUE_OUTBOX_H
 #define GT_QUEUE_OUTBOX_H
 
@@ -14,28 +14,28 @@
 
 struct gt_queue_outbox {
     char folder[GT_QUEUE_PATH];
-    int fd;                        /* of the folder; -1: it could not be opened */
-    const char *database, *worker; /* its path; the worker's name */
+    int fd;                        /* the folder's; -1: the folder could not be opened */
+    const char *database, *worker; /* the database's path; the worker's name */
 };
 
-/* Makes the folder, which only this user may enter; one that others can write to is refused
- * (GT_EIO), because what lies in it is uploaded in this user's name.  What a worker before this one
- * had found when it was killed is a result in it from now on.  The texts must outlive the outbox,
- * which is to be closed also after a failure. */
+/* Makes the folder, which only this user may enter.  GT_EIO: other users can write to an existing
+ * folder, whose files would be uploaded in this user's name.  The trials of an earlier worker that
+ * was killed become a result in the outbox.  The texts must outlive the outbox, which is to be
+ * closed also after a failure. */
 int gt_queue_outbox_open(struct gt_queue_outbox *outbox, const char *database, const char *worker,
                          struct gt_err *err);
-/* Removes the folder; true: there is still something in it. */
+/* Removes the folder; true: the folder is not empty and stays. */
 bool gt_queue_outbox_close(struct gt_queue_outbox *outbox);
 
 /* Notes that the job is being tuned. */
 int gt_queue_outbox_take(const struct gt_queue_outbox *outbox, const struct gt_queue_job *job,
                          struct gt_err *err);
-/* Puts in what the database knows of the job's problem, and drops the note; ends: the job is done.
- */
+/* Puts the database's rows of the job's problem into the outbox as a result, and drops the note;
+ * ends: the job is done. */
 int gt_queue_outbox_put(const struct gt_queue_outbox *outbox, const struct gt_queue_job *job,
                         bool ends, struct gt_err *err);
 
-/* Brings all of it home; the link is open. */
+/* Uploads all results of the outbox; the link is open. */
 int gt_queue_outbox_upload(const struct gt_queue_outbox *outbox, struct gt_queue_link *link,
                            struct gt_err *err);
 

@@ -1,5 +1,5 @@
 /* queue_worker.c - a tuner that works off the queue: takes a job, renews its lease while it tunes,
- * and leaves the result in the outbox (queue_outbox.c), which is brought home before the next. */
+ * and leaves the result in the outbox (queue_outbox.c), which is uploaded before the next job. */
 #include "cluster/queue.h"
 #include "cluster/queue_outbox.h"
 
@@ -21,9 +21,9 @@
 #include "session/older.h"
 
 #define LEASE_S    120
-#define RENEWALS   3     /* in the time of a lease */
-#define MOST_S     86400 /* between two of them */
-#define ANNOUNCE_S 600   /* between two words on which device this is */
+#define RENEWALS   3     /* renewals in the time of a lease */
+#define MOST_S     86400 /* seconds between two renewals, at most */
+#define ANNOUNCE_S 600   /* seconds between two announcements of the device */
 
 struct worker {
     struct gt_session *session;
@@ -40,13 +40,13 @@ struct worker {
 
 /* ---- the lease ---- */
 
-/* The thread that renews a lease while the main one tunes.  It has a connection of its own, opened
- * for each renewal, so that a server that was away is found again. */
+/* The thread that renews a lease while the main thread tunes.  It opens a connection of its own for
+ * each renewal, so that it finds a server again that was away. */
 struct heart {
     const struct worker *worker;
     const struct gt_queue_job *job;
     pthread_t thread;
-    int over; /* an eventfd: the thread is to end */
+    int over; /* an eventfd that ends the thread */
     bool beats;
 };
 
@@ -71,8 +71,8 @@ static void *beat(void *context)
     return NULL;
 }
 
-/* Without a thread the lease is not renewed; the job may then be done twice, which harms nothing.
- */
+/* If the thread cannot be started, the lease is not renewed; the job may then be done twice, which
+ * is harmless. */
 static void start_heart(struct heart *heart)
 {
     heart->over = eventfd(0, EFD_CLOEXEC);
@@ -89,8 +89,8 @@ static void stop_heart(struct heart *heart)
 
 /* ---- the work ---- */
 
-/* Says for which device to compile ahead, once in a while.  A server that is away will be told when
- * it is back; one that refuses to be told keeps nobody from tuning. */
+/* Announces from time to time for which device to compile ahead.  A server that is away gets the
+ * announcement when it is back; a server that refuses it keeps nobody from tuning. */
 static int announce(struct worker *worker, struct gt_err *err)
 {
     const struct gt_evaluator *evaluator = worker->session->evaluator;
@@ -109,7 +109,7 @@ static int announce(struct worker *worker, struct gt_err *err)
     return GT_OK;
 }
 
-/* Brings the outbox home. */
+/* Uploads the outbox. */
 static int bring_home(void *context, struct gt_err *err)
 {
     struct worker *worker = context;
@@ -118,7 +118,8 @@ static int bring_home(void *context, struct gt_err *err)
     return rc ? rc : announce(worker, err);
 }
 
-/* What follows the finals of a job.  Where that fails the job has its result all the same. */
+/* Does the work that follows the finals of a job.  If that work fails, the job still has its
+ * result. */
 static void follow(struct worker *worker, const struct gt_problem *problem)
 {
     const struct gt_session_after *after = &worker->options->after;
@@ -130,7 +131,7 @@ static void follow(struct worker *worker, const struct gt_problem *problem)
         gt_queue_note(&worker->link, why.msg);
 }
 
-/* The line that stays of a job. */
+/* Prints the final line of a job. */
 static void tell(const struct worker *worker, const struct gt_queue_job *job,
                  const struct gt_sweep_result *result)
 {
@@ -165,7 +166,7 @@ static int tune(struct worker *worker, const struct gt_queue_job *job,
         follow(worker, problem);
     stop_heart(&heart);
     if (rc && rc != GT_ECONFIG && result.nothing.code == rc)
-        rc = GT_OK; /* no kernel serves it: a result */
+        rc = GT_OK; /* no kernel serves the problem: a result */
     if (!rc && !worker->session->cli->quiet)
         tell(worker, job, &result);
     worker->compiled += result.compiled;
@@ -174,8 +175,8 @@ static int tune(struct worker *worker, const struct gt_queue_job *job,
     return rc;
 }
 
-/* A job that somebody wrote into the table without `tune queue submit`: whoever takes it fails, so
- * that it must not stay for the next one. */
+/* Fails a job that somebody wrote into the table without `tune queue submit`: every worker fails at
+ * it, so it must not stay for the next worker. */
 static int refuse(struct worker *worker, const struct gt_queue_job *job, const struct gt_err *why,
                   struct gt_err *err)
 {
@@ -187,7 +188,7 @@ static int refuse(struct worker *worker, const struct gt_queue_job *job, const s
     return gt_queue_fail(worker->link.pq, job->id, worker->name, err);
 }
 
-/* Uploads what is in the outbox and gives the job back.  counts: as an attempt. */
+/* Uploads the outbox and gives the job back.  counts: as an attempt. */
 static int hand_back(struct worker *worker, const struct gt_queue_job *job, bool counts)
 {
     int rc = counts ? GT_OK : gt_queue_outbox_upload(&worker->outbox, &worker->link, NULL);
@@ -197,10 +198,10 @@ static int hand_back(struct worker *worker, const struct gt_queue_job *job, bool
     return rc;
 }
 
-/* A job that was not ended: what was found of it is brought home if that can be done now, else by
- * the next worker on this database, and others may take it.  Where it was this worker that failed,
- * and not a signal that came, the job may be why.  A server that was away while the worker tuned
- * has cut the connection: one that is back is reached by another one. */
+/* Leaves a job that was not ended.  Its trials are uploaded now or, if that fails, by the next
+ * worker on this database, and other workers may take the job.  If this worker failed, and no
+ * signal came, the job may be the reason.  A server that was away while the worker tuned has cut
+ * the connection; when it is back, a new connection reaches it. */
 static void leave(struct worker *worker, const struct gt_queue_job *job, int why)
 {
     const bool told = why == GT_EINTERRUPTED;
@@ -214,7 +215,7 @@ static void leave(struct worker *worker, const struct gt_queue_job *job, int why
         hand_back(worker, job, !told);
 }
 
-/* One job; *taken false: there was none. */
+/* Does one job; *taken false: there was no job. */
 static int work(void *context, bool *taken, int64_t *left, struct gt_err *err)
 {
     struct worker *worker = context;

@@ -1,4 +1,5 @@
-/* cmd_cache.c - tune cache: how large the cache of compiled kernels is, and making it smaller. */
+/* cmd_cache.c - tune cache: prints the size of the cache of compiled kernels, and makes the cache
+ * smaller. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 

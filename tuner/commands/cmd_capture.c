@@ -1,5 +1,5 @@
-/* cmd_capture.c - tune capture: runs a program and writes down what it multiplies, as a set of
- * problems for --shapes. */
+/* cmd_capture.c - tune capture: runs a program and writes down its products, as a set of problems
+ * for --shapes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "console/commands.h"
 #include "console/options.h"
 
-#define EXIT_NOT_WRITTEN 1 /* of a program that ended well */
+#define EXIT_NOT_WRITTEN 1 /* the exit code where the program ended well */
 
 struct options {
     const char *output, *accuracy, *library;
@@ -31,11 +31,11 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* The problems that were captured, each once, with its sums. */
+/* The captured problems, each once, with its sums. */
 struct sum {
     struct gt_problem_entry *entry;
     size_t count;
-    FILE *log; /* of remarks */
+    FILE *log; /* for remarks */
 };
 
 static int add_entry(struct sum *sum, const struct gt_problem_entry *from, struct gt_err *err)
@@ -63,7 +63,7 @@ static int add_entry(struct sum *sum, const struct gt_problem_entry *from, struc
     return GT_OK;
 }
 
-/* Adds a file of problems; a process without products leaves an empty one, which adds nothing. */
+/* Adds a file of problems.  The file of a process without products is empty and adds nothing. */
 static int add_file(void *context, const char *path, struct gt_err *err)
 {
     struct gt_problemset set;
@@ -107,13 +107,13 @@ static int print_set(void *context, FILE *file, struct gt_err *err)
         if (sum->entry[i].count > 0)
             fprintf(file, "%s count=%.0f weight=%.6g\n", sum->entry[i].text, sum->entry[i].count,
                     sum->entry[i].weight);
-        else /* a list that does not say how often */
+        else /* a list without numbers of calls */
             fprintf(file, "%s weight=%.6g\n", sum->entry[i].text, sum->entry[i].weight);
     return GT_OK;
 }
 
-/* Adds what earlier captures wrote into the file; `sum` NULL: only checks that it is such a file,
- * before a program runs for hours. */
+/* Adds the problems that earlier captures wrote into the file.  `sum` NULL: only checks that the
+ * file is a set of problems, before a program runs for hours. */
 static int add_earlier(struct sum *sum, const char *path, struct gt_err *err)
 {
     struct gt_problemset set = {0};
@@ -140,7 +140,8 @@ static int write_set(struct sum *sum, const char *path, struct gt_err *err)
     return gt_cmd_write_file(path, &writing, err);
 }
 
-/* What a long run has captured is not lost for want of room: it is printed. */
+/* Prints the set if it could not be written, so that a full disk does not lose the problems of a
+ * long run. */
 static void print_instead(const struct gt_cli *cli, struct sum *sum, const struct gt_err *why)
 {
     fprintf(cli->log, "tune: %s; this is what was captured:\n", why->msg);

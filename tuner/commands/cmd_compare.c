@@ -10,7 +10,7 @@
 #include "db/store.h"
 #include "report/compare.h"
 
-/* Two sweeps of one machine differ by so much (db/measured/README.md, Stability). */
+/* The ratio by which two sweeps of one machine differ (db/measured/README.md, Stability). */
 #define NOISE 1.02
 
 struct options {
@@ -82,7 +82,7 @@ static int write_page(void *context, FILE *file, struct gt_err *err)
     return gt_compare_write(file, writing->pairs, writing->names, err);
 }
 
-/* A figure as text, or "-" where it is not known. */
+/* A figure as text, or "-" if it is not known. */
 static const char *figure(char text[32], const char *format, double value)
 {
     snprintf(text, 32, "-");
@@ -163,7 +163,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         GT_STEP(rc, gt_cmd_write_file(options->html, &page, err));
     if (!rc && cli->json)
         rc = gt_cmd_print_json(cli, gt_compare_json(&pairs, names), err);
-    else if (!rc && !(options->html && strcmp(options->html, "-") == 0)) /* it has the page */
+    else if (!rc && !(options->html && strcmp(options->html, "-") == 0)) /* stdout has the page */
         print(cli, &pairs);
     if (!rc && pairs.of[GT_VERDICT_SLOWER])
         rc = GT_EXIT_LOST;

@@ -1,5 +1,5 @@
-/* cmd_doctor.c - tune doctor: reports, a line each, what tuning needs, whether it is there, and
- * what to do if it is not. */
+/* cmd_doctor.c - tune doctor: prints a line for each thing that tuning needs: whether it is there,
+ * and what to do if it is missing. */
 
 #include <cjson/cJSON.h>
 
@@ -50,7 +50,7 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* Judges the predictor by the database, unless only recordings are named. */
+/* Judges the predictor by the database's trials, unless only recordings are named. */
 static int report_predictor(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const bool learns = options->learn || options->leave_out;
@@ -85,7 +85,7 @@ static int check_partners(const struct options *options, struct gt_err *err)
     return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
 }
 
-/* Adds a finding to the document or, where there is none, prints its line. */
+/* Adds a finding to the document or, if there is no document, prints the finding's line. */
 static void show_finding(const struct gt_cli *cli, cJSON *json, size_t check,
                          const struct gt_finding *finding)
 {

@@ -1,5 +1,5 @@
-/* cmd_export.c - tune export: writes what a database holds as text for people and programs, or as a
- * deployable copy. */
+/* cmd_export.c - tune export: writes the rows of a database as text for people and programs, or as
+ * a deployable copy. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct options {
     bool all, measured, current;
 };
 
-/* The formats, as bits: those of gt_export, and two that are written in another way. */
+/* The formats, as bits: the formats of gt_export, and two that are written in another way. */
 enum {
     DB = GT_EXPORT_COUNT,
     DEPLOY,
@@ -95,7 +95,8 @@ static int write_text(void *context, FILE *file, struct gt_err *err)
     return gt_export(file, writing->request, writing->store, writing->rows, err);
 }
 
-/* Parses a table for programs before it replaces another one, so that they can open it. */
+/* Parses a table for programs before it replaces an older table, to be sure that programs can open
+ * it. */
 static int check_text(void *context, const char *path, struct gt_err *err)
 {
     const struct writing *writing = context;
@@ -117,7 +118,7 @@ static int export_file(const char *path, const struct gt_export_request *request
     return gt_cmd_write_file(path, &file, err);
 }
 
-/* Translates the options into a request; *problem (malloc'ed) and *kernels are to be released
+/* Translates the options into a request.  *problem (malloc'ed) and *kernels are to be released
  * afterwards. */
 static int fill_request(struct gt_export_request *request, const struct gt_cli *cli,
                         const struct options *options, struct gt_problem **problem,
@@ -178,7 +179,8 @@ static int found_row(void *context, const struct gt_row *row, struct gt_err *err
     return GT_OK;
 }
 
-/* Refuses a kernel that neither the database nor the data folder knows: its name is misspelled. */
+/* Refuses a kernel that neither the database nor the data folder knows, because its name is
+ * misspelled. */
 static int check_kernel(const struct gt_cli *cli, const struct options *options,
                         struct gt_store *store, struct gt_err *err)
 {
@@ -321,7 +323,7 @@ static int check_options(const struct options *options, unsigned format, struct 
     return rc;
 }
 
-/* The format of that name, as the rules above count them. */
+/* The format of that name, as a bit. */
 static int format_of(const char *name, unsigned *format, struct gt_err *err)
 {
     enum gt_export_format found = GT_EXPORT_CSV;

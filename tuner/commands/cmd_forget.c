@@ -33,7 +33,7 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* What is printed of the selected trials. */
+/* The list of the selected trials. */
 struct listing {
     struct gt_cli *cli;
     cJSON *list; /* NULL: lines are printed */
@@ -63,7 +63,7 @@ static int list_selected(void *context, const struct gt_selected *selected, stru
     return GT_OK;
 }
 
-/* Adds the names that a database has of one kind, each once. */
+/* The names of one kind in a database, each once. */
 struct names {
     struct gt_strbuf device, kernel;
 };
@@ -87,7 +87,7 @@ static int take_names(void *context, const struct gt_selected *selected, struct 
     return gt_strbuf_check(&names->device, err) ? GT_ENOMEM : gt_strbuf_check(&names->kernel, err);
 }
 
-/* Says which names there are, where nothing is selected. */
+/* Says which names there are, if nothing is selected. */
 static int say_names(struct gt_cli *cli, struct gt_store *store, struct gt_err *err)
 {
     struct names names = {GT_STRBUF_INIT, GT_STRBUF_INIT};
@@ -121,7 +121,7 @@ static int print_sum(const struct listing *listing, bool dry_run, struct gt_err 
     return gt_cmd_print_json(listing->cli, document, err);
 }
 
-/* Opens the database, which must be there, for reading or for both. */
+/* Opens an existing database for reading, or for reading and writing. */
 static int open_database(struct gt_store **store, struct gt_cli *cli, const struct options *options,
                          struct gt_err *err)
 {

@@ -27,9 +27,9 @@ static const struct gt_option option_table[] = {
 /* Room for the names of all types, and for "sm_75 to sm_120". */
 #define TYPES_MAX 64
 #define ARCH_MAX  24
-#define NEWEST    120 /* a kernel that runs there has no upper bound */
+#define NEWEST    120 /* a kernel that runs on this arch has no upper bound */
 
-/* Writes the names of the types: "all", "all but" the one that is missing, or a list. */
+/* Writes the names of the types: "all", "all but" the only missing type, or a list. */
 static void name_types(char text[TYPES_MAX], unsigned types)
 {
     const unsigned operands = ((1u << GT_DTYPE_COUNT) - 1) & ~(1u << GT_S32);
@@ -78,7 +78,7 @@ static void list_kernel(cJSON *list, const struct gt_kernel *kernel)
 }
 
 #define DOC_COLUMN 68
-#define DOC_ROOM   40 /* columns; with less room the text goes below, on its own lines */
+#define DOC_ROOM   40 /* columns; with less room the text stands below, on its own lines */
 
 static void print_kernel(const struct gt_cli *cli, const struct gt_kernel *kernel, int width)
 {
@@ -159,7 +159,7 @@ static double peak(const struct gt_device *device, double rate)
     return rate * device->sms * device->clock_mhz * 1e-6;
 }
 
-/* standard: it is what the arch alone means. */
+/* standard: the arch alone means this device. */
 static void list_device(const struct gt_cli *cli, cJSON *list, const struct gt_device *device,
                         bool standard)
 {
@@ -178,7 +178,7 @@ static void list_device(const struct gt_cli *cli, cJSON *list, const struct gt_d
                    device->memory_gbps, (double)device->l2_bytes, fp32, f16);
 }
 
-/* Lists the profile of an arch, and the cards that its file also describes. */
+/* Lists the profile of an arch, and the other cards in the profile's file. */
 static int list_arch(const struct gt_cli *cli, cJSON *list, int cc, struct gt_err *err)
 {
     cJSON *root = NULL, *card;

@@ -56,15 +56,15 @@ static const struct {
     [GT_TIER_FAMILY] = {"family", "a default point, or the winner of a less similar problem"},
 };
 
-/* Whether the winner of another device is handed out, of which nobody knows the time on the device
- * asked about. */
+/* Whether the answer is another device's winner, whose time on the device asked about is not
+ * known. */
 static bool is_untimed(const struct gt_answer *answer)
 {
     return answer->tuned_us > 0 && !(answer->expected_us > 0);
 }
 
 /* Prints the times.  A time is shown as this problem's only if it was measured or predicted for
- * this very problem.  error: what is known of the model's for that kind of kernel. */
+ * this very problem.  error: the model's known error for that kind of kernel. */
 static void print_times(FILE *out, const struct gt_answer *answer, bool untimed, const char *error)
 {
     char device[256], us[GT_ROUGH_MAX], how[200] = "measured";
@@ -100,7 +100,7 @@ static void print_ranking(FILE *out, const char *learned_on)
     fprintf(out, "  chosen by  the ranking learned on %s\n", *device ? device : "its arch");
 }
 
-/* Prints what an exact row was timed against (see src/lookup/README.md). */
+/* Prints the contest in which an exact row was timed (see src/lookup/README.md). */
 static void print_contest(FILE *out, const struct gt_answer *answer)
 {
     if (answer->tier != GT_TIER_EXACT || answer->predicted)
@@ -115,8 +115,8 @@ static void print_contest(FILE *out, const struct gt_answer *answer)
     fputc('\n', out);
 }
 
-/* deployed: the answer is that of a deployed file, which may lack problems that kernels serve.
- * why: in tier NONE, why no kernel serves it. */
+/* deployed: the answer comes from a deployed file, which may lack problems that kernels serve.
+ * why: in tier NONE, why no kernel serves the problem. */
 static void print_answer(FILE *out, const char *problem, const struct gt_answer *answer,
                          bool deployed, const char *why, const char *error)
 {
@@ -161,8 +161,8 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     }
 }
 
-/* Adds the times that are known.  us: of this very problem; tuned_us: of the problem tuned_for;
- * estimated_us: the model's estimate for this problem. */
+/* Adds the known times.  us: the time of this very problem; tuned_us: the time of the problem
+ * tuned_for; estimated_us: the model's estimate for this problem. */
 static void add_times(cJSON *json, const struct gt_answer *answer)
 {
     if (answer->us > 0)
@@ -210,7 +210,7 @@ static void list_answer(cJSON *list, const char *problem, const struct gt_answer
         cJSON_AddStringToObject(json, "not_taken", answer->passed_over);
 }
 
-/* Problem i of the command line, on which arguments come before options. */
+/* Problem i of the command line; arguments come before options. */
 static const char *problem_at(const struct gt_cli *cli, const struct options *options, size_t i)
 {
     size_t arguments = (size_t)cli->arguments;
@@ -222,13 +222,13 @@ struct questions {
     struct gt_cli *cli;
     const struct options *options;
     size_t count;
-    const char *path;   /* of the database; NULL: the default one, if there is one */
-    const char *device; /* asked about by name; NULL: any of the arch */
+    const char *path;   /* the database's; NULL: the default database, if it exists */
+    const char *device; /* the name of the device asked about; NULL: any device of the arch */
     int cc, answered;
-    struct gt_device named;    /* what `device` means, for a deployed file, which has no profiles */
-    struct gt_kernels kernels; /* loaded where a prediction's kernel is asked about */
+    struct gt_device named;    /* that device, for a deployed file, which has no profiles */
+    struct gt_kernels kernels; /* loaded only if a prediction's kernel is asked about */
     bool deployed;             /* the answers come from a deployed file */
-    char why[GT_UNSERVED_MAX]; /* the first problem's that no kernel serves */
+    char why[GT_UNSERVED_MAX]; /* why no kernel serves the first such problem */
     cJSON *list;
 };
 
@@ -254,8 +254,8 @@ static void print_stand_in(const struct questions *self)
         fprintf(self->cli->out, "  computed   %s\n", text);
 }
 
-/* The kernel of an answer whose time is the model's; NULL: it is not, or the kernel is not known.
- */
+/* The kernel of an answer whose time is the model's; NULL: the time is another one, or the kernel
+ * is not known. */
 static const struct gt_kernel *predicted_kernel(struct questions *self,
                                                 const struct gt_answer *answer)
 {
@@ -309,8 +309,8 @@ static int look_up(struct questions *self, struct gt *gt, const char *text, stru
     return GT_OK;
 }
 
-/* Says which of the problems have winners of older texts, which are not handed out as they are.  A
- * file that is no database has none. */
+/* Says which of the problems have winners of older texts, which are not given as answers
+ * unchanged.  A file that is no database has no such winners. */
 static void tell_older(const struct questions *self)
 {
     const struct options *options = self->options;
@@ -413,7 +413,7 @@ static int nothing(const struct questions *self, enum gt_objective objective, st
                       first, others, self->cc);
 }
 
-/* Refuses a database that cannot be read or holds nothing, in the words of the other commands. */
+/* Refuses an unreadable or empty database, in the words of the other commands. */
 static int check_database(const char *path, const char *named, struct gt_err *err)
 {
     struct stat file;

@@ -23,7 +23,8 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* Before a target is made: a source that is refused leaves no empty one behind. */
+/* Checks the sources before a target is made, so that a refused source leaves no empty target
+ * behind. */
 static int check_sources(const struct gt_queue_copy *from, int count, struct gt_err *err)
 {
     int rc = GT_OK;
@@ -37,7 +38,7 @@ static int check_sources(const struct gt_queue_copy *from, int count, struct gt_
     return rc;
 }
 
-/* Opens all sources first; one that cannot be read is told of before any is taken. */
+/* Opens all sources first, so that an unreadable source is reported before any source is merged. */
 static int open_sources(struct gt_queue_copy *from, struct gt_cli *cli, struct gt_err *err)
 {
     int rc = GT_OK;

@@ -1,4 +1,4 @@
-/* cmd_page.c - tune report: writes what a database holds as one HTML file for people. */
+/* cmd_page.c - tune report: writes the contents of a database as one HTML file for people. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -56,8 +56,8 @@ static int write_page(void *context, FILE *file, struct gt_err *err)
     return gt_report_write(file, writing->request, writing->store, &writing->counts, err);
 }
 
-/* Writes the page of the database that --db names, as it is now; a queue's results are fetched
- * again each time. */
+/* Writes the page of the present state of the database that --db names; a queue's results are
+ * fetched again each time. */
 static int write_now(struct gt_cli *cli, const char *named, const char *path,
                      const struct gt_report_request *request, struct gt_report_counts *counts,
                      struct gt_err *err)
@@ -110,7 +110,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
                           "--watch writes the page again and again: --html names its file, not "
                           "\"-\"");
     if ((options->problem.shapes || options->arch) && !cli->data_dir)
-        gt_data_dir(&cli->data_dir, NULL); /* sets of problems have names there, if it is there */
+        gt_data_dir(&cli->data_dir, NULL); /* the folder names sets of problems, if it exists */
     if (options->arch)
         rc = gt_filter_arch(&filter, cli->data_dir, options->arch, err);
     if (!rc && some)

@@ -1,4 +1,4 @@
-/* cmd_queue.c - tune queue submit|status|retry|cancel|export: handles the list of problems in
+/* cmd_queue.c - tune queue submit|status|retry|cancel|export: manages the list of problems in
  * PostgreSQL that the workers of `tune --queue` tune. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct options {
     bool predicted;
 };
 
-#define NAMED_MOST 8 /* jobs that status names of each kind */
+#define NAMED_MOST 8 /* jobs of each kind that status names */
 
 static const struct gt_option option_table[] = {
     GT_TEXT(options, budget, "budget", 'b', "BUDGET",
@@ -35,7 +35,7 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* Says how many jobs of the queue nobody has measured, although they ended. */
+/* Says how many jobs of the queue have ended without being measured. */
 static int tell_predicted(FILE *to, struct gt_pq *pq, struct gt_err *err)
 {
     int64_t jobs = 0, unmarked = 0;
@@ -57,7 +57,8 @@ static int tell_predicted(FILE *to, struct gt_pq *pq, struct gt_err *err)
     return GT_OK;
 }
 
-/* The connection comes last: a slip in the command is told of without a server. */
+/* Submits jobs.  The connection is opened last, so that a mistake in the command is reported
+ * without a server. */
 static int submit(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const char *budget = options->budget ? options->budget : "10s";
@@ -86,7 +87,7 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_e
         fprintf(cli->log, "%zu of %zu problems submitted%s\n", fresh, count,
                 fresh < count ? "; the others were there already" : "");
     if (!rc && !cli->quiet && fresh < count)
-        tell_predicted(cli->log, pq, NULL); /* who may submit need not be one who may read */
+        tell_predicted(cli->log, pq, NULL); /* a user who may submit need not be allowed to read */
     if (!rc && cli->json)
         rc = gt_cmd_print_members(cli, err, "format=%s submitted=%g known=%g", GT_QUEUE_FORMAT,
                                   (double)fresh, (double)(count - fresh));
@@ -100,7 +101,7 @@ static int status_ahead(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struc
 {
     int64_t problems, cubins;
     cJSON *of;
-    int rc = gt_queue_create(pq, err); /* a queue of an earlier version gets its table */
+    int rc = gt_queue_create(pq, err); /* a queue of an earlier version gets the missing table */
 
     GT_STEP(rc, gt_queue_count_ahead(pq, &problems, &cubins, err));
     if (rc || (!json && !problems))
@@ -115,7 +116,8 @@ static int status_ahead(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struc
     return GT_OK;
 }
 
-/* Names the jobs that the query finds, after `what`: their problems, and the class they are for. */
+/* Prints, after `what`, the problems of the jobs that the query finds, and the classes that the
+ * jobs are for. */
 static int name_jobs(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, const char *key,
                      const char *what, const char *sql, struct gt_err *err)
 {
@@ -143,8 +145,8 @@ static int name_jobs(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, const ch
     return rc;
 }
 
-/* How fast the queue goes: jobs that ended in the last hour, and the time that the others take at
- * that rate. */
+/* Prints the speed of the queue: the jobs that ended in the last hour, and the time that the other
+ * jobs will take at that rate. */
 static int status_rate(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct gt_err *err)
 {
     static const char sql[] =
@@ -175,7 +177,7 @@ static int status_rate(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct
     return GT_OK;
 }
 
-/* What the counts do not say: who works, what failed, what nobody has measured. */
+/* Prints more than the counts: who works, which jobs failed, and which nobody has measured. */
 static int status_more(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct gt_err *err)
 {
     int rc = status_rate(cli, pq, json, err);
@@ -200,7 +202,7 @@ static int status_more(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct
 
 #define STATUS_COLUMNS 5
 
-/* One state's jobs, with their results and trials; of the results, those that were measured. */
+/* Prints the number of jobs in one state, with their results, measured results and trials. */
 static void status_line(struct gt_cli *cli, struct gt_pq *pq, int row, cJSON *json)
 {
     static const char *const name[STATUS_COLUMNS] = {"jobs", "results", "trials", "measured",
@@ -355,8 +357,9 @@ static const struct {
               {"cancel", cancel},
               {"export", export_all}};
 
-/* --db is an option of export, --predicted of retry, and all others are of submit.  What an action
- * does not take is refused: a cancel that names a problem must not cancel the whole queue. */
+/* --db is an option of export, --predicted of retry, and all others are of submit.  An option that
+ * an action does not take is refused: a cancel that names a problem must not cancel the whole
+ * queue. */
 static int check_options(const char *word, const struct options *options, struct gt_err *err)
 {
     const bool submits = strcmp(word, "submit") == 0, exports = strcmp(word, "export") == 0;

@@ -75,9 +75,9 @@ static int set_policy(const struct options *options, struct gt_err *err)
     return rc;
 }
 
-/* What the program would read from the environment, read once before it: a mistake is told here,
- * where nothing has begun yet.  Only --db asks for a file now: GEMMTUNE_DB is everywhere in the
- * environment of one who has not tuned yet. */
+/* Reads the environment variables as the program would, so that a mistake is reported before
+ * anything has begun.  Only the file of --db must exist now: GEMMTUNE_DB may stand in the
+ * environment of a user who has not tuned yet. */
 static int check_policy(const struct options *options, struct gt_err *err)
 {
     struct gt_policy policy;
@@ -166,7 +166,7 @@ const struct gt_command gt_command_serve = {
 
 #define LIBRARY "libgemmtune_cublas.so"
 
-static volatile sig_atomic_t running; /* the command's process, which the signal handler needs */
+static volatile sig_atomic_t running; /* the command's process, for the signal handler */
 
 /* Finds the library's file beside this program, where nobody else may have put it; the caller frees
  * *path. */
@@ -202,8 +202,8 @@ static int find_library(char **path, struct gt_err *err)
                       LIBRARY, folder);
 }
 
-/* The file that the user names, as seen from any folder.  A link stays a link, because the path of
- * what it leads to may have a blank. */
+/* The path of the library that the user names, valid in any folder.  A link is not followed,
+ * because the path of its target may have a blank. */
 static int name_library(char **path, const char *library, const char *folder, struct gt_err *err)
 {
     if (access(library, R_OK))
@@ -232,7 +232,7 @@ int gt_preload(const char *library, struct gt_err *err)
         rc = gt_strbuf_check(&value, err);
     }
     GT_STEP(rc, gt_preload_set("LD_PRELOAD", value.text, err));
-    /* Without a folder, paths are those of where each program begins. */
+    /* Without a folder, paths are relative to the folder in which each program starts. */
     GT_STEP(rc, gt_preload_set(GT_POLICY_FOLDER, folder, err));
     gt_strbuf_release(&value);
     free(folder);
@@ -251,7 +251,7 @@ static void hand_on(int number)
         kill(running, number);
 }
 
-/* Runs in the child and becomes the command; if it cannot, it writes the reason to the pipe. */
+/* Runs in the child and becomes the command, or writes to the pipe why it cannot. */
 _Noreturn static void start(char **command, int fd)
 {
     ssize_t written;
@@ -300,11 +300,10 @@ int gt_preload_end(int status)
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     fflush(NULL);
-    prctl(PR_SET_DUMPABLE,
-          0); /* the program's core file is not overwritten by one of this process */
+    prctl(PR_SET_DUMPABLE, 0); /* a core file of this process would overwrite the program's */
     signal(WTERMSIG(status), SIG_DFL);
     raise(WTERMSIG(status));
-    return 128 + WTERMSIG(status); /* as shells do, where the signal does not end this process */
+    return 128 + WTERMSIG(status); /* as shells do, if the signal does not end this process */
 }
 
 int gt_preload_folder(struct gt_scratch *folder, const char *variable, struct gt_err *err)

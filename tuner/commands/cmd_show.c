@@ -32,7 +32,7 @@ struct options {
     struct gt_problem_options parts;
 };
 
-/* What --keep asks for; of a point that is not valid there is nothing to keep. */
+/* Does what --keep asks for.  An invalid point has nothing to keep. */
 static int keep(struct gt_cli *cli, const struct options *options,
                 const struct gt_candidate *candidate, struct gt_err *err)
 {
@@ -88,7 +88,7 @@ static void show_estimate(FILE *out, const struct gt_candidate *candidate,
             (unsigned)gt_static_shared_of(statics, whole.launch[i].entry);
     if (gt_predict_explain(candidate, &whole, binary->registers, binary->spill_bytes, &prediction,
                            NULL))
-        return; /* no block fits an SM, as the line before says */
+        return; /* no block fits an SM, as the previous line says */
     peak = gt_model_peak(candidate->device, candidate->problem, candidate->kernel);
     rate = gt_problem_flops(candidate->problem) / prediction.us * 1e-6;
     fprintf(out,
@@ -99,8 +99,8 @@ static void show_estimate(FILE *out, const struct gt_candidate *candidate,
             prediction.waves);
 }
 
-/* Prints the compiler's figures, and the time that a model expects; the occupancy is that of the
- * first launch. */
+/* Prints the compiler's figures, and the time that a model expects.  The occupancy is the first
+ * launch's. */
 static void show_binary(FILE *out, const struct gt_candidate *candidate,
                         const struct gt_geometry *geometry, const struct gt_binary *binary)
 {
@@ -301,8 +301,8 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     return compiled ? compiled : rc;
 }
 
-/* Prints the text for --source or --params-header, and a sentence too if the point is not possible.
- */
+/* Prints the text for --source or --params-header, and also a sentence if the point is not
+ * possible. */
 static int show_source(const struct gt_cli *cli, const struct options *options,
                        const struct gt_candidate *candidate, struct gt_err *err)
 {
@@ -464,8 +464,8 @@ static int show_constraints(FILE *out, const struct gt_candidate *candidate, boo
     return GT_OK;
 }
 
-/* Shows one candidate whose kernel, problem, device and point are known; energies: NULL if nobody
- * asked for them. */
+/* Shows one candidate whose kernel, problem, device and point are known.  energies: NULL if not
+ * asked for. */
 static int show_candidate(const struct gt_cli *cli, const struct options *options,
                           const struct gt_candidate *candidate,
                           const struct gt_stored_energies *energies, struct gt_err *err)
@@ -515,7 +515,7 @@ out:
     return rc;
 }
 
-/* Reads what products cost and, where no point was named, takes the best one. */
+/* Reads the energies of products and, if no point was named, takes the best point. */
 static int weigh(struct gt_cli *cli, const struct options *options,
                  const struct gt_kernels *kernels, struct gt_candidate *candidate,
                  const char *device, struct gt_stored_energies *energies, struct gt_err *err)

@@ -1,4 +1,4 @@
-/* cmd_stored_energy.c - what a database says that products cost; see cmd_stored_energy.h. */
+/* cmd_stored_energy.c - the energies of products in a database; see cmd_stored_energy.h. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ struct reading {
     const struct gt_energy_question *asked;
 };
 
-/* Whether a row is of such a device.  Times with other operands than the usual ones are those of
- * "NAME [zeros]", which has to be named. */
+/* Whether the row's device is asked about.  Rows with other operands than the usual ones belong to
+ * a device "NAME [zeros]", which has to be named. */
 static bool is_asked(const struct gt_energy_question *asked, const struct gt_energy_row *row)
 {
     if (row->cc != asked->cc)
@@ -30,7 +30,7 @@ static bool is_asked(const struct gt_energy_question *asked, const struct gt_ene
                : !strchr(row->device, '[');
 }
 
-/* Index of the row's place; rows come place by place. */
+/* Finds the index of the row's place; rows come place by place. */
 static int find_place(struct gt_stored_energies *found, const struct gt_energy_row *row,
                       size_t *index, struct gt_err *err)
 {
@@ -67,7 +67,7 @@ static int take(void *context, const struct gt_energy_row *row, struct gt_err *e
     if (!vendor) {
         entry.kernel = gt_kernels_find(asked->kernels, row->kernel, NULL);
         if (!entry.kernel || strcmp(entry.kernel->signature, row->signature) != 0)
-            return GT_OK; /* of another text of the kernel */
+            return GT_OK; /* the row is of another text of the kernel */
         rc = gt_point_parse(&entry.point, entry.kernel, row->point, err);
     }
     if (rc || (asked->kernel && entry.kernel != asked->kernel))
@@ -115,14 +115,15 @@ static double value_of(const struct gt_energy *energy, enum gt_objective objecti
                                        : energy->us * energy->joules;
 }
 
-/* The value that a candidate's error leaves possible: sign -1: the least, 1: the most; times have
- * no bound here. */
+/* A bound of a candidate's value, by its error. sign -1: the lower bound; 1: the upper bound.  A
+ * time is its own bound. */
 static double bound_of(const struct gt_energy *energy, enum gt_objective objective, int sign)
 {
     return value_of(energy, objective) * (objective == GT_BY_TIME ? 1 : 1 + sign * energy->error);
 }
 
-/* The least upper bound of ours in a place: what lies wholly above it is not the best. */
+/* The least upper bound of our kernels' entries in a place: an entry whose lower bound is above it
+ * is not the best. */
 static double least_bound(const struct gt_stored_energies *found, size_t place,
                           enum gt_objective objective)
 {
@@ -134,7 +135,7 @@ static double least_bound(const struct gt_stored_energies *found, size_t place,
     return least;
 }
 
-/* Whether the errors' bounds do not tell it apart from the best. */
+/* Whether the errors' bounds do not tell the entry apart from the best. */
 static bool is_near(const struct gt_stored_energies *found, const struct gt_stored_energy *entry,
                     enum gt_objective objective)
 {
@@ -142,18 +143,18 @@ static bool is_near(const struct gt_stored_energies *found, const struct gt_stor
            bound_of(&entry->energy, objective, -1) <= least_bound(found, entry->place, objective);
 }
 
-/* The best of ours in a place: of those that the bounds of the errors do not tell apart from the
- * least, the fastest; NULL: there is none. */
+/* The best entry of our kernels in a place: the fastest of those that the errors' bounds do not
+ * tell apart from the least value; NULL: our kernels have no entry. */
 static const struct gt_stored_energy *best_of_place(const struct gt_stored_energies *found,
                                                     size_t place, enum gt_objective objective)
 {
     for (size_t i = 0; i < found->entries; i++)
         if (found->entry[i].place == place && is_near(found, &found->entry[i], objective))
-            return &found->entry[i]; /* the fastest comes first */
+            return &found->entry[i]; /* entries are sorted by time */
     return NULL;
 }
 
-/* '*': the best of its place, '=': not told apart from it. */
+/* The mark of an entry. '*': the best of its place; '=': not told apart from the best. */
 static char mark_of(const struct gt_stored_energies *found, const struct gt_stored_energy *entry,
                     enum gt_objective objective)
 {
@@ -226,7 +227,7 @@ size_t gt_stored_energies_print(const struct gt_stored_energies *found,
     return printed;
 }
 
-/* The keys of a candidate and of where it was measured. */
+/* Adds the keys of a candidate and of its place. */
 static void add_entry(cJSON *json, const struct gt_stored_energies *found,
                       const struct gt_stored_energy *entry)
 {
@@ -246,7 +247,7 @@ static void add_entry(cJSON *json, const struct gt_stored_energies *found,
     gt_strbuf_release(&point);
 }
 
-/* "time edp": by what a candidate is the best of its place. */
+/* Adds the objectives by which a candidate is the best of its place, as in "time edp". */
 static void add_best(cJSON *json, const struct gt_stored_energies *found,
                      const struct gt_stored_energy *entry)
 {

@@ -99,7 +99,7 @@ static int nothing_valid(const struct gt_session *session, const struct gt_sweep
     return GT_EXIT_NOTHING;
 }
 
-/* Whether the sweep ended before the problem had its turn. */
+/* Whether the sweep ended before the problem had a turn. */
 static bool is_missing(const struct gt_sweep_result *result)
 {
     return !result->nothing.code && result->fresh + result->resumed == 0;
@@ -107,7 +107,7 @@ static bool is_missing(const struct gt_sweep_result *result)
 
 #define NAMED_MOST 8 /* a set may have thousands of problems */
 
-/* Names the first of the problems that had no turn and have no earlier trials. */
+/* Names the first NAMED_MOST problems that had no turn and have no earlier trials. */
 static void name_missing(const struct gt_session *session, const struct gt_sweep_result *result,
                          size_t count)
 {
@@ -131,8 +131,8 @@ static void name_missing(const struct gt_session *session, const struct gt_sweep
     fputs("; the same command goes on with them\n", session->cli->log);
 }
 
-/* Prints the results, or begins their document; the exit code is 4 if no problem has a valid
- * candidate.  An interrupted sweep has not shown that there is none. */
+/* Prints the results, or begins their document.  The exit code is 4 if no problem has a valid
+ * candidate, but not after an interrupted sweep, which did not show that there is none. */
 static int report(const struct gt_session *session, const struct gt_sweep_result *result,
                   size_t count, size_t rows, bool interrupted, cJSON **document, struct gt_err *err)
 {
@@ -166,7 +166,7 @@ static bool by_energy(const struct options *options)
     return gt_objective_parse(options->objective) != GT_BY_TIME;
 }
 
-/* What --objective has a GPU do when a problem's finals are over. */
+/* Measures for --objective after a problem's finals. */
 static int weigh(const struct gt_session_after *after, struct gt_session *session,
                  const struct gt_problem *problem, FILE *out, FILE *brief, cJSON *json,
                  struct gt_err *err)
@@ -178,7 +178,8 @@ static int weigh(const struct gt_session_after *after, struct gt_session *sessio
     return gt_energy_after_sweep(session, problem, NULL, 1, after->objective, &report, err);
 }
 
-/* The same of all problems of a sweep on this GPU; a document is printed whatever became of it. */
+/* Measures for --objective after a sweep's finals, on this GPU and for all problems.  A document is
+ * printed also after a failure. */
 static int weigh_all(struct gt_session *session, const struct options *options,
                      const struct gt_problem *problem, const double *weight, size_t problems,
                      cJSON *document, struct gt_err *err)
@@ -230,7 +231,8 @@ static int check_objective(const struct gt_session *session, const struct option
                       options->objective);
 }
 
-/* Refuses what the jobs of a queue say themselves, and what is printed of no job. */
+/* Refuses options whose values the jobs of a queue have themselves, and options for output that no
+ * job has. */
 static int check_queue(const struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
     const char *given = gt_options_given(gt_problem_option_table, &options->problem);
@@ -253,8 +255,8 @@ static int check_queue(const struct gt_cli *cli, const struct options *options, 
     return GT_OK;
 }
 
-/* Opens the session of a worker.  One without a GPU would end the jobs of all others with
- * predictions, so that it takes none unless --predict or --device predict:NAME tell it to. */
+/* Opens the session of a worker.  A worker without a GPU would end all jobs with predictions, so it
+ * takes no job unless --predict or --device predict:NAME tells it to. */
 static int open_worker(struct gt_session *session, struct gt_cli *cli,
                        struct gt_session_options *chosen, const struct gt_queue_options *queue,
                        struct gt_err *err)
@@ -321,8 +323,8 @@ static int check_partners(const struct options *options, struct gt_err *err)
     return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
 }
 
-/* Shows what a sweep found, as tables or as one JSON document, and what it costs if that is the
- * objective.  rc: of the sweep. */
+/* Shows the results of a sweep, as tables or as one JSON document, and their energies if these are
+ * the objective.  rc: the sweep's. */
 static int show(struct gt_session *session, const struct options *options,
                 const struct gt_problem *problem, size_t problems,
                 const struct gt_sweep_result *result, int rc, struct gt_err *err)
@@ -361,7 +363,7 @@ static int sweep(struct gt_session *session, const struct options *options,
         gt_older_tell_session(session, problem, problems);
     GT_STEP(rc, gt_session_sweep(session, problem, problems, kernel, kernels, budget, result, err));
     if (rc && rc != GT_ECONFIG && result && result[0].nothing.code == rc)
-        rc = GT_OK; /* no kernel serves the only problem: shown below, with exit code 4 */
+        rc = GT_OK; /* no kernel serves the only problem: this is shown below, with exit code 4 */
     rc = show(session, options, problem, problems, result, rc, err);
     for (size_t i = 0; i < problems && result; i++)
         gt_sweep_result_release(&result[i]);
@@ -379,7 +381,7 @@ static int show_nothing_missing(const struct gt_session *session, struct gt_err 
     return cli->json ? gt_cmd_print_json(cli, gt_report_document(session, NULL, 0), err) : GT_OK;
 }
 
-/* Tunes on one GPU, by the model, or in a recording. */
+/* Tunes on one GPU, by the model, or from a recording. */
 static int run_one(struct gt_cli *cli, const struct options *options,
                    const struct gt_problem_options *asked, struct gt_err *err)
 {

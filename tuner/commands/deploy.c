@@ -17,13 +17,13 @@
 #include "lookup/table.h"
 #include "problem/device.h"
 
-#define SAY_SECONDS  10 /* between two progress lines */
-#define SAY_LEFT_OUT 10 /* lines of problems that are left out; with --verbose all */
+#define SAY_SECONDS  10 /* seconds between two progress lines */
+#define SAY_LEFT_OUT 10 /* lines that name problems left out; with --verbose all are named */
 
-/* A problem on a device, whose answer goes into the file. */
+/* A problem on a device; their answer goes into the file. */
 struct target {
     const char *device; /* owned by the table */
-    int cc, sms;        /* sms 0: the number of the arch's profile */
+    int cc, sms;        /* sms 0: as in the arch's profile */
     int64_t l2_bytes;
     const struct gt_problem *problem;
 };
@@ -129,7 +129,7 @@ static int device_of(const struct deploying *deploying, const struct target *tar
     return GT_OK;
 }
 
-/* Whether the answer belongs in the file; if not, records why. */
+/* Whether the answer belongs in the file; if it does not, records why. */
 static bool is_wanted(struct deploying *deploying, const struct gt_problem *asked,
                       const struct gt_resolved *resolved)
 {
@@ -174,7 +174,8 @@ static int add_answer(struct deploying *deploying, const struct target *target, 
     GT_STEP(rc, gt_lookup_device(deploying->gt, &device, target->problem, &resolved, err));
     if (!rc && is_wanted(deploying, target->problem, &resolved)) {
         rc = gt_plan_binary(options, &resolved, NULL, &binary, &nvrtc, err);
-        resolved.problem = *target->problem; /* which it is found by, in whatever it is computed */
+        resolved.problem = *target->problem; /* programs find the answer by the problem asked,
+                                                whatever problem computes it */
         GT_STEP(rc, gt_deploy_file_add(&deploying->file, &resolved, &binary, nvrtc, err));
     }
     gt_binary_release(&binary);
@@ -272,7 +273,7 @@ int gt_deploy(struct gt_cli *cli, const struct gt_deploy_request *request,
     counts->answers = deploying.file.item_count;
     counts->images = deploying.file.image_count;
     GT_STEP(rc, gt_cmd_write_file(request->path, &file, err));
-    if (deploying.left_out.text && (!rc || counts->left_out > 1)) /* one is in the sentence */
+    if (deploying.left_out.text && (!rc || counts->left_out > 1)) /* a single one is in the error */
         fputs(deploying.left_out.text, cli->log);
     gt_strbuf_release(&deploying.left_out);
     gt_deploy_file_release(&deploying.file);
@@ -306,7 +307,7 @@ void gt_deploy_file_release(struct gt_deploy_file *file)
     gt_strbuf_release(&file->code);
 }
 
-/* Returns the offset of the text, which is stored once; 0 if the text is NULL. */
+/* Stores a text once and returns its offset; 0 if the text is NULL. */
 static uint32_t add_text(struct gt_deploy_file *file, const char *text)
 {
     const struct gt_strbuf *texts = &file->texts;
@@ -337,7 +338,7 @@ static uint32_t add_image(struct gt_deploy_file *file, const struct gt_binary *b
             memcmp(other.digest, image.digest, sizeof(image.digest)) == 0)
             return i;
     }
-    image.offset = file->code.length; /* what precedes the code is added at the end */
+    image.offset = file->code.length; /* the offset of the code is added at the end */
     gt_strbuf_add_bytes(&file->images, &image, sizeof(image));
     gt_strbuf_add_bytes(&file->code, binary->image, binary->size);
     return file->image_count++;
@@ -426,7 +427,7 @@ int gt_deploy_file_add(struct gt_deploy_file *file, const struct gt_resolved *re
     return gt_strbuf_check(&file->items, err);
 }
 
-/* Makes the offsets of the images count from the beginning of the file. */
+/* Makes the images' offsets count from the beginning of the file. */
 static void move_images(struct gt_deploy_file *file, uint64_t by)
 {
     for (uint32_t i = 0; i < file->image_count; i++) {

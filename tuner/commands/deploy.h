@@ -15,27 +15,28 @@
 struct gt_cli;
 
 struct gt_deploy_request {
-    const char *path; /* of the new file; one that is there is replaced */
-    const char *db;   /* whose winners: a database, a text table or a folder */
-    const char *kernels_dir, *include_dirs; /* as of gt_options; NULL: none */
-    const struct gt_problem *problem;       /* what the file is to answer, on each device of the
-                                               winners; NULL: every problem of theirs */
+    const char *path; /* the new file's; an old file is replaced */
+    const char *db;   /* where the winners are: a database, a text table or a folder */
+    const char *kernels_dir, *include_dirs; /* as in gt_options; NULL: none */
+    const struct gt_problem *problem; /* problems that the file is to answer, on each device of the
+                                         winners; NULL: every problem of the winners */
     size_t problems;
-    const char *kernel; /* only what this kernel won, or NULL: all; a named problem's answer has to
-                           be of it */
-    struct gt_row_filter rows; /* whose arch and device count */
+    const char *kernel; /* only this kernel's winners; NULL: all.  The answer of a named problem has
+                           to be of this kernel */
+    struct gt_row_filter rows; /* only its arch and device are used */
     bool measured;             /* leave out answers that were only predicted */
 };
 
 struct gt_deploy_counts {
     size_t answers, images, left_out;
     size_t bytes;  /* of the file */
-    char why[400]; /* of the first one that was left out, but for its kernel; "": none was */
+    char why[400]; /* why the first answer was left out, its kernel apart; "": none was */
 };
 
-/* Looks up each problem on each device, as programs would, and takes what is exact (or, where
- * problems were named, whatever serves them); compiles what the cache does not have.  No GPU is
- * needed.  GT_ENOTFOUND: nothing is left to be written.  On failure there is no new file. */
+/* Looks up each problem on each device, as programs would, and takes the exact answers (or, where
+ * problems were named, any answer that serves them).  Code that the cache does not have is
+ * compiled.  No GPU is needed.  GT_ENOTFOUND: no answer is left to write.  On failure there is no
+ * new file. */
 int gt_deploy(struct gt_cli *cli, const struct gt_deploy_request *request,
               struct gt_deploy_counts *counts, struct gt_err *err);
 
@@ -50,11 +51,11 @@ struct gt_deploy_file {
 void gt_deploy_file_init(struct gt_deploy_file *file);
 void gt_deploy_file_release(struct gt_deploy_file *file);
 
-/* Appends an answer, which has a kernel, and its code; the same code is kept once. */
+/* Appends an answer that has a kernel, and its code; equal code is stored once. */
 int gt_deploy_file_add(struct gt_deploy_file *file, const struct gt_resolved *resolved,
                        const struct gt_binary *binary, int nvrtc, struct gt_err *err);
 
-/* Writes it to the stream: *bytes. */
+/* Writes the file to the stream; *bytes: its size. */
 int gt_deploy_file_write(struct gt_deploy_file *file, FILE *to, size_t *bytes, struct gt_err *err);
 
 #endif

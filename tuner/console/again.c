@@ -1,9 +1,8 @@
-/* again.c - calls that were interrupted, by a file system in user space or on a network, are made
- * again.
+/* again.c - repeats calls that were interrupted by a file system in user space or on a network.
  *
- * The program is linked with --wrap (Makefile): its calls of these names come here, those of its
- * libraries included.  A pipe is not opened again: who waits for its other end may be interrupted
- * by the user. */
+ * The program is linked with --wrap (Makefile): its calls of these names come here, also the calls
+ * of its libraries.  The opening of a pipe is not repeated: the user may interrupt a program that
+ * waits for the other end of a pipe. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +12,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define TRIES 1000 /* of a call; what is interrupted more often has another trouble */
+#define TRIES 1000 /* of a call; a call that is interrupted more often has another trouble */
 
 /* clang-format off */
 #define WRAP(type, name, ...) type __real_##name(__VA_ARGS__); type __wrap_##name(__VA_ARGS__); type __wrap_##name(__VA_ARGS__)
@@ -101,8 +100,7 @@ WRAP(int, scandir, const char *path, struct dirent ***list,
     return entries;
 }
 
-/* None of the program's locks is waited for but that of a file to which others save, too
- * (db/store_open.c). */
+/* The program waits only for the lock of a file to which others save, too (db/store_open.c). */
 WRAP(int, flock, int fd, int operation)
 {
     int result, tries = 0;

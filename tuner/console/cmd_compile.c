@@ -31,7 +31,7 @@ int gt_cmd_compile(const struct gt_candidate *candidate, const struct gt_geometr
     *version = gt_nvrtc_version(nvrtc);
     rc = gt_compile(nvrtc, &request, binary, err);
     if (rc == GT_ENVRTC && gt_known_check(nvrtc, request.device_cc, err)) {
-        rc = GT_ENOLIB; /* it is not the source's fault */
+        rc = GT_ENOLIB; /* the source is not at fault */
     } else if (rc == GT_ENVRTC && binary->log && *binary->log) {
         char reason[512];
 

@@ -45,7 +45,7 @@ static int fail(const char *path, struct gt_err *err)
     return gt_err_set(err, GT_EIO, "%s: cannot write: %s", path, strerror(errno));
 }
 
-/* GT_EIO: a database is there, which holds what was measured, and nothing is written over it. */
+/* GT_EIO: the path is a database, which holds measurements and must not be overwritten. */
 static int keep_database(const char *path, struct gt_err *err)
 {
     return gt_is_database(path)
@@ -63,7 +63,8 @@ static int keep_database(const char *path, struct gt_err *err)
     3600 /* seconds after which nobody writes there any more, not even a process of a \
           * killed `tune capture` */
 
-/* Whether a file or a folder is this user's, has not changed for an hour, and is not in use. */
+/* Whether a file or a folder belongs to this user, has not changed for an hour, and is not in
+ * use. */
 static bool is_left_over(int fd, mode_t type)
 {
     struct stat status;
@@ -73,7 +74,7 @@ static bool is_left_over(int fd, mode_t type)
            flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* Removes a file of that name if a process that was killed left it. */
+/* Removes a file of that name if a killed process left it. */
 static void remove_left_over(int folder, const char *name)
 {
     const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -85,7 +86,7 @@ static void remove_left_over(int folder, const char *name)
     close(fd);
 }
 
-/* Removes what killed processes that wrote to the same path have left. */
+/* Removes the files of killed processes that wrote to the same path. */
 static void remove_left_overs(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -104,7 +105,7 @@ static void remove_left_overs(const char *path)
     free(parent);
 }
 
-/* A new file beside the path. */
+/* Opens a new file beside the path. */
 static int open_fresh(struct gt_cmd_output *output, struct gt_err *err)
 {
     int fd, rc = keep_database(output->path, err);
@@ -127,11 +128,11 @@ static int open_fresh(struct gt_cmd_output *output, struct gt_err *err)
         }
         return rc;
     }
-    flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, it is safe for an hour */
+    flock(fd, LOCK_EX | LOCK_NB); /* without locks the file is safe for an hour */
     return GT_OK;
 }
 
-/* A device or a pipe (/dev/stdout), which must not be replaced. */
+/* Opens a device or a pipe (/dev/stdout), which must not be replaced. */
 static int open_direct(struct gt_cmd_output *output, struct gt_err *err)
 {
     const int fd = gt_open_special(output->path, 0);
@@ -139,7 +140,7 @@ static int open_direct(struct gt_cmd_output *output, struct gt_err *err)
 
     output->file = fd < 0 ? NULL : fdopen(fd, "w");
     if (output->file) {
-        fflush(stdout); /* which may be the same file */
+        fflush(stdout); /* stdout may be the same file */
         return GT_OK;
     }
     rc = fail(output->path, err);
@@ -211,7 +212,7 @@ int gt_cmd_write_file(const char *path, const struct gt_cmd_writing *writing, st
     int rc;
 
     if (strcmp(path, "-") == 0)
-        return writing->write(writing->context, stdout, err); /* main() checks and closes it */
+        return writing->write(writing->context, stdout, err); /* main() checks and closes stdout */
     rc = gt_cmd_output_open(&output, path, err);
     if (rc)
         return rc;
@@ -330,8 +331,8 @@ int gt_scratch_make(struct gt_scratch *scratch, struct gt_err *err)
         free(scratch->path);
         scratch->path = NULL;
     } else {
-        /* Without a lock, as on some network file systems, it is safe for an hour after a change.
-         */
+        /* Without a lock, as on some network file systems, the folder is safe for an hour after a
+         * change. */
         scratch->fd = open(scratch->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         flock(scratch->fd, LOCK_EX | LOCK_NB);
     }
@@ -356,9 +357,9 @@ void gt_scratch_remove(struct gt_scratch *scratch)
 
 struct gt_csv {
     struct gt_cmd_output output;
-    FILE *file;   /* of the output */
-    bool inside;  /* a field of this record was written */
-    bool records; /* there is one */
+    FILE *file;   /* the output's */
+    bool inside;  /* a field of the current record was written */
+    bool records; /* a record was written */
 };
 
 int gt_csv_new(struct gt_csv **csv, const char *path, const char *heading, struct gt_err *err)
@@ -475,7 +476,7 @@ void gt_record_real(const struct gt_record *record, const char *key, double valu
 
 /* ---- JSON documents ---- */
 
-static bool failed; /* cJSON's hooks have no argument that could hold it */
+static bool failed; /* a global, because cJSON's hooks have no argument */
 
 static void *allocate(size_t size)
 {
@@ -498,7 +499,7 @@ void gt_cmd_json_watch(void)
     cJSON_InitHooks(&hooks);
 }
 
-/* Prints a text that cJSON has made, as UTF-8, and frees it; false: memory did not suffice. */
+/* Prints a text of cJSON's as UTF-8 and frees it; false: memory did not suffice. */
 static bool put(FILE *out, char *text)
 {
     struct gt_strbuf clean = GT_STRBUF_INIT;

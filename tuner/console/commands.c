@@ -44,7 +44,7 @@ int gt_exit_code(int rc)
     return 1;
 }
 
-/* Words that are no command, and what they mean. */
+/* Words that are no commands, and their meanings. */
 static const struct {
     const char *word, *advice;
 } other_words[] = {

@@ -7,7 +7,7 @@
 struct gt_command;
 struct gt_err;
 
-/* X(name): the object is gt_command_<name>.  The first is the sweep, which needs no word. */
+/* X(name): the object is gt_command_<name>.  The first command is the sweep, without a word. */
 #define GT_COMMANDS(X) \
     X(tune)            \
     X(show)            \
@@ -37,22 +37,22 @@ GT_COMMANDS(GT_DECLARE_COMMAND)
 extern const struct gt_command *const gt_commands[];
 extern const size_t gt_command_count;
 
-/* The command of that name; NULL with a sentence that may name a near one. */
+/* The command of that name; NULL with a sentence that may name a similar command. */
 const struct gt_command *gt_command_find(const char *name, struct gt_err *err);
 
-#define GT_EXIT_ERRORS 6 /* error codes that one exit code stands for, at most */
+#define GT_EXIT_ERRORS 6 /* at most so many error codes per exit code */
 
 struct gt_exit {
     int code;
     const char *meaning;
-    int error[GT_EXIT_ERRORS]; /* the error codes that end so; 0 ends the list */
+    int error[GT_EXIT_ERRORS]; /* error codes with this exit code; 0 ends the list */
 };
 
 /* All exit codes, ascending. */
 extern const struct gt_exit gt_exits[];
 extern const size_t gt_exit_count;
 
-/* The exit code of what a command's run returned. */
+/* The exit code for what a command's `run` returned. */
 int gt_exit_code(int rc);
 
 #endif

@@ -13,7 +13,8 @@
 
 #define OLD "is older than sm_75, the first that NVRTC 13 compiles for"
 
-/* Names begin so, in small letters without blanks and dashes; no digit follows in the same word. */
+/* The beginnings of names, in small letters without blanks and dashes; no digit follows in the same
+ * word. */
 static const struct {
     const char *name, *arch, *advice; /* advice: instead of an arch */
 } names[] = {
@@ -94,16 +95,16 @@ static const struct {
     {"titanx", NULL, OLD},
 };
 
-/* Of these, the names that are not one device's. */
+/* The names above that stand for more than one device. */
 static const char families[] = "turing ada lovelace hopper";
 
-/* The GeForce series: the first two of four digits; arch NULL: too old. */
+/* The GeForce series by the first two of four digits; arch NULL: the series is too old. */
 static const struct {
     const char *digits, *arch;
 } series[] = {{"10", NULL},    {"16", "sm_75"}, {"20", "sm_75"},
               {"30", "sm_86"}, {"40", "sm_89"}, {"50", "sm_120"}};
 
-/* Of GPUs that have no profile (configs/devices). */
+/* Data sheets of GPUs that have no profile (configs/devices). */
 static const struct gt_gpu_sheet sheets[] = {
     {"GTX 1630", 8, 1785, 96},
     {"GTX 1650 SUPER", 20, 1725, 192},
@@ -112,7 +113,7 @@ static const struct gt_gpu_sheet sheets[] = {
     {"Quadro RTX 5000", 48, 1815, 448},
     {"Quadro RTX 8000", 72, 1770, 672},
     {"RTX 2050", 16, 1477, 112},
-    {"A16", 10, 1755, 200}, /* each of its four */
+    {"A16", 10, 1755, 200}, /* each of the board's four GPUs */
     {"RTX 2000 Ada Generation", 22, 2130, 224},
     {"RTX 4000 Ada Generation", 48, 2175, 360},
     {"RTX 4000 SFF Ada Generation", 48, 1560, 280},
@@ -134,8 +135,8 @@ const struct gt_gpu_sheet *gt_gpu_sheet(const char *name)
     return NULL;
 }
 
-/* The text in small letters, without what stands in front of models and between words; between two
- * digits a blank stays: "h100 80gbhbm3". */
+/* Writes the text in small letters, without the words before a model and the characters between
+ * words.  A blank between two digits stays: "h100 80gbhbm3". */
 static void tidy(char name[40], const char *text)
 {
     static const char *const makers[] = {"nvidia", "geforce", "tesla", "jetson",
@@ -155,7 +156,7 @@ static void tidy(char name[40], const char *text)
             memmove(name, name + strlen(makers[i]), length + 1 - strlen(makers[i]));
 }
 
-/* Finds the arch of a compute capability, "8.6" or "compute_86"; NULL: it is none. */
+/* Finds the arch of a compute capability, "8.6" or "compute_86"; NULL: the text is none. */
 static const char *capability(const char *text)
 {
     static const char *const archs[] = {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
@@ -176,7 +177,7 @@ static const char *capability(const char *text)
     return NULL;
 }
 
-/* Finds the arch of a GeForce, such as "4090", "4070ti" or "3080laptop"; true: it is one. */
+/* Finds the arch of a GeForce, such as "4090", "4070ti" or "3080laptop"; true: the name is one. */
 static bool geforce(const char *name, const char **arch)
 {
     const bool model = strspn(name, "0123456789") == 4 && strchr("3456789", name[2]) &&
@@ -190,7 +191,7 @@ static bool geforce(const char *name, const char **arch)
     return false;
 }
 
-/* Finds the arch of a name; *device: whether that is one device's. */
+/* Finds the arch of a name; *device: whether the name stands for one device. */
 static int find(const char *text, const char **found, bool *device, struct gt_err *err)
 {
     const char *advice = NULL;

@@ -8,13 +8,13 @@
 #include "console/terminal.h"
 
 #define DOC_COLUMN     28
-#define PIPE_COLUMNS   80  /* of a file or a pipe */
-#define HELP_COLUMNS   100 /* of a terminal that has more: longer lines are hard to read */
-#define NARROW_COLUMNS 60  /* a terminal of fewer has what an option does below its name */
+#define PIPE_COLUMNS   80  /* width for a file or a pipe */
+#define HELP_COLUMNS   100 /* width for wider terminals, because longer lines are hard to read */
+#define NARROW_COLUMNS 60  /* a narrower terminal shows an option's effect below its name */
 #define BELOW_COLUMN   6
-#define COMMAND_COLUMN 11 /* what a command does begins behind its name, */
-#define EXIT_COLUMN    7  /* what an exit code means behind its number, */
-#define USAGE_COLUMN   12 /* and more of a usage below "Usage: tune " */
+#define COMMAND_COLUMN 11 /* the text behind a command's name begins here, */
+#define EXIT_COLUMN    7  /* the meaning of an exit code here, */
+#define USAGE_COLUMN   12 /* and further lines of a usage here, below "Usage: tune " */
 
 static int help_width(void)
 {
@@ -45,14 +45,14 @@ static void print_options(FILE *out, const struct gt_option *table)
     }
 }
 
-/* A word or a number, and what it means, at column `column`. */
+/* Prints a word or a number, and its meaning at column `column`. */
 static void print_term(FILE *out, const char *term, const char *meaning, int column)
 {
     fprintf(out, "  %-*s", column - 2, term);
     gt_terminal_wrap(out, meaning, column, help_width());
 }
 
-/* Ends the paragraph that was gathered, if there is one. */
+/* Prints the gathered paragraph, if there is one. */
 static void end_paragraph(FILE *out, struct gt_strbuf *paragraph)
 {
     if (paragraph->length)
@@ -60,7 +60,8 @@ static void end_paragraph(FILE *out, struct gt_strbuf *paragraph)
     gt_strbuf_release(paragraph);
 }
 
-/* Paragraphs are filled anew; indented lines are examples and stay as they are. */
+/* Prints the text.  Paragraphs are wrapped anew; indented lines are examples and stay as they
+ * are. */
 static void print_about(FILE *out, const char *about)
 {
     struct gt_strbuf paragraph = GT_STRBUF_INIT;
@@ -236,10 +237,10 @@ void gt_help_man(FILE *out, const struct gt_command *command)
 
 /* ---- completions ---- */
 
-/* The shells ask the program itself for kernels, architectures and strategies, so that kernels of
- * the user's own are completed without a new file. */
+/* The shells ask the program itself for kernels, architectures and strategies, so that the user's
+ * own kernels are completed without a new file. */
 
-/* Calls `row` for each option of a command, those of every command too. */
+/* Calls `row` for each option of a command, the common options included. */
 static void each_option(FILE *out, const struct gt_command *command,
                         void (*row)(FILE *, const struct gt_command *, const struct gt_option *))
 {
@@ -252,14 +253,14 @@ static void each_option(FILE *out, const struct gt_command *command,
         row(out, command, table);
 }
 
-/* Names of all commands but the sweep, which has none. */
+/* Prints the names of all commands but the sweep, which has no name. */
 static void put_commands(FILE *out)
 {
     for (size_t i = 1; i < gt_command_count; i++)
         fprintf(out, "%s%s", i > 1 ? " " : "", gt_commands[i]->name);
 }
 
-/* "cold|warm" -> "cold warm"; COMMAND stands for the names of all commands. */
+/* Prints the choices "cold|warm" as "cold warm"; COMMAND stands for the names of all commands. */
 static void put_choices(FILE *out, const char *choices)
 {
     if (strcmp(choices, "COMMAND") == 0)

@@ -37,7 +37,7 @@ struct parser {
     size_t count;
 };
 
-/* Other names of an option, for commands that have no option of that name: --shape and --problem
+/* Other names of an option, for commands that lack an option of such a name: --shape and --problem
  * mean the same. */
 static const struct {
     const char *name, *other;
@@ -82,7 +82,7 @@ static const struct {
     "tune show KERNEL --problem MxNxK --keep DIR writes source, PTX, cubin and SASS, without a " \
     "GPU"
 
-/* Words for what another command does, said where this one has nothing of the kind. */
+/* Words for the work of another command, with advice if this command has nothing similar. */
 static const struct {
     const char *word, *advice;
 } elsewhere[] = {
@@ -121,7 +121,7 @@ static void add_table(struct parser *parser, const struct gt_option *table, void
     }
 }
 
-/* Index of the option of that name; parser->count: there is none. */
+/* The index of the option of that name; parser->count: there is no such option. */
 static size_t find_option(const struct parser *parser, const char *name)
 {
     size_t i = 0;
@@ -161,7 +161,8 @@ static size_t option_index(const struct parser *parser, int code)
     return parser->count;
 }
 
-/* Sets the sentence for a beginning that several options share; false: they do not. */
+/* Sets the sentence for a beginning that several options share; false: at most one option begins
+ * so. */
 static bool explain_beginning(const struct parser *parser, const char *name, size_t length,
                               struct gt_err *err)
 {
@@ -177,8 +178,8 @@ static bool explain_beginning(const struct parser *parser, const char *name, siz
     return count > 1;
 }
 
-/* Sets the sentence for a word that other programs have; false: it is none, or this command has
- * nothing of the kind. */
+/* Sets the sentence for a word of other programs; false: the word is no such word, or this command
+ * has nothing similar. */
 static bool explain_habit(const struct parser *parser, const char *name, size_t length,
                           struct gt_err *err)
 {
@@ -195,7 +196,7 @@ static bool explain_habit(const struct parser *parser, const char *name, size_t 
     return false;
 }
 
-/* Finds a word of other programs that would pass for the beginning of an option: --m for
+/* Refuses a word of other programs that would pass for the beginning of an option: --m for
  * --missing. */
 static int refuse_habits(const struct parser *parser, int argc, char **argv, struct gt_err *err)
 {
@@ -225,8 +226,8 @@ static bool has_word(int argc, char **argv, const char *word)
     return false;
 }
 
-/* Refuses an option that stands behind the first word of a program without "--": it may be the
- * program's. */
+/* Refuses an option behind the first word of a program without "--": the option may be meant for
+ * the program. */
 static int refuse_programs(const struct gt_cli *cli, const struct parser *parser, int argc,
                            char **argv, struct gt_err *err)
 {
@@ -286,7 +287,8 @@ static int explain(const struct parser *parser, int answer, const char *word, st
     return gt_err_set(err, GT_ESYNTAX, "unknown option \"--%.*s\"; see --help", (int)length, name);
 }
 
-/* Whether value is one of "a|b|c", in capitals or not; it is then written as it stands there. */
+/* Whether value is one of "a|b|c", in capitals or not; if so, value is rewritten as the list spells
+ * it. */
 static bool take_choice(const char *choices, char *value)
 {
     size_t length = strlen(value);
@@ -411,7 +413,7 @@ const char *gt_options_given(const struct gt_option *table, const void *fields)
     return NULL;
 }
 
-/* Whether the option may be given only once: of two values one would be ignored. */
+/* Whether the option may be given only once, because one of two values would be ignored. */
 static bool is_single(const struct gt_option *option)
 {
     return option->type != GT_OPTION_FLAG && option->type != GT_OPTION_TEXTS;

@@ -1,5 +1,5 @@
-/* options.h - the command line: tables of options.  Parsing, --help, manual pages and completions
- * all come from them.
+/* options.h - the command line: tables of options, from which parsing, --help, manual pages and
+ * completions all come.
  *
  * Each sub-command is one file cmd_<name>.c with one struct gt_command; commands.c lists them. */
 #ifndef GT_OPTIONS_H
@@ -13,7 +13,7 @@
 
 #include "gemmtune.h"
 
-#define GT_MAX_TEXTS 256 /* values one repeatable option may be given */
+#define GT_MAX_TEXTS 256 /* values of one repeatable option, at most */
 
 struct gt_texts {
     const char *text[GT_MAX_TEXTS];
@@ -31,16 +31,16 @@ enum gt_option_type {
 
 struct gt_option {
     const char *name; /* "shape"; NULL ends a table */
-    char letter;      /* of the short form; 0: none */
+    char letter;      /* the short form; 0: none */
     enum gt_option_type type;
-    size_t offset; /* of its field in the struct being filled */
-    /* What the help calls its value; NULL for flags.  FILE, DIR, ARCH, KERNEL, KERNELS and STRATEGY
+    size_t offset; /* of the option's field in the struct that is filled */
+    /* The value's name in the help; NULL for flags.  FILE, DIR, ARCH, KERNEL, KERNELS and STRATEGY
      * also say what a shell completes. */
     const char *value;
-    const char *doc;     /* for the help: what it does, its default */
+    const char *doc;     /* for the help: the option's effect and default */
     const char *choices; /* "cold|warm": nothing else is accepted; NULL: no such list */
-    int64_t min, max;    /* of a whole number */
-    double least, most;  /* of a real one */
+    int64_t min, max;    /* bounds of a whole number */
+    double least, most;  /* bounds of a real number */
 };
 
 /* The rows of a table that fills a `struct tag`; the members are those of struct gt_option. */
@@ -76,34 +76,34 @@ struct gt_option {
     }
 
 #define GT_WORDS_OF_A_PROGRAM (1 << 20)
-#define GT_MAX_GROUPS         5 /* tables that one command's options come from */
+#define GT_MAX_GROUPS         5 /* tables of one command's options, at most */
 
-/* A table, and where the struct that it fills begins in the struct of the command. */
+/* A table, and the offset of the struct that it fills within the struct of the command. */
 struct gt_option_group {
     const struct gt_option *table; /* NULL ends a list of groups */
     size_t offset;
 };
 
-/* What every sub-command gets. */
+/* The state that every sub-command gets. */
 struct gt_cli {
     /* options every sub-command has */
     bool help, version, json, quiet, verbose;
     const char *color; /* "auto", "always", "never" */
-    /* found out by main */
+    /* set by main */
     FILE *out;                            /* data */
     FILE *log;                            /* progress and remarks */
     bool colored;                         /* use escape sequences on out */
     bool raw;                             /* out is for programs: its lines are never broken */
     char *data_dir;                       /* holds templates/ and configs/ */
-    char *database;                       /* the default one, once asked for (cmd_session.h) */
+    char *database;                       /* the default database, once asked for (cmd_session.h) */
     const char *words;                    /* the command as typed, for the database */
-    const char *usage;                    /* of the command that runs, behind "tune " */
-    char **argument;                      /* what is no option; NULL ends it */
-    int arguments;                        /* how many those are, within the command's bounds */
+    const char *usage;                    /* the running command's, behind "tune " */
+    char **argument;                      /* words that are no options; NULL ends the list */
+    int arguments;                        /* how many words, within the command's bounds */
     const volatile sig_atomic_t *signals; /* SIGINT and SIGTERM so far */
 };
 
-/* What a run answers beyond GT_OK and the error codes. */
+/* What a command's `run` returns beyond GT_OK and the error codes. */
 enum gt_exit_result {
     GT_EXIT_NOTHING = 4, /* finished, but no candidate was valid, or problems were left out */
     GT_EXIT_LOST = 8,    /* a stored winner is not the fastest any more, or something is slower */
@@ -114,16 +114,16 @@ struct gt_command {
     const char *doc;   /* one line for the list of sub-commands */
     const char *usage; /* "show KERNEL [POINT] --problem P" */
     const char *about; /* paragraphs and examples for its --help */
-    /* What a shell completes where no option stands: as gt_option.value, or "a|b|c"; NULL: nothing.
-     */
+    /* What a shell completes for a word that is no option: as gt_option.value, or "a|b|c"; NULL:
+     * nothing. */
     const char *argument;
     struct gt_option_group group[GT_MAX_GROUPS + 1];
-    size_t size;            /* of the struct its options fill, zeroed before */
-    int min_args, max_args; /* GT_WORDS_OF_A_PROGRAM: they are those of a program that is started */
+    size_t size;            /* of the struct that the options fill, which is zeroed before */
+    int min_args, max_args; /* GT_WORDS_OF_A_PROGRAM: the words of a program to start */
     /* SIGINT and SIGTERM are counted in cli->signals instead of ending the program. */
     bool finishes;
     bool needs_no_data; /* runs without a data folder */
-    bool raw;           /* what it prints is for programs */
+    bool raw;           /* its output is for programs */
     /* GT_OK, an error code with err filled in, or a positive exit code. */
     int (*run)(struct gt_cli *cli, const void *options, struct gt_err *err);
 };
@@ -131,13 +131,13 @@ struct gt_command {
 /* The options that every command has; they fill a struct gt_cli. */
 extern const struct gt_option gt_common_options[];
 
-/* Fills the fields of gt_common_options in `cli` and those of the groups in `fields` from argv
- * (argv[0] is skipped) and moves what is left to argv[0..*argc).  GT_ESYNTAX with a sentence that
- * names the option, the value and what was allowed, or a near name. */
+/* Fills the fields of gt_common_options in `cli` and the fields of the groups in `fields` from argv
+ * (argv[0] is skipped), and moves the words that are no options to argv[0..*argc).  GT_ESYNTAX with
+ * a sentence that names the option, the value and the allowed values, or a similar name. */
 int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, void *fields,
                      int *argc, char **argv, struct gt_err *err);
 
-/* An option that means something only with another one: whether each was given. */
+/* An option that has a meaning only with another option, and whether each was given. */
 struct gt_option_pair {
     const char *option, *partner;
     bool given, has;
@@ -146,8 +146,8 @@ struct gt_option_pair {
 /* GT_ESYNTAX with a sentence for the first option that was given without its partner. */
 int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, struct gt_err *err);
 
-/* The name of the first option of the table that filled its member of `fields`, which was zeroed
- * before; NULL: none of them was given.  For options whose value is never 0. */
+/* The name of the first option of the table whose member of `fields`, zeroed before, was filled;
+ * NULL: no option of the table was given.  Only for options whose value is never 0. */
 const char *gt_options_given(const struct gt_option *table, const void *fields);
 
 #endif

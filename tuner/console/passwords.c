@@ -1,5 +1,5 @@
-/* passwords.c - finds passwords in words and sentences by their look; see passwords.h.  libpq's own
- * reading of an address (cluster/pq.c) needs libpq, and sentences hold more than an address. */
+/* passwords.c - finds passwords in words and sentences by their look; see passwords.h.  To read an
+ * address as libpq does (cluster/pq.c) takes libpq, and sentences hold more than an address. */
 #include "console/passwords.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 
 static const char mark[] = "***";
 
-/* Puts the mark between from and to, or as much of it as there is room for. */
+/* Puts the mark between from and to, cut to the room there. */
 static char *put_mark(char *from, char *to)
 {
     const size_t room = (size_t)(to - from), length = room < strlen(mark) ? room : strlen(mark);
@@ -19,8 +19,8 @@ static char *put_mark(char *from, char *to)
     return from + length;
 }
 
-/* Whether what stands behind a colon in an address is a port or, up to a bracket, the rest of an
- * IPv6 address: an @ that follows is the path's. */
+/* Whether the text behind a colon in an address is a port or, up to a bracket, the rest of an IPv6
+ * address.  An @ behind these belongs to the path. */
 static bool is_port(const char *text)
 {
     const size_t digits = strspn(text, "0123456789");
@@ -28,7 +28,8 @@ static bool is_port(const char *text)
     return strchr("/?,#", text[digits]) || strcspn(text, "]") < strcspn(text, "/@");
 }
 
-/* The password of user:password@ in the address whose user begins here; NULL: none. */
+/* The password of user:password@ in the address whose user begins here; NULL: there is no
+ * password. */
 static char *find_credentials(char *user, char **end)
 {
     const size_t length = strcspn(user, " \t\n\"");
@@ -40,7 +41,8 @@ static char *find_credentials(char *user, char **end)
     return *end && colon && *end > colon + 1 ? colon + 1 : NULL;
 }
 
-/* How many characters one of the text takes, which may be escaped: %70 is p. */
+/* Reads one letter, which may be escaped (%70 is p).  Returns how many characters it takes in the
+ * text. */
 static size_t read_letter(const char *text, char *letter)
 {
     const bool escaped =
@@ -51,8 +53,7 @@ static size_t read_letter(const char *text, char *letter)
     return escaped ? 3 : 1;
 }
 
-/* What stands behind "password =" in any case, if that is what begins here; NULL: something else.
- */
+/* The text behind "password =", in capitals or not, if the key begins here; else NULL. */
 static char *behind_key(char *text)
 {
     char letter;
@@ -66,8 +67,8 @@ static char *behind_key(char *text)
     return *text == '=' ? text + 1 + strspn(text + 1, " \t") : NULL;
 }
 
-/* The end of a value: of 'one that is quoted' the closing quote, with \ before what stands for
- * itself. */
+/* The end of a value; for 'a quoted value' the closing quote.  A \ takes the character behind it
+ * literally. */
 static char *end_of_value(char *value)
 {
     const bool quoted = *value == '\'';

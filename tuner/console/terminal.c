@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "console/terminal.h"
 
-#define LEAST 20 /* columns that wrapped text gets; a narrower terminal gets lines as they are */
+#define LEAST 20 /* columns for wrapped text; a narrower terminal gets lines as they are */
 
 /* The length of a colour sequence (ESC [ digits m) at text; 0 if there is none. */
 static size_t colour_length(const char *text, size_t size)
@@ -44,8 +44,8 @@ static size_t fitting(const char *text, size_t length, size_t room)
     return length;
 }
 
-/* Where what follows the first line of a text begins: below the last of its columns that begins in
- * the first half of the line, else two columns further in than the text. */
+/* Where the further lines of a text begin: below the text's last column that begins in the first
+ * half of the line, or else two columns further in than the text. */
 static size_t hanging(const char *text, size_t length, size_t width)
 {
     size_t indent = strspn(text, " "), found = indent + 2;
@@ -70,7 +70,7 @@ static size_t breaking(const char *text, size_t from, size_t fits)
     return fits;
 }
 
-/* A line, broken where the terminal would break it in the middle of a word. */
+/* Writes a line, broken where the terminal would else break it in the middle of a word. */
 static void put_line(FILE *to, const char *text, size_t length, size_t width)
 {
     const size_t indent = hanging(text, length, width);
@@ -99,7 +99,7 @@ static int columns_of(int descriptor)
     return descriptor < 0 || ioctl(descriptor, TIOCGWINSZ, &window) ? 0 : window.ws_col;
 }
 
-/* The text without escape sequences, in `clean`. */
+/* Writes the text without escape sequences into `clean`. */
 static void take_clean(struct gt_strbuf *clean, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
@@ -184,9 +184,9 @@ void gt_terminal_wrap(FILE *out, const char *text, int column, int width)
 /* ---- tables ---- */
 
 #define ALWAYS 2 /* columns that are shown on the narrowest terminal */
-#define INDENT 2 /* of figures and tails on lines of their own */
+#define INDENT 2 /* indent of figures and tails on lines of their own */
 
-/* The columns of lowest rank that are not shown yet come first. */
+/* The hidden column of lowest rank, and its index in *at; NULL: all columns are shown. */
 static const struct gt_column *next_column(const struct gt_columns *columns, size_t *at)
 {
     const struct gt_column *next = NULL;

@@ -1,5 +1,5 @@
-/* cmd_learn.c - tune doctor --predictor --leave-out and --learn: reads measured trials, has what
- * choosing by them loses reported, and writes a ranking.  See cmd_predictor.h. */
+/* cmd_learn.c - tune doctor --predictor --leave-out and --learn: reads measured trials, reports the
+ * losses of choosing by them, and writes a ranking.  See cmd_predictor.h. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 static const char csv_heading[] = "problem,kind,layout,trials,chosen_by,loss,loss4,loss8,kernel,"
                                   "point,best_kernel,best_point,device";
 
-/* Ways of choosing that are compared: those of the learning, and the trees of the other split. */
+/* The ways of choosing that are compared: the learning's, and the trees of the split by family. */
 #define FAMILY GT_LEARN_MEANS
 #define WAYS   (GT_LEARN_MEANS + 1)
 static const char *const way_name[WAYS] = {"model", "ranking", "trees", "prototypes", "family"};
@@ -78,7 +78,7 @@ static void add_loss(cJSON *row, const char *name, const struct gt_learn_loss *l
     cJSON_AddNumberToObject(object, "of8", loss->of8);
 }
 
-/* device: NULL for all. */
+/* device: NULL: all devices. */
 static int report_kind(const struct reporting *reporting, size_t kind, const char *name,
                        const char *device, struct gt_err *err)
 {
@@ -111,7 +111,7 @@ static int report_kind(const struct reporting *reporting, size_t kind, const cha
     return GT_OK;
 }
 
-/* What the trees gain over what they correct, paired by problem. */
+/* Prints the gain of the trees over the times that they correct, paired by problem. */
 static void print_gain(const struct reporting *reporting)
 {
     const int before = reporting->choice[GT_LEARN_RANKING] ? GT_LEARN_RANKING : GT_LEARN_MODEL;
@@ -130,7 +130,7 @@ static void print_gain(const struct reporting *reporting)
             100 * gain.mean, 100 * gain.error, way_name[before], gain.better, gain.worse);
 }
 
-/* Whether an earlier problem was measured on the device of this one. */
+/* Whether an earlier problem of the list was measured on this problem's device. */
 static bool is_known(const struct gt_learning *learning, size_t problem)
 {
     for (size_t i = 0; i < problem; i++)
@@ -139,7 +139,7 @@ static bool is_known(const struct gt_learning *learning, size_t problem)
     return false;
 }
 
-/* The losses of each device, if there are several. */
+/* Reports the losses of each device, if there are several devices. */
 static int report_devices(const struct reporting *reporting, struct gt_err *err)
 {
     const struct gt_learning *learning = reporting->learning;
@@ -248,10 +248,9 @@ static int choose(struct reporting *reporting, int way, enum gt_learn_means mean
     return choice ? gt_learn_choose(reporting->learning, means, choice, err) : gt_err_nomem(err);
 }
 
-/* Leaves problems out, in parts by size and, unless a ranking is written, by family, too; prints
- * the losses of each kind and of all, or adds them to rows (NULL: they are printed), and writes
- * what was chosen for each problem to options->csv.  Afterwards the learning's parts are those by
- * size. */
+/* Leaves problems out, in parts by size and, unless a ranking is written, also by family.  Adds the
+ * losses of each kind and of all kinds to rows (NULL: prints them), and writes the choices for each
+ * problem to options->csv.  Afterwards the learning's parts are those by size. */
 static int report_choices(struct gt_cli *cli, const struct gt_predictor_options *options,
                           struct gt_learning *learning, cJSON *rows, struct gt_err *err)
 {
@@ -280,8 +279,8 @@ struct learning {
     struct gt_cli *cli;
     struct gt_kernels kernels;
     struct gt_learning rows;
-    struct gt_learn_source source; /* of the rows */
-    struct gt_ranking base;        /* its arch is 0 if there is no base */
+    struct gt_learn_source source; /* where the rows come from */
+    struct gt_ranking base;        /* arch 0: there is no base */
 };
 
 /* A database has trials of other kinds, too. */
@@ -363,7 +362,7 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_predictor_options *options,
     cJSON *rows = cli->json ? cJSON_CreateArray() : NULL;
     int rc = gt_kernels_load(&learning.kernels, cli->data_dir, NULL, NULL, err);
 
-    if (!rc && options->output) /* before work of minutes */
+    if (!rc && options->output) /* asked before minutes of work */
         rc = gt_cmd_may_write(options->output, err);
     if (!rc && options->onto)
         rc = gt_ranking_load(&learning.base, &learning.kernels, options->onto, err);

@@ -1,5 +1,5 @@
-/* cmd_predictor.c - tune doctor --predictor: compares the model's times of all points that were
- * tried with their measured times.  See cmd_predictor.h. */
+/* cmd_predictor.c - tune doctor --predictor: compares the model's times of all tried points with
+ * their measured times.  See cmd_predictor.h. */
 #include "doctor/cmd_predictor.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static const char csv_heading[] = "device,problem,kernel,tried,measured,correlat
 
 #define ALL "(all kernels)"
 
-/* The points of one problem on one device; those of the current kernel begin at `first`. */
+/* The points of one problem on one device; the current kernel's points begin at `first`. */
 struct group {
     char device[96], problem[GT_PROBLEM_TEXT_MAX], kernel[64];
     struct gt_quality_point *point;
@@ -36,15 +36,15 @@ struct group {
 struct predictor {
     struct gt_cli *cli;
     struct gt_kernels kernels;
-    struct gt_store *store; /* NULL: there is none */
+    struct gt_store *store; /* NULL: no database */
     struct gt_csv *csv;
     cJSON *rows; /* NULL: a table is printed */
     struct group group;
-    struct gt_device device; /* that the group was measured on */
+    struct gt_device device; /* device on which the group was measured */
     size_t printed, unknown; /* rows printed; points left out because no kernel here has them */
-    double correlation;      /* sum over the rows of single kernels ... */
+    double correlation;      /* sum over the rows of single kernels */
     double near[GT_QUALITY_FIRSTS];
-    size_t correlations, nears[GT_QUALITY_FIRSTS]; /* ... and the number of those rows */
+    size_t correlations, nears[GT_QUALITY_FIRSTS]; /* and the numbers of those rows */
 };
 
 /* ---- rows ---- */
@@ -99,7 +99,7 @@ static void print_row(struct predictor *predictor, const char *kernel,
             number(text[5], quality->spread, 2));
 }
 
-/* Counts the row of a single kernel towards the means. */
+/* Adds the row of a single kernel to the means. */
 static void count_row(struct predictor *predictor, const struct gt_quality *quality)
 {
     if (!isnan(quality->correlation)) {
@@ -168,8 +168,7 @@ static int end_group(struct predictor *predictor, struct gt_err *err)
     return rc;
 }
 
-/* Sets the facts of a device that the model uses: its profile's, and what it was measured to reach.
- */
+/* Sets the facts of a device that the model uses: its profile's facts, and its measured rates. */
 static int find_device(struct predictor *predictor, const char *name, int cc, struct gt_err *err)
 {
     struct gt_device *device = &predictor->device;
@@ -180,7 +179,8 @@ static int find_device(struct predictor *predictor, const char *name, int cc, st
     return rc || !predictor->store ? rc : gt_store_apply_calibration(predictor->store, device, err);
 }
 
-/* Says where the next points belong, and ends the group or kernel before if that is another one. */
+/* Sets the group and kernel of the next points, and ends the previous group or kernel if the new
+ * one differs. */
 static int go_to(struct predictor *predictor, const char *device, int cc, const char *problem,
                  const char *kernel, struct gt_err *err)
 {
@@ -199,7 +199,7 @@ static int go_to(struct predictor *predictor, const char *device, int cc, const 
     return rc;
 }
 
-/* Adds a point that was tried; measured is 0 if it has no time. */
+/* Adds a tried point; measured is 0 if the point has no time. */
 static int add_point(struct predictor *predictor, const struct gt_candidate *candidate,
                      double measured, struct gt_err *err)
 {
@@ -246,7 +246,7 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
 
 /* ---- a recording ---- */
 
-/* Takes a point of the recording as the trial that it was made of. */
+/* Takes a point of the recording as a trial. */
 static int take_point(struct predictor *predictor, const struct gt_recording *recording, size_t i,
                       struct gt_err *err)
 {

@@ -1,29 +1,29 @@
-/* cmd_predictor.h - tune doctor --predictor: how well the model predicts what was measured; and
- * what choosing by it loses, and what is learned of that. */
+/* cmd_predictor.h - tune doctor --predictor: how well the model predicts measured times; what
+ * choosing by the model loses; and learning a ranking from measured trials. */
 #ifndef GT_CMD_PREDICTOR_H
 #define GT_CMD_PREDICTOR_H
 
 #include "console/options.h"
 
 struct gt_predictor_options {
-    const char *db;            /* a database, of which the measured trials are used; NULL: none */
+    const char *db;            /* a database with measured trials; NULL: none */
     struct gt_texts recording; /* recorded spaces, and trials.gz */
     const char *csv;           /* NULL: none */
     /* gt_cmd_learn alone */
     struct gt_texts from; /* further databases, exported trials, and text tables of winners */
     const char *onto;     /* a ranking that is improved; NULL: none */
     bool narrow;          /* see struct gt_learning */
-    const char *output;   /* the ranking; NULL: only the losses are printed */
+    const char *output;   /* the new ranking's file; NULL: only the losses are printed */
 };
 
 /* Prints a row of figures (quality.h) for each problem and kernel of the database and the
- * recordings, and one for all kernels of a problem together.  The predictions are those that a
+ * recordings, and a row for all kernels of a problem together.  The predictions are those that a
  * search has before it compiles anything.  GT_EXIT_NOTHING if nothing was measured. */
 int gt_cmd_predictor(struct gt_cli *cli, const struct gt_predictor_options *options,
                      struct gt_err *err);
 
-/* Prints what choosing loses on problems left out, for each kind of problem, writes a row for each
- * problem and way of choosing to `csv`, and writes a ranking (src/lookup/ranking.h).
+/* Prints, for each kind of problem, what choosing loses on problems left out; writes a row for each
+ * problem and way of choosing to `csv`; and writes a ranking (src/lookup/ranking.h).
  * GT_EXIT_NOTHING if nothing was measured. */
 int gt_cmd_learn(struct gt_cli *cli, const struct gt_predictor_options *options,
                  struct gt_err *err);

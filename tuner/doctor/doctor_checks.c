@@ -1,4 +1,4 @@
-/* doctor_checks.c - what tune doctor looks at; see doctor_checks.h. */
+/* doctor_checks.c - the checks of tune doctor; see doctor_checks.h. */
 #include "doctor/doctor_checks.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@
 #include "workers/compile_reason.h"
 
 #define PROBE_SECONDS 20  /* a driver in a bad state may never answer */
-#define ROOM_MB       500 /* of disk that a sweep may need for cubins and its database */
+#define ROOM_MB       500 /* disk space that a sweep may need for cubins and its database */
 
 const char *gt_doctor_database(const struct gt_cli *cli, const char *named)
 {
@@ -66,7 +66,7 @@ static void say_data(struct gt_finding *finding, const char *folder,
     }
 }
 
-/* The kernels, and what is shipped with them for look-ups. */
+/* Checks the kernels, and the files for look-ups that are shipped with them. */
 static void find_data(const struct gt_checking *checking, struct gt_finding *finding)
 {
     const char *folder = checking->cli->data_dir;
@@ -103,7 +103,7 @@ static int driver_version(void)
     return gt_driver_api_load(&driver, NULL) || driver.DriverGetVersion(&version) ? 0 : version;
 }
 
-/* The compute capability of the first GPU, or one that every NVRTC knows. */
+/* The compute capability of the first GPU or, without a GPU, one that every NVRTC knows. */
 static int cc_here(void)
 {
     struct gt_gpu *gpu = NULL;
@@ -113,7 +113,7 @@ static int cc_here(void)
     return cc;
 }
 
-/* Whether there is an NVRTC that compiles what the driver here runs. */
+/* Checks whether there is an NVRTC whose code the driver here runs. */
 static void find_nvrtc(const struct gt_checking *checking, struct gt_finding *finding)
 {
     struct gt_nvrtc *nvrtc = NULL;
@@ -131,7 +131,7 @@ static void find_nvrtc(const struct gt_checking *checking, struct gt_finding *fi
     gt_nvrtc_close(nvrtc);
 }
 
-/* Appends the facts of GPU `i`, or why it cannot be used. */
+/* Appends the facts of GPU `i`, or why that GPU cannot be used. */
 static bool add_gpu(struct gt_strbuf *text, int i)
 {
     struct gt_gpu *gpu = NULL;
@@ -170,8 +170,8 @@ static void find_gpu(const struct gt_checking *checking, struct gt_finding *find
     gt_strbuf_release(&text);
 }
 
-/* Checks a library that tuning can do without: says where it is or, if it is absent, why and what
- * that costs. */
+/* Checks a library that tuning can do without: says where the library is or, if it is absent, why,
+ * and what its absence costs. */
 #define FIND_LIBRARY(function, api_struct, load, costs)                                  \
     static void function(const struct gt_checking *checking, struct gt_finding *finding) \
     {                                                                                    \
@@ -200,7 +200,7 @@ static void find_room(struct gt_finding *finding, const char *path)
     char *slash;
 
     snprintf(folder, sizeof(folder), "%s", path);
-    /* A link that leads nowhere is there, too, and no folder can be made in its place. */
+    /* A dangling link counts as existing, because no folder can be made in its place. */
     while (lstat(folder, &status) != 0 && (slash = strrchr(folder, '/')) && slash != folder)
         *slash = '\0';
     if (lstat(folder, &status) != 0)
@@ -221,7 +221,8 @@ static void find_room(struct gt_finding *finding, const char *path)
         say(finding, GT_FOUND_OK, "%s: %llu MiB free", path, free_mb);
 }
 
-/* The database's folder is not there: a sweep makes that of the default database if it can. */
+/* Judges a missing folder of the database: a sweep makes the default database's folder if it
+ * can. */
 static void judge_folder(struct gt_finding *finding, const char *path, const char *folder,
                          bool named)
 {
@@ -246,7 +247,7 @@ static void find_database(const struct gt_checking *checking, struct gt_finding 
 
     find_room(finding, path);
     if (!named && !checking->cli->database && gt_default_database(&own, false, &err))
-        say(finding, GT_FOUND_MISSING, "%s", err.msg); /* as a sweep says */
+        say(finding, GT_FOUND_MISSING, "%s", err.msg); /* a sweep's sentence */
     else if (folder && access(folder, F_OK) != 0)
         judge_folder(finding, path, folder, named);
     else if (folder && access(folder, W_OK) != 0)
@@ -280,7 +281,7 @@ static void find_cache(const struct gt_checking *checking, struct gt_finding *fi
         return;
     }
     find_room(finding, path);
-    fd = gt_cache_folder(path, false, &err); /* as the sweep opens it */
+    fd = gt_cache_folder(path, false, &err); /* opened as a sweep opens it */
     if (fd >= 0)
         close(fd);
     else if (fd != GT_ENOTFOUND && finding->verdict == GT_FOUND_OK)

@@ -20,7 +20,8 @@ static int by_measurement(const void *x, const void *y)
     return (a->measured > b->measured) - (a->measured < b->measured);
 }
 
-/* Replaces a time of points that are ordered by it by its rank; equals share the mean of theirs. */
+/* Replaces one time of each point by its rank; the points are sorted by that time.  Equal times
+ * share the mean of their ranks. */
 static void rank(struct gt_quality_point *point, size_t count, size_t offset)
 {
     for (size_t i = 0, end; i < count; i = end) {
@@ -33,7 +34,7 @@ static void rank(struct gt_quality_point *point, size_t count, size_t offset)
     }
 }
 
-/* Of the points that have a time; they are changed. */
+/* The correlation over points that all have times.  The points are changed. */
 static double correlation_of(struct gt_quality_point *point, size_t count)
 {
     double mean = (double)(count - 1) / 2, xy = 0, xx = 0, yy = 0;

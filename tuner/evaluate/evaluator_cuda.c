@@ -1,6 +1,7 @@
 /* evaluator_cuda.c - proves and times candidates on a GPU: the operations of the evaluator "cuda".
  *
- * They hand candidates in and trials out; evaluator_cuda_entries.c has the way between. */
+ * The operations take candidates and give trials back; evaluator_cuda_entries.c does the work
+ * between. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 #include "evaluate/evaluator_cuda.h"
 #include "problem/problem.h"
 
-#define WAITING 2 /* candidates that are ready or compiling ahead of the GPU, at least */
+#define WAITING 2 /* least number of candidates that are ready or compiling ahead of the GPU */
 
 /* Deadline of opening a problem. */
 #define PREPARE_S     120  /* for allocation and operands */
@@ -21,8 +22,8 @@ static size_t outstanding(const struct gt_cuda *cuda)
            (cuda->announced != NULL) + (cuda->running != NULL);
 }
 
-/* As many as keep the compilers busy and no more, because a strategy that is asked later knows more
- * trials. */
+/* As many candidates as keep the compilers busy and no more, because a strategy that is asked later
+ * knows more trials. */
 static size_t cuda_room(struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
@@ -46,7 +47,8 @@ static bool cuda_starved(const struct gt_evaluator *evaluator)
     return cuda->gpu.ready && !cuda->announced && !cuda->ready.first;
 }
 
-/* Whether the candidate may use the workspace that it needs; if not, err says both figures. */
+/* Whether the candidate may use the workspace that it needs; if it may not, err has both
+ * figures. */
 static bool fits(const struct gt_evaluator *evaluator, const struct gt_prepared *prepared,
                  struct gt_err *err)
 {
@@ -78,8 +80,7 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
         return gt_err_nomem(err);
     entry->id = id;
     rc = gt_compile_pool_prepare(cuda->pool, candidate, &entry->prepared, err);
-    if (!rc &&
-        !fits(evaluator, &entry->prepared, &why)) { /* it need not be compiled to know that */
+    if (!rc && !fits(evaluator, &entry->prepared, &why)) { /* known without compiling */
         gt_cuda_finish_with(entry, GT_STATUS_LAUNCH_INVALID, why.msg);
         gt_entries_push(&cuda->done, entry);
         return GT_OK;
@@ -90,7 +91,7 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
         return rc;
     }
     gt_entries_push(&cuda->compiling, entry);
-    rc = gt_cuda_pump_pool(cuda, err); /* its cubin may be in the cache */
+    rc = gt_cuda_pump_pool(cuda, err); /* the cubin may be in the cache */
     /* An idle GPU gets work now; replacing a dead worker waits for the next collect. */
     return !rc && cuda->gpu.ready ? gt_cuda_feed_gpu(evaluator, err) : rc;
 }
@@ -211,7 +212,7 @@ static void forward_waiting(void *context, double seconds)
         events->waiting(events->context, seconds);
 }
 
-/* Parses the CUDA ordinal: "" (0) or "N". */
+/* Parses a CUDA ordinal: "" (0) or "N". */
 static int parse_ordinal(const char *spec, int *ordinal, struct gt_err *err)
 {
     char *end;

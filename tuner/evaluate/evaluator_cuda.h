@@ -10,9 +10,9 @@
 
 /* A candidate that was submitted and not yet collected. */
 struct gt_entry {
-    uint64_t id;       /* the sweep's */
-    uint64_t ticket;   /* the compile pool's */
-    int64_t submitted; /* to the pool, by gt_clock_ms */
+    uint64_t id;       /* the sweep's id */
+    uint64_t ticket;   /* the compile pool's ticket */
+    int64_t submitted; /* when it was submitted to the pool, by gt_clock_ms */
     struct gt_prepared prepared;
     struct gt_compiled compiled;
     struct gt_trial trial;
@@ -34,9 +34,11 @@ struct gt_cuda {
     struct gt_compile_pool *pool;
     struct gt_gpu_client gpu;
     struct gt_entry_list compiling, ready, done;
-    struct gt_entry *running;    /* on the GPU worker; NULL: none */
-    struct gt_entry *announced;  /* its attempt is durable; sent as soon as the worker is free */
-    struct gt_entry *unrecorded; /* in `done`: was on the GPU, its trial is not yet collected */
+    struct gt_entry *running;    /* the candidate on the GPU worker; NULL: none */
+    struct gt_entry *announced;  /* a candidate whose attempt is durable; it is sent as soon as the
+                                    worker is free */
+    struct gt_entry *unrecorded; /* a candidate in `done` that was on the GPU, and whose trial is
+                                    not yet collected */
     uint64_t tickets;
     size_t capacity;
     bool has_baseline; /* asked for and found; a new worker opens it again */
@@ -52,14 +54,15 @@ double gt_cuda_launch_s(const struct gt_cuda *cuda);
 int gt_cuda_compile(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
 
 /* Takes note that an image had left the cache when the GPU's worker looked for it: from now on the
- * run keeps images of its own.  GT_EIO, with the worker's sentence: that has not helped. */
+ * run keeps images of its own.  GT_EIO, with the worker's sentence: images of its own have not
+ * helped. */
 int gt_cuda_miss(struct gt_cuda *cuda, struct gt_entry *entry, const char *sentence,
                  struct gt_err *err);
 
-/* Waits for an entry of the list `compiling`: after GT_OK it is in no list. */
+/* Waits for an entry of the list `compiling`: after GT_OK the entry is in no list. */
 int gt_cuda_wait_compiled(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err);
 
-/* Takes the entry out of the list it is in, if any; the caller then owns it. */
+/* Takes the entry out of its list, if it is in one; the caller then owns the entry. */
 void gt_cuda_take_back(struct gt_cuda *cuda, const struct gt_entry *entry);
 
 /* Moves the entries that the compile workers have finished to `ready` or `done`. */
@@ -68,8 +71,8 @@ int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err);
 /* Announces the next ready candidate and sends it to an idle GPU worker. */
 int gt_cuda_feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err);
 
-/* Does all that can be done without waiting: takes the GPU worker's answer and those of the
- * compile workers, and feeds the GPU. */
+/* Does all the work that needs no waiting: takes the answers of the GPU worker and of the compile
+ * workers, and feeds the GPU. */
 int gt_cuda_pump(struct gt_evaluator *evaluator, struct gt_err *err);
 
 /* Sleeps until a worker sends something, a deadline passes or timeout_ms are over; false: a signal

@@ -1,8 +1,9 @@
 /* evaluator_cuda_entries.c - moves candidates along: compile workers ahead, one GPU worker.
  *
  * A candidate goes through compiling -> ready -> announced -> running (on the GPU) -> done.  While
- * one is running, the attempt of the next is made durable, so that it is sent as soon as the worker
- * has answered.  The death of a worker is charged to the candidate that was running. */
+ * a candidate is running, the attempt of the next candidate is made durable, so that the next
+ * candidate is sent as soon as the worker has answered.  The death of a worker is charged to the
+ * candidate that was running. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,14 +14,14 @@
 #include "problem/problem.h"
 
 /* Deadlines.  A launch may take flops / SLOW_FLOPS + bytes / SLOW_BYTES seconds, which is far too
- * slow for any use.  Once a best time is known, it may take PATIENCE times that, if that is less.
- */
+ * slow for any use.  Once a best time is known, a launch may take PATIENCE times the best time, if
+ * that is less. */
 #define SLOW_FLOPS 2e11
 #define SLOW_BYTES 1e10
 #define PATIENCE   50
 #define RUN_S      5e-3 /* the host's part of a launch, at most */
 
-#define MISSES 3 /* of an image, before the run ends */
+#define MISSES 3 /* misses of one image before the run ends */
 
 /* ---- lists ---- */
 
@@ -114,7 +115,7 @@ void gt_cuda_update_stats(struct gt_evaluator *evaluator)
     stats->respawns = compile.respawns + cuda->gpu.respawns;
 }
 
-/* Adds the facts that only the compiler knows, and those that the worker could not find out. */
+/* Adds the facts that only the compiler knows, and the facts that the worker could not find out. */
 static void complete_trial(const struct gt_entry *entry, struct gt_trial *trial)
 {
     const struct gt_compiled *compiled = &entry->compiled;
@@ -189,9 +190,10 @@ int gt_cuda_miss(struct gt_cuda *cuda, struct gt_entry *entry, const char *sente
                       sentence);
 }
 
-#define FOLLOW 0.1 /* how much of its error a new value of lead_s corrects */
+#define FOLLOW 0.1 /* how much of the estimate's error a new compile latency corrects */
 
-/* Takes note of how long the entry waited for its cubin, if that had to be compiled. */
+/* Updates the estimated compile latency by the entry's wait for its cubin, if the cubin was
+ * compiled. */
 static void note_lead(struct gt_cuda *cuda, const struct gt_entry *entry,
                       const struct gt_compiled *compiled)
 {
@@ -210,11 +212,11 @@ int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err)
         struct gt_entry *entry = take(&cuda->compiling, compiled.id);
 
         if (!entry)
-            continue; /* it was dropped meanwhile */
+            continue; /* the entry was dropped meanwhile */
         note_lead(cuda, entry, &compiled);
         entry->compiled = compiled;
         if (compiled.status == GT_STATUS_OK && entry->launched) {
-            push_first(&cuda->ready, entry); /* its attempt is open already */
+            push_first(&cuda->ready, entry); /* the entry's attempt is open already */
         } else if (compiled.status == GT_STATUS_OK) {
             gt_entries_push(&cuda->ready, entry);
         } else {
@@ -227,13 +229,13 @@ int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err)
 
 /* ---- the GPU ---- */
 
-/* Attempts that are open beside that of `next`: what runs, and what waits for its image once more.
- */
+/* Open attempts other than that of `next`: the running candidate, and candidates that wait for
+ * their images once more. */
 struct others {
     const struct gt_evaluator_events *events;
     const struct gt_entry *next;
     size_t count;
-    bool doubt; /* one of them was in doubt before */
+    bool doubt; /* one of these candidates was in doubt before */
 };
 
 static void count_other(struct others *others, const struct gt_entry *entry)
@@ -247,8 +249,9 @@ static void count_other(struct others *others, const struct gt_entry *entry)
 }
 
 /* Whether the attempt of the first ready candidate may be announced now.  At most two attempts may
- * be open, so the caller must first have recorded the trial before the running one.  A candidate
- * that was in doubt before must be the only open one, so that no other is blamed with it again. */
+ * be open, so the caller must first have recorded the trial before the running candidate's.  The
+ * attempt of a candidate that was in doubt before must be the only open one, so that no other
+ * candidate is blamed again. */
 static bool may_announce(struct gt_evaluator *evaluator)
 {
     const struct gt_evaluator_events *events = &evaluator->options.events;
@@ -314,8 +317,8 @@ int gt_cuda_feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
     return cuda->unrecorded && !cuda->gpu.ready ? GT_OK : send_announced(cuda, err);
 }
 
-/* Completes the running candidate: the worker has answered or is gone.  *again: the candidate must
- * be compiled again, because its image is no longer in the cache. */
+/* Completes the running candidate, whose worker has answered or is gone.  *again: the candidate
+ * must be compiled again, because its image is no longer in the cache. */
 static int take_reply(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_gpu_reply *reply,
                       bool *again, struct gt_err *err)
 {
@@ -327,7 +330,7 @@ static int take_reply(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_gp
         return gt_cuda_miss(cuda, entry, reply->sentence, err);
     } else if (reply->code == GT_ESTALE || reply->code == GT_ESYNTAX) {
         return gt_err_set(err, reply->code, "%s", reply->sentence);
-    } else if (reply->code) { /* an error of the worker itself, which another try may not have */
+    } else if (reply->code) { /* an error of the worker itself: another try may succeed */
         gt_cuda_finish_with(entry, GT_STATUS_DEVICE_LOST, reply->sentence);
     } else if (gt_cuda_read_trial(reply, entry, &entry->trial)) {
         gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
@@ -335,7 +338,7 @@ static int take_reply(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_gp
     return GT_OK;
 }
 
-/* Takes the running candidate's reply if there is one, and sends the announced candidate. */
+/* Takes the running candidate's reply, if there is a reply, and sends the announced candidate. */
 static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
 {
     struct gt_entry *entry = cuda->running;
@@ -355,7 +358,7 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
     if (rc) {
         free(entry);
     } else if (again) {
-        cuda->gpu.ready = true; /* the worker is well: only a file was missing */
+        cuda->gpu.ready = true; /* the worker is sound: only a file was missing */
         gt_entries_push(&cuda->compiling, entry);
         rc = gt_cuda_compile(cuda, entry, err);
     } else {

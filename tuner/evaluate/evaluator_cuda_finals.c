@@ -2,11 +2,11 @@
  * the final among several, the cuBLASLt baseline, the time of moving the data alone, the reference
  * kernel, and calibration.
  *
- * A final that fails or kills the worker does not show which candidate is the cause.  Its
- * candidates are then sampled one by one, those that fail are removed, and the final is held again.
- * If none fails alone, it is held with a quarter of the rounds: where a launch costs the host far
- * more than it should, all the rounds together miss the deadline.  If every final fails, the
- * samples are the result. */
+ * A final that fails or kills the worker does not show which candidate is the cause.  The
+ * candidates are then sampled one by one, failing candidates are removed, and the final is held
+ * again.  If no candidate fails alone, the final is held with a quarter of the rounds: if a launch
+ * costs the host far more than it should, all rounds together miss the deadline.  If every final
+ * fails, the samples are the result. */
 #include "base/err.h"
 #include "evaluate/evaluator_cuda.h"
 
@@ -17,16 +17,16 @@
 
 #define MAX_FINAL    64 /* candidates, as in worker_gpu.c */
 #define MAX_TRIES    3
-#define LEAST_ROUNDS 7   /* of a final that is held again, as in tuner/sweep/finals.c */
-#define MAX_SAMPLES  256 /* of stage 2 */
-#define BASELINE_S   120 /* to load cuBLASLt and ask it for algorithms */
-#define BASELINE_RUN 512 /* launches: up to 32 algorithms, 16 samples each */
+#define LEAST_ROUNDS 7   /* least rounds of a repeated final, as in tuner/sweep/finals.c */
+#define MAX_SAMPLES  256 /* samples of stage 2 */
+#define BASELINE_S   120 /* for loading cuBLASLt and asking it for algorithms */
+#define BASELINE_RUN 512 /* launches: up to 32 algorithms with 16 samples each */
 #define REFERENCE_S  30
-#define MOVE_S       60 /* most of it for compiling */
+#define MOVE_S       60 /* mostly for compiling */
 #define PROOF_RUNS   24
-#define ENERGY_TIMES 16 /* the seconds measured: with heating and patience, and by power */
-#define ENERGY_LEAST 5  /* likewise, where it has to be quick */
-#define ENERGY_S     4  /* beside that: heating is at least a second where power is read */
+#define ENERGY_TIMES 16 /* times the measured seconds: with heating and patience, and by power */
+#define ENERGY_LEAST 5  /* likewise, if the measurement has to be quick */
+#define ENERGY_S     4  /* further seconds: heating takes at least a second where power is read */
 
 /* Makes sure that an idle worker has the problem open. */
 static int prepare(struct gt_cuda *cuda, struct gt_err *err)
@@ -36,7 +36,8 @@ static int prepare(struct gt_cuda *cuda, struct gt_err *err)
     return rc ? rc : gt_gpu_client_ready(&cuda->gpu, err);
 }
 
-/* Sends the frame that was built and waits.  GT_OK: the reply may still be a loss or an error. */
+/* Sends the built frame and waits for the reply.  GT_OK: the reply may still be a loss or an
+ * error. */
 static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *reply,
                 struct gt_err *err)
 {
@@ -48,8 +49,8 @@ static int call(struct gt_cuda *cuda, double deadline_s, struct gt_gpu_reply *re
     return rc;
 }
 
-/* The same for a request without which the rest can go on: a loss or an error of the worker is an
- * error here, and the answer is one structure.  what: the request, for the sentence of a loss. */
+/* Sends a request that the rest can do without: a loss or an error of the worker becomes an error
+ * code, and the answer is one structure.  what: the request's name, for the sentence of a loss. */
 static int ask(struct gt_cuda *cuda, double deadline_s, const char *what, void *answer, size_t size,
                struct gt_err *err)
 {
@@ -66,8 +67,8 @@ static int ask(struct gt_cuda *cuda, double deadline_s, const char *what, void *
     return gt_wire_finish(&reply.in, err);
 }
 
-/* Makes sure that the candidates' images are in the cache.  Missing ones are compiled in parallel;
- * entry->compiled has the outcome. */
+/* Makes sure that the candidates' images are in the cache.  Missing images are compiled in
+ * parallel; entry->compiled has the outcome. */
 static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
                      struct gt_entry *entry, size_t count, struct gt_err *err)
 {
@@ -88,7 +89,7 @@ static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
     return rc;
 }
 
-/* Compiles the image of an entry that is to be run once more, because it has left the cache. */
+/* Compiles an entry's image, which has left the cache, because the entry is to be run once more. */
 static int image_again(struct gt_cuda *cuda, struct gt_entry *entry, const char *sentence,
                        struct gt_err *err)
 {
@@ -103,8 +104,8 @@ static int image_again(struct gt_cuda *cuda, struct gt_entry *entry, const char 
     return rc;
 }
 
-/* Samples an entry.  A lost worker or an error becomes the status of its trial.  *missed: its image
- * had left the cache, and is there again unless the trial has a status that says why not. */
+/* Samples an entry.  A lost worker or an error becomes the status of the entry's trial.  *missed:
+ * the image had left the cache, and is there again unless the trial's status says why not. */
 static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, bool *missed,
                        struct gt_err *err)
 {
@@ -135,8 +136,8 @@ static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, bool *misse
     return GT_OK;
 }
 
-/* Samples an entry, again if the worker was killed from outside or the image was missed: that is
- * not the entry's fault. */
+/* Samples an entry.  Samples it again if the worker was killed from outside or the image was
+ * missed, because neither is the entry's fault. */
 static int sample_entry(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
 {
     bool missed;
@@ -192,8 +193,7 @@ static int run_baseline(struct gt_cuda *cuda, struct gt_baseline *baseline, stru
     return rc;
 }
 
-/* A baseline that kills two workers counts as one that does not exist, so that the sweep goes on.
- */
+/* A baseline that kills two workers counts as missing, so that the sweep goes on. */
 int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baseline,
                      struct gt_err *err)
 {
@@ -211,8 +211,8 @@ int gt_cuda_baseline(struct gt_evaluator *evaluator, struct gt_baseline *baselin
     return rc ? gt_err_set(err, rc, "%s", why.msg) : GT_OK;
 }
 
-/* Sends the entries that have not failed to a final.  Those whose images had left the cache are
- * compiled again before it is asked for again. */
+/* Sends the entries that have not failed to a final.  If images had left the cache, they are
+ * compiled again, and the final is asked for again. */
 static int send_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
                       struct gt_gpu_reply *reply, struct gt_err *err)
 {
@@ -242,7 +242,8 @@ static int send_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     return rc;
 }
 
-/* Holds one final of the entries that have not failed.  *lost: it failed or killed the worker. */
+/* Holds one final of the entries that have not failed.  *lost: the final failed or killed the
+ * worker. */
 static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count, int rounds,
                       struct gt_trial *baseline, bool *lost, struct gt_err *err)
 {
@@ -251,10 +252,10 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     size_t i;
     int rc = prepare(cuda, err);
 
-    if (!rc && cuda->has_baseline && !cuda->gpu.baseline) { /* a new worker has not opened it */
+    if (!rc && cuda->has_baseline && !cuda->gpu.baseline) { /* not open in a new worker */
         rc = run_baseline(cuda, &again, err);
         if (rc && rc != GT_EINTERRUPTED) {
-            cuda->has_baseline = false; /* the final is held without it */
+            cuda->has_baseline = false; /* the final is held without the baseline */
             rc = prepare(cuda, err);
         }
     }
@@ -263,13 +264,13 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     rc = send_final(cuda, entry, count, rounds, &reply, err);
     if (rc)
         return rc;
-    if (reply.code == GT_ESTALE) /* the kernels' files have changed: no final can be held */
+    if (reply.code == GT_ESTALE) /* the kernels' files have changed, so no final can be held */
         return gt_err_set(err, reply.code, "%s", reply.sentence);
     *lost = reply.lost != GT_STATUS_NONE || reply.code;
     if (*lost)
         return GT_OK;
     for (i = 0; !rc && i < count; i++) {
-        if (entry[i].trial.status == GT_STATUS_NONE) /* in the order in which they were sent */
+        if (entry[i].trial.status == GT_STATUS_NONE) /* in the order of sending */
             rc = gt_cuda_read_trial(&reply, &entry[i], &entry[i].trial);
     }
     if (rc)
@@ -278,8 +279,8 @@ static int hold_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
     return gt_wire_finish(&reply.in, err);
 }
 
-/* Samples the entries one by one after a lost final.  One that fails gets that status; alone[i]
- * gets the trial of each, *culprits how many failed. */
+/* Samples the entries one by one after a lost final.  A failing entry gets the status of its
+ * failure.  alone[i]: the trial of entry i; *culprits: how many entries failed. */
 static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t count,
                          struct gt_trial *alone, size_t *culprits, struct gt_err *err)
 {
@@ -300,8 +301,8 @@ static int find_culprits(struct gt_cuda *cuda, struct gt_entry *entry, size_t co
     return rc;
 }
 
-/* Holds finals until one succeeds, MAX_TRIES at most.  If none does, the trials of the single
- * samplings are the result. */
+/* Holds finals until a final succeeds, MAX_TRIES at most.  If no final succeeds, the trials of the
+ * single samplings are the result. */
 static int try_finals(struct gt_evaluator *evaluator, struct gt_entry *entry, size_t count,
                       int rounds, struct gt_trial *trial, struct gt_trial *baseline,
                       struct gt_err *err)
@@ -397,8 +398,8 @@ int gt_cuda_move(struct gt_evaluator *evaluator, struct gt_move *move, struct gt
     return rc;
 }
 
-/* How long the worker may take.  Where the caller has less time than that, it is ended earlier: a
- * reading that stalls must not take the time of others. */
+/* How long the worker may take.  If the caller has less time, the worker is ended earlier, because
+ * a stalled reading must not take the time of other measurements. */
 static double energy_deadline(const struct gt_cuda *cuda, const struct gt_energy_wish *wish)
 {
     const double proof_s = PROOF_RUNS * gt_cuda_launch_s(cuda);
@@ -430,7 +431,7 @@ int gt_cuda_energy(struct gt_evaluator *evaluator, const struct gt_candidate *ca
     gt_cuda_update_stats(evaluator);
     if (rc)
         return rc;
-    if (reply.lost) /* it took its worker along, and a new one measures the others */
+    if (reply.lost) /* the worker is lost; a new worker measures the others */
         return gt_err_set(err, reply.lost == GT_STATUS_TIMEOUT ? GT_ELOST : GT_ERANGE, "%s",
                           reply.how);
     if (reply.code)

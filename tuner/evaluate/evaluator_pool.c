@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define OVERHEAD_US 300.0 /* of a launch in a contest, for changing operands and reading events */
+#define OVERHEAD_US 300.0 /* per launch in a contest: changing operands, reading events */
 
 void gt_evaluator_notice(void *context, const char *sentence)
 {

@@ -1,8 +1,8 @@
 /* evaluator_predict.c - the evaluator that estimates candidates for a GPU that is not present.
  *
- * The compile workers build each candidate for the arch asked for.  The registers and spills that
- * the compiler reports go into the analytic model (src/lookup/predict.h).  Nothing is run, so every
- * trial is marked as predicted, and there are no timing stages. */
+ * The compile workers build each candidate for the requested arch.  The analytic model
+ * (src/lookup/predict.h) uses the registers and spills that the compiler reports.  Nothing is run,
+ * so every trial is marked as predicted, and there are no timing stages. */
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -25,7 +25,7 @@ struct estimate {
 
 struct predictor {
     struct gt_compile_pool *pool;
-    struct estimate *waiting; /* submitted, not collected */
+    struct estimate *waiting; /* candidates submitted and not collected */
     size_t count, capacity;
     double opened_s;
 };
@@ -42,7 +42,7 @@ static void close_predictor(struct gt_evaluator *evaluator)
     evaluator->state = NULL;
 }
 
-/* Reads a profile of the user's own, which says of which arch it is. */
+/* Reads a profile of the user's own, which names its arch. */
 static int read_profile(struct gt_device *device, const char *path, struct gt_err *err)
 {
     cJSON *root = NULL;
@@ -70,7 +70,7 @@ static int open_predictor(struct gt_evaluator *evaluator, const char *spec, stru
                           "predict:sm_86, or a profile, as in predict:FILE.json");
     if (strlen(spec) > 5 && !strcmp(spec + strlen(spec) - 5, ".json")) {
         rc = read_profile(&evaluator->device, spec, err);
-    } else { /* sm_90, or sm_90/h100 where a device was named */
+    } else { /* sm_90, or sm_90/h100 if a device was named */
         snprintf(arch, sizeof(arch), "%.*s", (int)strcspn(spec, "/"), spec);
         rc = gt_arch_parse(arch, &cc, err);
         GT_STEP(rc, gt_device_profile_of(&evaluator->device, evaluator->options.data_dir, cc,
@@ -95,7 +95,7 @@ out:
     return rc;
 }
 
-/* Refuses a problem that does not fit the device's memory, as the device itself would. */
+/* Refuses a problem that does not fit into the device's memory, as the device would. */
 static int check_memory(const struct gt_device *device, const struct gt_problem *problem,
                         struct gt_err *err)
 {
@@ -147,7 +147,7 @@ static int submit(struct gt_evaluator *evaluator, uint64_t id, const struct gt_c
     return rc;
 }
 
-/* Makes a trial of the compiler's answer. */
+/* Makes a trial from the compiler's answer. */
 static void estimate(const struct gt_prepared *prepared, const struct gt_compiled *compiled,
                      struct gt_trial *trial)
 {
@@ -165,7 +165,7 @@ static void estimate(const struct gt_prepared *prepared, const struct gt_compile
     };
     snprintf(trial->detail, sizeof(trial->detail), "%s", compiled->detail);
     if (prepared->why.code)
-        return; /* the pool has said why */
+        return; /* the pool has given the reason */
     trial->varies = !geometry.deterministic;
     trial->workspace_bytes = (int64_t)geometry.workspace_bytes;
     for (size_t i = 0; i < geometry.launches; i++) {
@@ -221,7 +221,7 @@ static int collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
         update_stats(evaluator);
         return 1;
     }
-    return 0; /* it belongs to an earlier problem */
+    return 0; /* the answer belongs to an earlier problem */
 }
 
 static size_t drop(struct gt_evaluator *evaluator)

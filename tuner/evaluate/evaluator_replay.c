@@ -1,14 +1,13 @@
 /* evaluator_replay.c - the evaluator that answers from a recording (recording.h) instead of a GPU.
  *
- * Each measurement is one of the samples recorded for its point, drawn by the seed, so that the
- * noise is real.  A recorded failure is replayed as that failure.  The recorded cost is charged to
- * a virtual clock (gt_evaluator_now): compiling, proving, all recorded launches and the recording
- * tuner's own time.  Without --jobs one candidate comes after the other, as they were recorded;
- * with
- * --jobs N that many compile ahead of the one GPU.
+ * Each measurement is a recorded sample of its point, drawn by the seed, so that the noise is
+ * real.  A recorded failure is replayed as the same failure.  The recorded cost is charged to a
+ * virtual clock (gt_evaluator_now): compiling, proving, all recorded launches and the recording
+ * tuner's own time.  Without --jobs one candidate comes after the other, as in the recording; with
+ * --jobs N, N candidates compile ahead of the one GPU.
  *
  * The same seed gives the same trace, because the n-th measurement of a point depends on nothing
- * else.  Trials are marked as replayed and belong to a device of the recording's own. */
+ * but the seed.  Trials are marked as replayed and belong to a device of the recording's own. */
 #include "base/err.h"
 #include "base/stats.h"
 #include "evaluate/evaluator.h"
@@ -19,25 +18,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLES    15  /* of stage 2 */
+#define SAMPLES    15  /* samples of stage 2 */
 #define POLL_EVERY 256 /* every n-th collect is empty, so that the sweep writes to the store */
 
 struct answer {
     uint64_t id;
     size_t point;
-    double done_s; /* on the virtual clock */
+    double done_s; /* end, on the virtual clock */
 };
 
 struct replay {
     struct gt_recording recording;
-    struct gt_space space; /* to find points in */
+    struct gt_space space; /* for finding points */
     uint32_t *drawn;       /* per point: samples drawn so far */
-    uint32_t *cubin;       /* one point for each cubin made so far */
+    uint32_t *cubin;       /* a point for each cubin made so far */
     size_t cubins;
     double now_s, gpu_free_s;
-    double *worker_free_s; /* of each compile worker */
+    double *worker_free_s; /* when each compile worker is free */
     size_t workers;
-    struct answer *answer; /* submitted, in the order in which they will be done */
+    struct answer *answer; /* submitted candidates, in the order of their ends */
     size_t count, capacity;
     unsigned collects;
 };
@@ -106,7 +105,7 @@ static int open_replay(struct gt_evaluator *evaluator, const char *spec, struct 
     return GT_OK;
 }
 
-/* Refuses a problem that is not the recording's. */
+/* Refuses a problem other than the recording's. */
 static int open_problem(struct gt_evaluator *evaluator, const struct gt_problem *problem,
                         struct gt_err *err)
 {
@@ -182,8 +181,8 @@ static bool take_cubin(struct replay *replay, size_t point)
     return false;
 }
 
-/* Charges the candidate's times to the first compile worker that is free and then to the GPU.
- * Returns when it is done. */
+/* Charges the candidate's times to the compile worker that is free first, and then to the GPU.
+ * Returns the time at which the candidate is done. */
 static double run_on_clock(struct gt_evaluator *evaluator, const struct gt_recorded *recorded,
                            bool compiled)
 {
@@ -226,7 +225,7 @@ static int submit(struct gt_evaluator *evaluator, uint64_t id, const struct gt_c
     return GT_OK;
 }
 
-/* Makes a trial of the samples. */
+/* Sums up the samples in the trial. */
 static void sum_up(struct gt_trial *trial, int stage)
 {
     trial->status = GT_STATUS_OK;
@@ -259,8 +258,8 @@ static void answer_trial(struct gt_evaluator *evaluator, size_t point, struct gt
     sum_up(trial, 1);
 }
 
-/* Every POLL_EVERY-th call without a timeout finds nothing ready, so that the sweep makes durable
- * what it has recorded. */
+/* Every POLL_EVERY-th call without a timeout finds nothing ready, so that the sweep makes its
+ * recorded trials durable. */
 static int collect(struct gt_evaluator *evaluator, int timeout_ms, uint64_t *id,
                    struct gt_trial *trial, struct gt_err *err)
 {
@@ -320,7 +319,7 @@ static int sample(struct gt_evaluator *evaluator, const struct gt_candidate *can
 static int final(struct gt_evaluator *evaluator, const struct gt_candidate *candidate, size_t count,
                  int rounds, struct gt_trial *trial, struct gt_trial *baseline, struct gt_err *err)
 {
-    (void)baseline; /* no recording has one */
+    (void)baseline; /* no recording has a baseline */
     if (rounds > GT_MAX_SAMPLES)
         rounds = GT_MAX_SAMPLES;
     for (size_t i = 0; i < count; i++) {

@@ -48,12 +48,12 @@ static int put_record(struct gt_export_out *out, const struct gt_row *row, bool 
     return code;
 }
 
-/* Writes the names of the columns: those of a row of nothing. */
+/* Writes the names of the columns, with an empty row. */
 static int put_heading(struct gt_export_out *out, struct gt_err *err)
 {
     int code = put_record(out, &(struct gt_row){0}, true, err);
 
-    if (out->ops->form == GT_FIELDS_MD) /* texts to the left, numbers to the right */
+    if (out->ops->form == GT_FIELDS_MD) /* texts are aligned to the left, numbers to the right */
         gt_strbuf_add(out->text, "|---|---|---|---|---:|---:|---:|---:|---:|---|---|\n");
     return code;
 }
@@ -81,7 +81,7 @@ static int add_compared(void *context, const struct gt_row *row, const struct gt
     return add_row(context, row, err);
 }
 
-/* Writes the rows of the filter. */
+/* Writes the rows that the filter selects. */
 static int add_rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
 {
     if (out->ops->rows)

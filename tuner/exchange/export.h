@@ -1,7 +1,7 @@
 /* export.h - writes the rows of a database as text, for people and other programs.
  *
- * Every format is sorted and contains only what was stored, so that the same database gives the
- * same bytes.  In every format a row says whether it was measured or predicted. */
+ * Every format is sorted and contains only stored facts, so that the same database gives the same
+ * bytes.  In every format a row says whether it was measured or predicted. */
 #ifndef GT_EXPORT_H
 #define GT_EXPORT_H
 
@@ -33,47 +33,47 @@ enum gt_export_format {
 
 const char *gt_export_name(enum gt_export_format format);
 
-/* The format of that name.  GT_ENOTFOUND: there is none; the sentence lists the names. */
+/* The format of that name.  GT_ENOTFOUND: there is no such format; the sentence lists the names. */
 int gt_export_parse(const char *text, enum gt_export_format *format, struct gt_err *err);
 
 struct gt_export_request {
     enum gt_export_format format;
     struct gt_row_filter filter;
     const struct gt_problem *problem; /* only rows of these problems, in their order; search,
-                                         kt-cache and t4 take one at most (GT_ERANGE) */
+                                         kt-cache and t4 take one problem at most (GT_ERANGE) */
     size_t problems;                  /* 0: rows of all problems */
-    /* For the format shipped: an earlier table.  Its rows stay where the database has no winner of
-     * the problem, if they are of filter.kernels (NULL: all of them stay).  NULL: there is none. */
+    /* For the format shipped: an earlier table, whose rows stay where the database has no winner of
+     * the problem, if they are of filter.kernels (NULL: of any kernel).  NULL: no earlier table. */
     const char *keep;
-    /* For the format energy: as JSON instead of comma-separated values; of each problem and device
-     * only the rows that are the best by this (enum gt_objective), -1: all rows. */
+    /* For the format energy.  json: JSON instead of comma-separated values; objective (enum
+     * gt_objective): for each problem and device only the rows that are the best by it; -1: all
+     * rows. */
     bool json;
     int objective;
-    /* csv, json and md of all trials: the kernels as they are today, so that rows of an older text
-     * of one are marked.  NULL: none is. */
+    /* For csv, json and md of all trials: the kernels as they are today, so that rows of an older
+     * text of a kernel are marked.  NULL: no row is marked. */
     const struct gt_kernels *today;
 };
 
-/* Writes the rows that are asked for; *rows (which may be NULL): how many there were.  Whatever the
+/* Writes the rows that the request asks for; *rows (which may be NULL): their number.  Whatever the
  * filter says, c, shipped and bench write winners only, bench and search measured rows only, trials
  * every trial that can be learned from, and kt-cache and t4 every trial of one space (GT_ERANGE:
- * the trials are of several; GT_ENOTFOUND: there is none). */
+ * the trials are of several spaces; GT_ENOTFOUND: there are no trials). */
 int gt_export(FILE *file, const struct gt_export_request *request, struct gt_store *store,
               int64_t *rows, struct gt_err *err);
 
 /* The heading of tune bench's table and the fields of a row of it, both without an end of line.
- * What both `row` and `with` have is taken from the row. */
+ * Values that both `row` and `with` have are taken from `row`. */
 struct gt_strbuf;
 void gt_export_bench_heading(struct gt_strbuf *text);
 void gt_export_bench_fields(struct gt_strbuf *text, const struct gt_row *row,
                             const struct gt_problem *problem, const struct gt_comparison *with);
 
-/* The time in microseconds that it takes to move the operands at the bandwidth of a copy; 0: not
- * known. */
+/* The time in microseconds for moving the operands at the bandwidth of a copy; 0: not known. */
 double gt_export_bound_us(const struct gt_problem *problem, const struct gt_comparison *with,
                           int timing);
 
-/* Whether an error is above 1.25 times that of the baseline (0: not known). */
+/* Whether an error is above 1.25 times the baseline's error (0: not known). */
 bool gt_export_err_above(double err_u, double baseline_err_u);
 
 #endif

@@ -17,7 +17,7 @@ static const struct {
     [GT_FIELDS_SPACED_JSON] = {"{", ", ", ": ", "}"},
 };
 
-/* Writes a blank, or U+00BF, over each control character behind the first `begin` bytes. */
+/* Overwrites each control character behind the first `begin` bytes with a blank or U+00BF. */
 static void clean(struct gt_strbuf *buf, size_t begin)
 {
     char *text = buf->text + begin;
@@ -25,7 +25,7 @@ static void clean(struct gt_strbuf *buf, size_t begin)
     if (buf->failed || buf->length <= begin)
         return;
     for (size_t i = 0; text[i]; i++)
-        if (gt_is_control(text, i)) /* the second byte of U+0080 to U+009F: U+00BF instead */
+        if (gt_is_control(text, i)) /* the second byte of U+0080 to U+009F becomes that of U+00BF */
             text[i] = (unsigned char)text[i] < 0x80 ? ' ' : (char)0xbf;
 }
 
@@ -68,7 +68,7 @@ void gt_export_utf8(struct gt_strbuf *to, const char *text)
     }
 }
 
-/* Appends the item, and deletes it; NULL: there was no memory for it. */
+/* Appends the item and deletes it; NULL: there was no memory for the item. */
 static void add_item(struct gt_strbuf *text, cJSON *item)
 {
     const size_t begin = text->length;
@@ -91,7 +91,7 @@ static void add_json_text(struct gt_strbuf *text, const char *value)
     gt_strbuf_release(&valid);
 }
 
-/* A cell of Markdown, with the characters that would end it escaped. */
+/* Adds a cell of Markdown, with the characters escaped that would end the cell. */
 static void add_cell(struct gt_strbuf *text, const char *cell)
 {
     const size_t begin = text->length;
@@ -128,7 +128,7 @@ void gt_export_version(struct gt_strbuf *text, int version)
 
 /* ---- fields ---- */
 
-/* Writes what stands before the value; false: there is none to write. */
+/* Writes the text before the value; false: there is no value to write. */
 static bool begin_field(struct gt_fields *fields, const char *name, bool known)
 {
     const char *colon = forms[fields->form].colon;
@@ -186,7 +186,7 @@ void gt_fields_version(struct gt_fields *fields, const char *name, int version)
 
 void gt_fields_put(struct gt_fields *fields, const char *name, bool known, const char *format, ...)
 {
-    char value[352]; /* of the largest double, too */
+    char value[352]; /* room also for the largest double */
     va_list arguments;
 
     if (!begin_field(fields, name, known))

@@ -10,8 +10,8 @@
 
 #define STATUS 64
 
-/* "measured", "predicted", "replayed", or the status of a failure; of an older text of its kernel
- * with " (older text)" behind it. */
+/* "measured", "predicted", "replayed", or the status of a failure; with " (older text)" behind it
+ * if the row is of an older text of its kernel. */
 static const char *status_of(const struct gt_export_out *out, const struct gt_row *row,
                              char text[STATUS])
 {
@@ -26,7 +26,7 @@ static const char *status_of(const struct gt_export_out *out, const struct gt_ro
 
 /* ---- CSV ---- */
 
-/* Whether every row is a measured winner, so that no status has to be printed. */
+/* Whether every row is a measured winner, so that no status needs to be printed. */
 static bool only_measured_winners(const struct gt_row_filter *filter)
 {
     return filter->provenance == 1u << GT_MEASURED && filter->winners_only;
@@ -111,11 +111,11 @@ static int put_md(struct gt_fields *fields, const struct gt_export_out *out,
 const struct gt_export_ops gt_export_md = {.put = put_md, .form = GT_FIELDS_MD};
 
 /* ---- JSON ----
- * Rows as one document: {"format", "version", "digest", "rows": [...]}, one row a line.  The digest
- * is over the text of the rows, as printed between the brackets. */
+ * One document: {"format", "version", "digest", "rows": [...]}, one row a line.  The digest is that
+ * of the rows' text, as printed between the brackets. */
 
-/* Adds an end of the time's interval: null where it is not known, because nothing was measured or a
- * recording has no samples. */
+/* Adds a bound of the time's interval: null if the bound is not known, because nothing was measured
+ * or a recording has no samples. */
 static void put_bound(struct gt_fields *fields, const char *name, const struct gt_row *row,
                       double us)
 {
@@ -175,7 +175,7 @@ static int put_json(struct gt_fields *fields, const struct gt_export_out *out,
     return gt_strbuf_check(out->text, err);
 }
 
-/* Puts the head in front, whose digest is known only now. */
+/* Puts the head in front of the rows; only now is its digest known. */
 static int json_end(struct gt_export_out *out, struct gt_err *err)
 {
     return gt_export_seal(out->text, "{\"format\":\"gemmtune-rows\",\"version\":1,\"digest\":\"",
@@ -186,10 +186,10 @@ const struct gt_export_ops gt_export_json = {
     .put = put_json, .form = GT_FIELDS_JSON, .end = json_end};
 
 /* ---- the table of tune bench ----
- * For each problem the winner beside the vendor library, as measured last by tune bench or by the
- * final of a later sweep. */
+ * Each problem's winner beside the vendor library, as last measured by tune bench or by the final
+ * of a later sweep. */
 
-#define ERR_ABOVE 1.25 /* times the baseline's error; larger errors are marked */
+#define ERR_ABOVE 1.25 /* times the baseline's error; errors above that are marked */
 
 bool gt_export_err_above(double err_u, double baseline_err_u)
 {

@@ -1,5 +1,5 @@
-/* export_space.c - writes whole spaces for other tuners, one kernel's trials of one problem on one
- * device, as Kernel Tuner's cache or in T4, and T4's metadata file. */
+/* export_space.c - writes whole spaces for other tuners as Kernel Tuner's cache or in T4, and T4's
+ * metadata file.  A space has one kernel's trials of one problem on one device. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 #include "exchange/export_format.h"
 #include "problem/problem.h"
 
-/* A parameter of the points: the values that occur as JSON, numbers ascending before words. */
+/* A parameter of the points, with the values that occur, as JSON: ascending numbers before
+ * words. */
 struct param {
     char *name;
     char **value;
@@ -24,15 +25,15 @@ struct space {
     struct param param[GT_MAX_PARAMS];
     size_t params;
     struct gt_problem problem;
-    /* What every trial has in common, as JSON: "device_name", "kernel_name", and "gemmtune", which
+    /* The facts that all trials share, as JSON: "device_name", "kernel_name", and "gemmtune", which
      * recording_read.c reads back. */
     struct gt_strbuf head;
-    struct gt_strbuf identity; /* of the first trial, for comparison */
+    struct gt_strbuf identity; /* the first trial's, for comparison */
     struct gt_strbuf text;     /* the trials */
 };
 
-/* What comes before the trials, a trial with the values of its point as JSON, and what comes after.
- */
+/* Functions that write the text before the trials, a trial with its point's values as JSON, and the
+ * text after the trials. */
 struct format {
     void (*begin)(struct gt_strbuf *text, const struct space *space);
     void (*entry)(struct gt_strbuf *text, const struct space *space,
@@ -53,20 +54,20 @@ const struct gt_export_called gt_export_called[GT_STATUS_COUNT] = {
     [GT_STATUS_WRONG] = {"RuntimeFailedConfig", "correctness"},
     [GT_STATUS_OOB_WRITE] = {"RuntimeFailedConfig", "correctness"},
     [GT_STATUS_NONDETERMINISTIC] = {"RuntimeFailedConfig", "correctness"},
-    [GT_STATUS_SLOW] = {"RuntimeFailedConfig", "timeout"}, /* only where it has no time */
+    [GT_STATUS_SLOW] = {"RuntimeFailedConfig", "timeout"}, /* only without a time */
     [GT_STATUS_DEVICE_LOST] = {"RuntimeFailedConfig", "runtime"},
     [GT_STATUS_KILLED] = {"RuntimeFailedConfig", "runtime"},
 };
 
 /* ---- pieces of JSON ---- */
 
-/* Whether others should see the trial as one with a time: it is ok, or was found slow. */
+/* Whether other tuners should see a time of the trial: it is ok, or slow with a time. */
 static bool has_time(const struct gt_trial *trial)
 {
     return trial->us > 0 && (trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW);
 }
 
-/* Adds what stands before a text, and the text as JSON. */
+/* Adds `before`, and the text as JSON. */
 static void add_string(struct gt_strbuf *text, const char *before, const char *value)
 {
     gt_strbuf_add(text, before);
@@ -81,7 +82,7 @@ static void add_string(struct gt_strbuf *text, const char *before, const char *v
     gt_strbuf_add_char(text, '"');
 }
 
-/* The names of the parameters with their values, none of them after the last. */
+/* Adds the names of the parameters with their values, without a comma behind the last. */
 static void add_values(struct gt_strbuf *text, const struct space *space, const char *const *values)
 {
     for (size_t i = 0; i < space->params; i++) {
@@ -90,7 +91,8 @@ static void add_values(struct gt_strbuf *text, const struct space *space, const 
     }
 }
 
-/* "[1.5,2.25]": the samples, or else the time, in milliseconds; "[]" if there is neither. */
+/* Adds "[1.5,2.25]": the samples in milliseconds, or without samples the time; "[]" if there is
+ * neither. */
 static void add_samples(struct gt_strbuf *text, const struct gt_trial *trial)
 {
     gt_strbuf_add_char(text, '[');
@@ -103,7 +105,7 @@ static void add_samples(struct gt_strbuf *text, const struct gt_trial *trial)
 
 /* ---- the space ---- */
 
-/* Appends everything but the point: trials that differ here belong to different spaces. */
+/* Appends all facts but the point: trials that differ in these belong to different spaces. */
 static void add_identity(struct gt_strbuf *text, const struct gt_named_trial *named)
 {
     gt_strbuf_addf(text, "kernel %s, problem %s, %s on %s (driver %d, NVRTC %d, %s L2)",
@@ -168,7 +170,7 @@ static int value_order(const char *x, const char *y)
     return difference != 0 ? (difference > 0 ? 1 : -1) : strcmp(x, y);
 }
 
-/* The parameter's own text of the value, as JSON; it is added where it is new, in order. */
+/* Finds the parameter's own text of the value, as JSON.  A new value is added in order. */
 static int intern(struct param *param, const char *value, const char **interned, struct gt_err *err)
 {
     size_t at = param->count;
@@ -189,8 +191,8 @@ static int intern(struct param *param, const char *value, const char **interned,
     return GT_OK;
 }
 
-/* A value of a point, text[0..length), as JSON: a number, true, false and what is quoted as they
- * are, words with quotes. */
+/* Takes a value of a point, text[0..length), as JSON: numbers, true, false and quoted texts stay as
+ * they are, words get quotes. */
 static int take_value(struct param *param, const char *text, size_t length, const char **interned,
                       struct gt_err *err)
 {
@@ -215,7 +217,7 @@ static int take_value(struct param *param, const char *text, size_t length, cons
 }
 
 /* Splits "BM=128,LAYOUT=row".  The first trial's names are kept, and later trials must have the
- * same. */
+ * same names. */
 static int take_point(struct space *space, const char *point, const char **values, bool first,
                       struct gt_err *err)
 {
@@ -283,7 +285,7 @@ static int add_trial(void *context, const struct gt_named_trial *named, struct g
     return code;
 }
 
-/* GT_ENOTFOUND if there are no trials, GT_ERANGE if they are of several spaces. */
+/* GT_ENOTFOUND: there are no trials; GT_ERANGE: the trials are of several spaces. */
 static int write_space(struct gt_export_out *out, const struct format *format,
                        struct gt_store *store, struct gt_err *err)
 {
@@ -300,7 +302,7 @@ static int write_space(struct gt_export_out *out, const struct format *format,
     GT_STEP(code, gt_strbuf_check(&space.head, err));
     GT_STEP(code, gt_strbuf_check(&space.identity, err));
     GT_STEP(code, gt_strbuf_check(&space.text, err));
-    format->begin(out->text, &space); /* the values of the points are known only now */
+    format->begin(out->text, &space); /* only now are the values of all points known */
     gt_strbuf_add(out->text, space.text.text);
     gt_strbuf_add(out->text, format->end);
     for (size_t i = 0; i < space.params; i++) {
@@ -319,9 +321,9 @@ static int write_space(struct gt_export_out *out, const struct format *format,
  * Its cache file (schema 1.1.0), for its dashboard, for autotuning_methodology, and for replays
  * (recording.h).
  *
- * "time" is the median of the samples in milliseconds (Kernel Tuner writes their mean).  A failure
- * has the name of Kernel Tuner's error class there and in "__error__", with our status beside it.
- */
+ * "time" is the median of the samples in milliseconds (Kernel Tuner writes their mean).  For a
+ * failure "time" and "__error__" are the name of Kernel Tuner's error class, with our status beside
+ * them. */
 
 static void begin_cache(struct gt_strbuf *text, const struct space *space)
 {
@@ -349,7 +351,7 @@ static void add_cached(struct gt_strbuf *text, const struct space *space,
     const struct gt_trial *trial = &named->trial;
     const char *failure = gt_export_called[trial->status].kernel_tuner;
 
-    for (size_t i = 0; i < space->params; i++) { /* the key: the values without their quotes */
+    for (size_t i = 0; i < space->params; i++) { /* the key: the values without quotes */
         const int quotes = values[i][0] == '"';
 
         gt_strbuf_addf(text, "%s%.*s", i ? "," : "\"", (int)strlen(values[i]) - 2 * quotes,
@@ -386,9 +388,9 @@ const struct gt_export_ops gt_export_kt_cache = {.rows = cache_rows, .one_proble
  * The results format of the autotuning community, version 1.0.0
  * (https://github.com/odgaard/TuningSchema, branch T4).
  *
- * The schema and the tools that read it disagree on a name ("compilation_time", "compilation"), so
- * both are written.  Times are milliseconds.  "invalidity" has six values; "gemmtune_status" among
- * the measurements says which of our statuses it was. */
+ * The schema and its tools disagree on a name ("compilation_time", "compilation"), so both names
+ * are written.  Times are milliseconds.  "invalidity" has six values; "gemmtune_status" among the
+ * measurements says which of our statuses it was. */
 
 #define T4_VERSION "\"schema_version\":\"1.0.0\""
 
@@ -441,7 +443,7 @@ struct devices {
     char last[192]; /* name and uuid of the device written last */
 };
 
-/* Adds a device.  Trials are sorted by device, so that each device is written once. */
+/* Adds a trial's device.  Trials are sorted by device, so that each device is written once. */
 static int add_device(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct devices *devices = context;
@@ -465,7 +467,7 @@ static int add_device(void *context, const struct gt_named_trial *named, struct 
     return GT_OK;
 }
 
-/* Writes what the database knows about the origin of its trials; the rest of T4's metadata is
+/* Writes the origin of the trials, as far as the database knows it; the rest of T4's metadata is
  * optional. */
 static int metadata_rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
 {

@@ -8,8 +8,8 @@
 #include "problem/problem.h"
 
 /* ---- trials ----
- * Measured trials as a compact text to learn from (trials.h).  Parameters are named once for all
- * trials of a kernel that follow one another. */
+ * Measured trials as a compact text to learn from (trials.h).  Parameters are named once for
+ * consecutive trials of a kernel. */
 
 struct writing {
     struct gt_export_out *out;
@@ -17,7 +17,7 @@ struct writing {
     struct gt_strbuf line, names, values;
 };
 
-/* Whether a text of the database can stand in the file: it has no control characters. */
+/* Whether a text of the database may stand in the file: a text without control characters. */
 static bool fits(const char *text, bool blanks)
 {
     for (const char *at = text; *at; at++)
@@ -26,7 +26,7 @@ static bool fits(const char *text, bool blanks)
     return *text != '\0';
 }
 
-/* Writes the line if it is another one than the latest of its kind, and begins the next one. */
+/* Writes the line if it differs from the latest line of its kind, and begins the next line. */
 static void put_head(struct writing *writing, struct gt_strbuf *latest)
 {
     const struct gt_strbuf line = writing->line;
@@ -40,8 +40,8 @@ static void put_head(struct writing *writing, struct gt_strbuf *latest)
     gt_strbuf_reset(&writing->line);
 }
 
-/* Takes a point apart: "A=1,B=2" into "A,B" and "1,2".  false: it has no names, as the vendor
- * library's algorithms have none. */
+/* Takes a point apart: "A=1,B=2" into "A,B" and "1,2".  false: the point has no names, like the
+ * vendor library's algorithms. */
 static bool split_point(struct writing *writing, const char *point)
 {
     gt_strbuf_reset(&writing->names);
@@ -106,7 +106,7 @@ const struct gt_export_ops gt_export_trials = {
 
 /* ---- searches ----
  * A line for each turn of a problem, with the seconds and trials until its race came within 5, 2
- * and 1 % of the best that any turn of the same problem and device ever saw in its race.
+ * and 1 % of the best time in any race of the same problem and device.
  *
  * Finals are held on a hot device, so their times (us) cannot be compared with those of a race. */
 
@@ -117,7 +117,7 @@ static const struct {
 
 #define WITHINS (sizeof(within) / sizeof(*within))
 
-/* The first improvement within the factor of the best, or NULL. */
+/* The first improvement within the factor of the best time, or NULL. */
 static const struct gt_improvement *reached(const struct gt_turn *turn, double factor)
 {
     for (size_t i = 0; i < turn->improvements; i++)
@@ -195,8 +195,8 @@ const struct gt_export_ops gt_export_search = {
     .begin = search_begin, .rows = search_rows, .one_problem = true};
 
 /* ---- energies ----
- * What products cost, as tune energy measured it: ours and the vendor's, with the objectives by
- * which a row is the best of its problem and device. */
+ * The energies of products, ours and the vendor's, as tune energy measured them, with the
+ * objectives by which a row is the best of its problem and device. */
 
 static const char *some(const char *text)
 {

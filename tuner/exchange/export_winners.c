@@ -1,4 +1,5 @@
-/* export_winners.c - the winners for programs: the table that libgemmtune reads, and C source. */
+/* export_winners.c - writes winners for programs: the table that libgemmtune reads, and C
+ * source. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static int shipped_row(struct gt_export_out *out, const struct gt_row *row, stru
 
 /* ---- rows that are kept ---- */
 
-/* Whether the kernel's text is still the row's, and rows of its kind were asked for. */
+/* Whether the kernel still has the row's text, and the filter asks for such rows. */
 static bool still_holds(const struct gt_table_row *row, const struct gt_row_filter *filter)
 {
     const struct gt_kernels *kernels = filter->kernels;
@@ -53,7 +54,7 @@ static bool still_holds(const struct gt_table_row *row, const struct gt_row_filt
     return !kernels || filter->others;
 }
 
-/* Whether the table has a winner that replaces this row: one that never won a final does not
+/* Whether the table has a winner that replaces this row: a winner that never won a final does not
  * replace one that did. */
 static bool has_winner(const struct gt_table *table, const struct gt_table_row *of)
 {
@@ -68,7 +69,7 @@ static bool has_winner(const struct gt_table *table, const struct gt_table_row *
     return false;
 }
 
-/* Adds the lines of the earlier table that are kept; its lines are its rows, in the same order. */
+/* Adds the kept lines of the earlier table, whose lines are its rows in the same order. */
 static int add_kept(struct gt_export_out *out, const struct gt_table *ours, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
@@ -96,7 +97,7 @@ static int add_kept(struct gt_export_out *out, const struct gt_table *ours, stru
     return rc ? rc : gt_strbuf_check(out->text, err);
 }
 
-/* Adds the rows that are kept.  To decide, the database's rows are read back just as the table's
+/* Adds the kept rows.  To decide which, the database's rows are read back just as the table's
  * reader will read them. */
 static int keep_rows(struct gt_export_out *out, struct gt_err *err)
 {
@@ -170,8 +171,8 @@ const struct gt_export_ops gt_export_shipped = {
 };
 
 /* ---- the C header ----
- * A static table and a function that finds a shape in it.  Only integers, and names whose every
- * character was checked, go into the header, so that nothing in a database can become code. */
+ * A static table and a function that finds a shape in it.  The header gets only integers, and names
+ * whose every character was checked, so that no text of a database can become code. */
 
 static const char head[] =
     "/* Winners of a gemmtune database: the fastest known kernel and point of each problem.\n"
@@ -246,7 +247,7 @@ static int refuse(const struct gt_row *row, const char *what, const char *value,
                       row->problem, what, value);
 }
 
-/* "BM=128,BN=64" as {"BM", 128}, {"BN", 64}. */
+/* Adds "BM=128,BN=64" as {"BM", 128}, {"BN", 64}. */
 static int add_params(struct gt_strbuf *text, const struct gt_row *row, struct gt_err *err)
 {
     const char *at = row->point;

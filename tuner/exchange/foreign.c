@@ -1,5 +1,5 @@
-/* foreign.c - finds the products in what other programs have written, line by line; foreign.h says
- * which forms there are. */
+/* foreign.c - finds the products in texts of other programs, line by line; foreign.h lists the
+ * forms. */
 #include <cjson/cJSON.h>
 #include <ctype.h>
 #include <errno.h>
@@ -16,21 +16,21 @@
 
 /* A piece of the text. */
 struct piece {
-    const char *at; /* NULL: not there */
+    const char *at; /* NULL: missing */
     int length;
 };
 
 static const struct piece none;
 
-/* A product as BLAS has it: matrices by columns, D = op(A) op(B) of m x n. */
+/* A product in BLAS's terms: matrices by columns, D = op(A) op(B) of m x n. */
 struct product {
     int64_t m, n, k, batch;   /* batch 0: 1 */
     int64_t ld[3], stride[3]; /* of A, B, D; 0 of ld and -1 of stride: packed */
     bool trans[2];            /* op(A), op(B) */
-    struct piece type[3];     /* of A, B, D by whatever name; D's may be missing: A's */
+    struct piece type[3];     /* of A, B, D, under any name; without D's it is A's */
     struct piece compute;     /* the type of the sums; may be missing */
     bool tf32;                /* allowed for products of float */
-    bool beta;                /* is not 0 */
+    bool beta;                /* beta is not 0 */
     bool bias, scaled;
     struct piece activation; /* may be missing */
     double times;            /* 0: 1 */
@@ -63,7 +63,7 @@ static bool is_word(struct piece piece, const char *word)
            !word[piece.length];
 }
 
-/* Where the piece has the word, just so; NULL: nowhere. */
+/* Where the piece has the word, in the same letters; NULL: nowhere. */
 static const char *find(struct piece piece, const char *word)
 {
     return piece.at ? memmem(piece.at, (size_t)piece.length, word, strlen(word)) : NULL;
@@ -80,7 +80,7 @@ static bool contains(struct piece piece, const char *word)
     return false;
 }
 
-/* Counts a product that is left out: "of double". */
+/* Counts a product that is left out, with the reason: "of double". */
 static int leave(struct reader *reader, const char *what, struct piece name)
 {
     struct gt_foreign *foreign = reader->foreign;
@@ -119,7 +119,7 @@ void gt_foreign_say(struct gt_strbuf *text, const struct gt_foreign *foreign)
 
 /* ---- types ---- */
 
-/* The name without what surrounds it: "CUDA_R_16F(2)", "f16_r", "c10::Half". */
+/* The name without its surroundings: "CUDA_R_16F(2)", "f16_r", "c10::Half". */
 static struct piece bare_type(struct piece type)
 {
     static const char *const before[] = {"c10::", "at::", "CUDA_", "HIP_", "R_"};
@@ -159,7 +159,7 @@ static bool type_of(enum gt_dtype *type, struct piece piece)
     return gt_dtype_parse(type, piece.at, (size_t)piece.length);
 }
 
-/* Whether the sums are of a kind that a kernel has for these operands. */
+/* Whether a kernel for these operands has sums of this kind. */
 static bool sums_as_kernels(struct product *product, enum gt_dtype type)
 {
     const struct piece compute = bare_type(product->compute);
@@ -173,7 +173,7 @@ static bool sums_as_kernels(struct product *product, enum gt_dtype type)
     return is_word(compute, "s") || is_word(compute, "float");
 }
 
-/* Whether a kernel has such a D; the same as what tune serve takes. */
+/* Whether a kernel has such a D; tune serve takes the same. */
 static bool has_out(enum gt_dtype type, enum gt_dtype out)
 {
     if (type == GT_E4M3 || type == GT_E5M2)
@@ -182,7 +182,7 @@ static bool has_out(enum gt_dtype type, enum gt_dtype out)
            (out == gt_dtype_default_out(type) || (out == GT_F32 && type != GT_S8));
 }
 
-/* Sets types and accuracy; else returns why the product is left out, and *which type it is. */
+/* Sets types and accuracy; or returns why the product is left out, with the type in *which. */
 static const char *take_types(struct gt_problem *problem, struct product *product,
                               struct piece *which)
 {
@@ -212,7 +212,7 @@ static const char *take_types(struct gt_problem *problem, struct product *produc
 
 /* ---- the problem ---- */
 
-/* "EPILOGUE_RELU_BIAS", "relu", "None"; false: no kernel has it. */
+/* Takes an epilogue: "EPILOGUE_RELU_BIAS", "relu", "None"; false: no kernel has the epilogue. */
 static bool take_epilogue(struct gt_problem *problem, const struct product *product)
 {
     const struct piece word = product->activation;
@@ -227,7 +227,7 @@ static bool take_epilogue(struct gt_problem *problem, const struct product *prod
     return relu || plain;
 }
 
-/* Sets leading dimensions and strides.  An overflow is found by the check of the problem. */
+/* Sets leading dimensions and strides.  The check of the problem finds an overflow. */
 static void take_layout(struct gt_problem *problem, const struct product *product)
 {
     /* of A, B, D as BLAS stores them, by columns */
@@ -293,13 +293,13 @@ static int take_product(struct reader *reader, const struct product *from)
  * Their products are events such as aten::mm, whose "Input Dims" and "Input Strides" describe their
  * operands, which are stored by rows. */
 
-/* The operations that compute a product themselves: matmul, linear and einsum call these. */
+/* The operations that compute a product themselves; matmul, linear and einsum call these. */
 static const struct operation {
     const char *name;
-    int a;            /* which input A is; B follows */
-    bool batch;       /* of three dimensions */
-    bool adds;        /* input 0 is added: a bias if it has one dimension */
-    const char *with; /* what no kernel has; NULL: nothing */
+    int a;            /* which input is A; B follows */
+    bool batch;       /* the operands have three dimensions */
+    bool adds;        /* input 0 is added; with one dimension it is a bias */
+    const char *with; /* a feature that no kernel has; NULL: none */
 } operations[] = {
     {"aten::mm", 0, false, false, NULL},
     {"aten::bmm", 0, true, false, NULL},
@@ -320,7 +320,7 @@ static bool is_trace(const char *text, size_t length)
                                               memmem(text, length, "\"Input Dims\"", 12));
 }
 
-/* Element `index` of a list of numbers; -1: there is none. */
+/* Element `index` of a list of numbers; -1: there is no such element. */
 static int64_t number(const cJSON *list, int index)
 {
     int64_t value;
@@ -328,8 +328,8 @@ static int64_t number(const cJSON *list, int index)
     return gt_json_whole(cJSON_GetArrayItem(list, index), 0, INT32_MAX, &value) ? value : -1;
 }
 
-/* How an operand of `rows` x `cols` lies in memory: by rows, or transposed.  PyTorch copies any
- * other one to packed rows. */
+/* Sets the layout of an operand of `rows` x `cols`: by rows, or transposed.  PyTorch copies an
+ * operand of another layout to packed rows. */
 static void take_operand(struct product *product, int operand, const cJSON *strides, bool batch,
                          int64_t rows, int64_t cols)
 {
@@ -358,7 +358,7 @@ static int take_event(struct reader *reader, const struct operation *op, const c
     const char *type = cJSON_GetStringValue(cJSON_GetArrayItem(types, op->a));
     const int first = op->batch;
     struct product product = {
-        .m = number(b, first + 1), /* BLAS's m and n, A and B are the other ones */
+        .m = number(b, first + 1), /* BLAS's m and n, A and B are swapped */
         .n = number(a, first),
         .k = number(a, first + 1),
         .batch = op->batch ? number(a, 0) : 1,
@@ -392,7 +392,7 @@ static const struct operation *find_operation(const cJSON *event)
     return NULL;
 }
 
-/* One event after the other is held as JSON: a trace has millions. */
+/* Only one event at a time is held as JSON, because a trace has millions. */
 static int read_trace(struct reader *reader, const char *text)
 {
     const char *at = text + strspn(text, " \t\r\n"), *list = strstr(text, "\"traceEvents\"");
@@ -432,7 +432,7 @@ static int read_trace(struct reader *reader, const char *text)
 }
 
 /* ---- lines ----
- * What a line may say of a product, by the names that the programs have for it, without capitals
+ * The facts of a product that a line may have, by the programs' names for them, without capitals
  * and underscores. */
 #define FIELD_MAP(X)                                                    \
     X(M, "m sizem")                                                     \
@@ -480,7 +480,7 @@ struct fields {
     struct piece piece[FIELDS];
 };
 
-/* Whether the key is one of the words, which have blanks between them. */
+/* Whether the key is one of the words, which blanks separate. */
 static bool is_name(struct piece key, const char *words)
 {
     for (; *words; words += strspn(words, " ")) {
@@ -503,7 +503,7 @@ static void set(struct fields *fields, struct piece key, struct piece value)
             fields->piece[i] = value;
 }
 
-/* The whole number that the piece begins with; `absent` if there is none. */
+/* The whole number at the start of the piece; `absent` if there is no number. */
 static int64_t whole(struct piece piece, int64_t absent)
 {
     int64_t value = 0;
@@ -516,7 +516,7 @@ static int64_t whole(struct piece piece, int64_t absent)
     return i ? value : absent;
 }
 
-/* "T", "OP_T", "CUBLAS_OP_T(1)", "C" */
+/* Whether the piece means transposed: "T", "OP_T", "CUBLAS_OP_T(1)", "C". */
 static bool transposed(struct piece piece)
 {
     const char *at = find(piece, "OP_");
@@ -525,7 +525,7 @@ static bool transposed(struct piece piece)
     return strchr("TtCc", op) != NULL;
 }
 
-/* A number that is not 0; a pointer is none. */
+/* Whether the piece is a number other than 0; a pointer is no number. */
 static bool not_zero(struct piece piece)
 {
     char text[32], *end;
@@ -546,7 +546,7 @@ static bool is_set(struct piece piece)
            !is_word(piece, "none");
 }
 
-/* The operands' type in the name of a function: "cublasSgemm_v2", "rocblas_hgemm_strided". */
+/* The operands' type, from the name of a function: "cublasSgemm_v2", "rocblas_hgemm_strided". */
 static struct piece type_in(struct piece function)
 {
     static const struct {
@@ -566,7 +566,7 @@ static struct piece type_in(struct piece function)
     return none;
 }
 
-/* Makes a product of what a line says; most lines say only what is not usual. */
+/* Makes a product from the fields of a line; most lines have only the unusual ones. */
 static int take_fields(struct reader *reader, const struct fields *fields, bool counted)
 {
     const struct piece *f = fields->piece;
@@ -599,13 +599,14 @@ static int take_fields(struct reader *reader, const struct fields *fields, bool 
 
 /* ---- TunableOp ---- */
 
-/* "GemmTunableOp_float_NT,nt_256_512_1024_ld_256_512_256" and "...,tn_64_128_64_B_12_ld_64_64_64",
- * of results with more behind; early versions wrote no leading dimensions. */
+/* Reads "GemmTunableOp_float_NT,nt_256_512_1024_ld_256_512_256" and
+ * "...,tn_64_128_64_B_12_ld_64_64_64".  Lines of results have more behind; early versions wrote no
+ * leading dimensions. */
 static int take_tunable(struct reader *reader, struct piece line)
 {
     static const struct {
         const char *word;
-        int values; /* how many follow */
+        int values; /* how many values follow */
         enum field field[3];
     } parts[] = {{"", 3, {M, N, K}}, {"B", 1, {BATCH}}, {"ld", 3, {LDA, LDB, LDC}}};
     const char *mark = find(line, "TunableOp_"), *at = mark + 10, *end;
@@ -646,8 +647,8 @@ static int take_tunable(struct reader *reader, struct piece line)
 
 /* ---- lines of keys and values ---- */
 
-/* "rocblas-bench -f gemm_ex --transposeA T -m 128 --bias_vector": a value does not begin as an
- * option does. */
+/* Reads "rocblas-bench -f gemm_ex --transposeA T -m 128 --bias_vector".  A value does not begin
+ * like an option. */
 static int take_bench(struct reader *reader, struct piece line)
 {
     const char *end = line.at + line.length;
@@ -671,11 +672,11 @@ static int take_bench(struct reader *reader, struct piece line)
         at = after;
     }
     if (!fields.piece[TYPE].at && find(line, "rocblas-bench"))
-        fields.piece[TYPE] = text_piece("f32_r"); /* its default */
+        fields.piece[TYPE] = text_piece("f32_r"); /* rocblas-bench's default */
     return take_fields(reader, &fields, false);
 }
 
-/* "- { rocblas_function: "rocblas_gemm_ex", transA: 'N', M: 128, ..., call_count: 3 }" */
+/* Reads "- { rocblas_function: "rocblas_gemm_ex", transA: 'N', M: 128, ..., call_count: 3 }" */
 static int take_yaml(struct reader *reader, struct piece line)
 {
     static const char blanks[] = " \t\"'{-";
@@ -699,7 +700,8 @@ static int take_yaml(struct reader *reader, struct piece line)
     return take_fields(reader, &fields, false);
 }
 
-/* A call in cuBLAS's log: a line that names the function, lines "i!  m: type=int; val=128". */
+/* Reads a call in cuBLAS's log: a line that names the function, then lines "i!  m: type=int;
+ * val=128". */
 static int take_call(struct reader *reader, struct piece line)
 {
     const char *name = find(line, "cublasStatus_t "), *end = line.at + line.length;
@@ -754,7 +756,7 @@ static bool other_order(struct piece matrix)
     return order.at && !is_word(order, "COL") && !is_word(order, "ORDER_COL");
 }
 
-/* What the descriptor of a matrix says beside its rows and columns. */
+/* Takes the facts of a matrix descriptor other than rows and columns. */
 static void take_matrix(struct fields *fields, struct piece matrix, enum field ld,
                         enum field stride, enum field type)
 {
@@ -766,7 +768,7 @@ static void take_matrix(struct fields *fields, struct piece matrix, enum field l
 }
 
 /* "[...][cublasLtMatmul] A=0X7F00 Adesc=[type=R_16F rows=32 cols=16 ld=32] ... computeDesc=[...]",
- * which may be broken into lines. */
+ * which may span several lines. */
 static int take_matmul(struct reader *reader, struct piece line)
 {
     static const char *const desc[] = {"transa", "transb", "computeType", "epilogue"};
@@ -778,7 +780,7 @@ static int take_matmul(struct reader *reader, struct piece line)
     static const char *const scales[] = {"aScalePointer", "bScalePointer", "cScalePointer",
                                          "dScalePointer", "aScaleMode",    "bScaleMode"};
 
-    if (!a.at || !b.at || *a.at != '[') /* the lines of calls have pointers only */
+    if (!a.at || !b.at || *a.at != '[') /* lines of calls have only pointers */
         return GT_OK;
     if (!d.at)
         d = value_of(line, "Cdesc");
@@ -831,8 +833,8 @@ static bool is_yaml(struct piece line)
            (find(line, "gemm") || find(line, "matmul"));
 }
 
-/* How each kind of line is known and read; `more`: what the lines behind it, which belong to it, do
- * not begin with. */
+/* How each kind of line is recognised and read.  `more`: the lines behind a line belong to it as
+ * long as they do not begin with this. */
 static const struct kind {
     bool (*is)(struct piece line);
     int (*take)(struct reader *reader, struct piece line);
@@ -858,7 +860,8 @@ static struct piece next_line(const char *text)
     return piece_of(start, start + strcspn(start, "\n"));
 }
 
-/* The first line that is not empty and no remark, in a list of ours, is a problem. */
+/* Whether the text is a list of ours: its first line that is not empty and no remark is a
+ * problem. */
 static bool is_ours(const char *text)
 {
     const char *line = text;

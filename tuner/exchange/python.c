@@ -8,12 +8,12 @@
 #include "base/strbuf.h"
 #include "exchange/python.h"
 
-#define MAX_NODES    4096    /* of one text */
-#define MAX_DEPTH    64      /* of parentheses and operators */
-#define MAX_ELEMENTS 100000  /* of a list */
+#define MAX_NODES    4096    /* nodes of one text */
+#define MAX_DEPTH    64      /* depth of parentheses and operators */
+#define MAX_ELEMENTS 100000  /* elements of a list */
 #define MAX_VISITS   1000000 /* elements of all lists of one evaluation */
 
-/* a, b, c: nodes, -1: none. */
+/* a, b, c: nodes; -1: none. */
 enum op {
     NUMBER,
     TEXT,
@@ -29,14 +29,14 @@ enum op {
     LESS,
     LESS_EQUAL,
     EQUAL,
-    IN, /* a in the list b */
+    IN, /* value a in the list b */
     NOT,
     AND,
     OR,
     IF,    /* c if a else b */
-    LIST,  /* elements: a, then each one's next */
+    LIST,  /* elements: a, then each element's next */
     EACH,  /* [a for the variable in b if c] */
-    RANGE, /* arguments as the elements of a list */
+    RANGE, /* the arguments as a list */
     ABS,
     INT,
     FLOAT,
@@ -53,23 +53,23 @@ struct node {
     size_t slot;
 };
 
-/* The slot of the variable of a [... for ...]; those of names come before. */
+/* The slot of the variable of a [... for ...], behind the slots of names. */
 #define VARIABLE 64
 
 struct gt_python {
-    char *source; /* for sentences */
+    char *source; /* for error sentences */
     struct node *node;
     size_t nodes, capacity;
     int root;
     uint64_t uses;
 };
 
-/* Each function that reads returns its node, or -1 after an error. */
+/* The functions that parse return a node, or -1 after an error. */
 struct parser {
     struct gt_python *python;
     const struct gt_names *names;
     const char *at;
-    char variable[64]; /* of the [... for ...] being read; "": none */
+    char variable[64]; /* variable of the [... for ...] being read; "": none */
     int depth;
     int rc;
     struct gt_err *err;
@@ -77,7 +77,7 @@ struct parser {
 
 static int parse_value(struct parser *parser);
 
-/* Records an error; only the first one is kept. */
+/* Records an error; only the first error is kept. */
 static int refuse(struct parser *parser, const char *what)
 {
     if (!parser->rc)
@@ -122,8 +122,8 @@ static bool is_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Takes a word or a sign if it comes next.  A word must be complete; a sign must not be followed by
- * `not_before`. */
+/* Takes the token, a word or a sign, if it comes next.  A word must be complete; `not_before` must
+ * not follow a sign. */
 static bool take(struct parser *parser, const char *token, char not_before)
 {
     size_t length = strlen(token);
@@ -191,7 +191,7 @@ static int parse_elements(struct parser *parser, const char *close)
 }
 
 /* Looks ahead for the variable of a [... for x in ...] that begins here, because the variable is
- * used before it is named. */
+ * used before it is declared. */
 static void find_variable(struct parser *parser)
 {
     int depth = 0;
@@ -211,12 +211,12 @@ static void find_variable(struct parser *parser)
     }
 }
 
-/* Parses what follows '['. */
+/* Parses the text behind '['. */
 static int parse_list(struct parser *parser)
 {
     int each, source, condition = -1;
 
-    if (*parser->variable) /* this list is nested in a comprehension whose variable it shares */
+    if (*parser->variable) /* this list is nested in a comprehension and shares its variable */
         return parse_elements(parser, "]");
     find_variable(parser);
     if (!*parser->variable)
@@ -288,7 +288,7 @@ static int parse_name(struct parser *parser)
     return node;
 }
 
-/* Parses what follows '(': a value in parentheses or a tuple, which becomes a list here. */
+/* Parses the text behind '(': a value in parentheses, or a tuple, which becomes a list here. */
 static int parse_parenthesis(struct parser *parser)
 {
     int list = parse_elements(parser, ")"), first;
@@ -338,7 +338,7 @@ static int parse_factor(struct parser *parser)
     } else if (take(parser, "+", 0)) {
         node = parse_factor(parser);
         parser->depth--;
-        return add(parser, FLOAT, node, -1, -1); /* a text cannot have a sign */
+        return add(parser, FLOAT, node, -1, -1); /* a text has no sign */
     }
     node = parser->rc ? -1 : parse_atom(parser);
     if (take(parser, "**", 0))
@@ -349,7 +349,7 @@ static int parse_factor(struct parser *parser)
 
 enum level { TERM, SUM, AND_LEVEL, OR_LEVEL };
 
-/* Operands of the level below, with operators of this level between them. */
+/* Parses operands of the level below, with operators of this level between them. */
 static int parse_level(struct parser *parser, enum level level, int (*below)(struct parser *parser))
 {
     static const struct {
@@ -367,7 +367,7 @@ static int parse_level(struct parser *parser, enum level level, int (*below)(str
     for (size_t i = 0; i < count; i++)
         if (known[i].level == level && take(parser, known[i].sign, known[i].not_before)) {
             node = add(parser, known[i].op, node, below(parser), -1);
-            i = SIZE_MAX; /* the next operator may be any of them again */
+            i = SIZE_MAX; /* the next operator may be any of this level */
         }
     return node;
 }
@@ -382,7 +382,7 @@ static int parse_sum(struct parser *parser)
     return parse_level(parser, SUM, parse_term);
 }
 
-/* Parses one comparison of x with the operand *y that follows; -1 if none follows. */
+/* Parses a comparison of x with the next operand, *y; -1 if no comparison follows. */
 static int parse_comparison(struct parser *parser, int x, int *y)
 {
     static const struct {
@@ -408,7 +408,7 @@ static int parse_comparison(struct parser *parser, int x, int *y)
     return -1;
 }
 
-/* "a < b < c" is "a < b and b < c". */
+/* Parses comparisons: "a < b < c" is "a < b and b < c". */
 static int parse_comparisons(struct parser *parser)
 {
     int x = parse_sum(parser), y = -1;
@@ -502,16 +502,16 @@ uint64_t gt_python_uses(const struct gt_python *python)
 
 /* ---- evaluation ---- */
 
-/* A value, or a list of some. */
+/* A value or a list of values. */
 struct value {
     struct gt_python_value one;
     bool is_list;
     struct value *element;
     size_t count;
-    double repeats; /* of a repeated list: how often, even if it has no element */
+    double repeats; /* of a repeated list: how often, also without elements */
 };
 
-/* The elements of a list, freed at the end of the evaluation. */
+/* The elements of a list; they are freed at the end of the evaluation. */
 struct block {
     struct block *next;
     struct value element[];
@@ -520,8 +520,8 @@ struct block {
 struct evaluation {
     const struct gt_python *python;
     const struct gt_python_value *slots;
-    struct value variable; /* of a [... for ...] */
-    double visits;         /* elements so far */
+    struct value variable; /* variable of a [... for ...] */
+    double visits;         /* elements of all lists so far */
     struct block *blocks;
     struct gt_err *err;
 };
@@ -572,7 +572,7 @@ bool gt_python_equal(const struct gt_python_value *x, const struct gt_python_val
     return strcmp(x->text, y->text) == 0;
 }
 
-/* Evaluates to a value that is no list. */
+/* Evaluates a node to a value that is no list. */
 static int eval_one(struct evaluation *e, int at, struct gt_python_value *one)
 {
     struct value value;
@@ -608,7 +608,7 @@ static int compare(const struct evaluation *e, enum op op, const struct gt_pytho
     return GT_OK;
 }
 
-/* The remainder has the sign of the divisor. */
+/* The remainder, with the sign of the divisor. */
 static double modulo(double x, double y)
 {
     double rest = fmod(x, y);
@@ -617,7 +617,7 @@ static double modulo(double x, double y)
 }
 
 /* x // y as CPython's float_floor_div computes it (Objects/floatobject.c, Python 3): from the
- * remainder, so that 0.5 // 0.1 is 4 although 0.5 / 0.1 rounds to 5. */
+ * remainder.  So 0.5 // 0.1 is 4, although 0.5 / 0.1 rounds to 5. */
 static double floor_divide(double x, double y)
 {
     double quotient = (x - modulo(x, y)) / y, whole = floor(quotient);
@@ -673,7 +673,8 @@ static int eval_elements(struct evaluation *e, const struct node *node, struct v
     return rc;
 }
 
-/* Evaluates to a list; `numbers`: why its elements have to be numbers, NULL: they do not. */
+/* Evaluates a node to a list.  `numbers`: why the elements have to be numbers; NULL: they need not
+ * be. */
 static int eval_list(struct evaluation *e, int at, const char *numbers, struct value *list)
 {
     int rc = eval(e, at, list);
@@ -737,7 +738,8 @@ static void append(struct value *to, const struct value *from)
     to->count += from->count;
 }
 
-/* A list times a number, in either order: the list so many times, none below 1. */
+/* Multiplies a list and a number, in either order: the list so many times, or an empty list below
+ * 1. */
 static int repeat(struct evaluation *e, const struct value *x, const struct value *y,
                   struct value *value)
 {

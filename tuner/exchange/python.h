@@ -1,8 +1,8 @@
 /* python.h - the Python that T1 files hold (t1.h): conditions such as
  * "KWG % ((MDIMC * NDIMC) / MDIMA) == 0", and lists of values such as "[2**i for i in range(6)]".
  *
- * Not the project's own expressions (src/kernel/expr.h), which are whole numbers: here / divides
- * truly, // rounds down, % has the sign of the divisor, comparisons chain, values may be texts.
+ * The project's own expressions (src/kernel/expr.h) are whole numbers.  Here / divides truly, //
+ * rounds down, % has the sign of the divisor, comparisons chain, values may be texts.
  *
  * Understood: numbers, texts, True, False, names, + - * / // % **, < <= > >= == !=, in, not in,
  * and, or, not, x if c else y, parentheses, lists, lists joined by + and repeated by *, abs int
@@ -31,7 +31,7 @@ int gt_python_parse(struct gt_python **python, const char *text, const struct gt
                     struct gt_err *err);
 void gt_python_free(struct gt_python *python); /* NULL accepted */
 
-/* Slots that the value can depend on, as bits. */
+/* The slots that the value can depend on, as bits. */
 uint64_t gt_python_uses(const struct gt_python *python);
 
 /* GT_ERANGE for a division by zero, arithmetic on a text, a list where a value is meant.  A text
@@ -39,13 +39,13 @@ uint64_t gt_python_uses(const struct gt_python *python);
 int gt_python_eval(const struct gt_python *python, const struct gt_python_value *slots,
                    struct gt_python_value *value, struct gt_err *err);
 
-/* Whether Python's == holds of the two. */
+/* Whether Python's == holds for the two values. */
 bool gt_python_equal(const struct gt_python_value *x, const struct gt_python_value *y);
 
-/* Whether Python would take the value for true. */
+/* Whether the value is true in Python. */
 bool gt_python_true(const struct gt_python_value *value);
 
-/* The elements of a list; texts belong to python.  visit returns GT_OK to go on. */
+/* Visits the elements of a list; texts belong to python.  `visit` returns GT_OK to go on. */
 typedef int gt_python_visit(void *context, const struct gt_python_value *value, struct gt_err *err);
 int gt_python_list(const struct gt_python *python, gt_python_visit *visit, void *context,
                    struct gt_err *err);

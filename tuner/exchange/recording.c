@@ -1,5 +1,5 @@
-/* recording.c - a recorded space: reads the file (zlib reads both plain and gzipped ones), converts
- * times to microseconds, and makes a space of it for the strategies. */
+/* recording.c - a recorded space: reads the file (zlib reads plain and gzipped files), converts
+ * times to microseconds, and makes a space for the strategies. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 
 #define CHUNK      ((unsigned)1 << 20)
 #define TEXT_LIMIT ((size_t)1 << 30)  /* bytes of an unpacked file, at most */
-#define FREE_TEXT  ((size_t)64 << 20) /* bytes that any file may unpack to; beyond: INFLATION */
+#define FREE_TEXT  ((size_t)64 << 20) /* bytes that any file may unpack to; above: INFLATION */
 #define INFLATION  200                /* times the file's size; JSON is compressed 10 to 40 times */
 
-/* Replaces NaN and Infinity, which Python's json writes but JSON does not have: outside strings
- * they become empty texts, which are no times. */
+/* Replaces NaN and Infinity, which Python's json writes but JSON does not have.  Outside strings
+ * they become empty texts, which count as no times. */
 static void replace_nan(char *text, size_t length)
 {
     static const char *const word[] = {"NaN", "-Infinity", "Infinity"};
@@ -116,7 +116,7 @@ bool gt_recording_begins(const char *path, const char *start)
 
 /* ---- what was read ---- */
 
-/* A recorded time in microseconds. */
+/* Converts a recorded time to microseconds. */
 static int scale_time(float *time, double us, const struct gt_recording_reader *reader)
 {
     if (!(us >= GT_LEAST_US && us < GT_MOST_US))
@@ -149,7 +149,7 @@ static int scale(const struct gt_recording_reader *reader)
     return rc;
 }
 
-/* Makes the signature depend on text[0..length), too. */
+/* Makes the signature depend also on text[0..length). */
 static int sign(struct gt_recording *recording, const char *text, size_t length, struct gt_err *err)
 {
     struct gt_digest digest;
@@ -162,7 +162,7 @@ static int sign(struct gt_recording *recording, const char *text, size_t length,
     return GT_OK;
 }
 
-/* An empty recording, to be released also after a failure. */
+/* Makes an empty recording, to be released also after a failure. */
 static int begin(struct gt_recording *recording, struct gt_err *err)
 {
     *recording = (struct gt_recording){
@@ -177,7 +177,7 @@ static int begin(struct gt_recording *recording, struct gt_err *err)
 }
 
 /* Drops repeated points.  The results of a search (T4) name a point as often as the search asked
- * for it; the first time counts, or the first that is ok. */
+ * for it.  The first result that is ok counts, or without one the first result. */
 static int drop_repeats(struct gt_recording *recording, struct gt_err *err)
 {
     size_t params = recording->kernel->params, size = 64, kept = 0;
@@ -216,7 +216,8 @@ static int drop_repeats(struct gt_recording *recording, struct gt_err *err)
     return GT_OK;
 }
 
-/* Points of databases that took words for numbers are others than those with the words. */
+/* Changes the signature if values are words, because older databases have points with numbers in
+ * place of these words. */
 static int sign_words(struct gt_recording *recording, struct gt_err *err)
 {
     const struct gt_kernel *kernel = recording->kernel;
@@ -227,8 +228,8 @@ static int sign_words(struct gt_recording *recording, struct gt_err *err)
     return words ? sign(recording, "words", 5, err) : GT_OK;
 }
 
-/* As gt_recording_parse with the reader as it is: its recording begun, its parameters perhaps
- * preset; releases those. */
+/* As gt_recording_parse, with a reader whose recording is begun and whose parameters may be
+ * preset.  Releases the parameters. */
 static int parse_into(struct gt_recording_reader *reader, char *text, size_t length)
 {
     struct gt_recording *recording = reader->recording;
@@ -259,10 +260,10 @@ int gt_recording_parse(struct gt_recording *recording, const char *path, char *t
 }
 
 /* ---- a space that is described in T1 ----
- * T1 says which points there are, the recording that it names what became of them. */
+ * T1 lists the points; the recording that T1 names has their results. */
 
-/* Keeps of T1's points (*count of them, by index) those that were recorded, each with its result:
- * of the others nobody knows what would become of them. */
+/* Keeps only the recorded ones of T1's points (*count of them, by index), each with its result,
+ * because the results of the others are not known. */
 static int select_points(struct gt_recording *recording, const struct gt_t1 *t1, uint8_t *index,
                          size_t *count, struct gt_err *err)
 {
@@ -343,7 +344,7 @@ static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, c
     return recording->kernel->name ? GT_OK : gt_err_nomem(err);
 }
 
-/* What is wrong with a file's Python or its lists is a mistake of the file, whatever found it. */
+/* Turns an error in a file's Python or lists into an error of the file. */
 static int malformed(const char *path, struct gt_err *err)
 {
     if (err && !strstr(err->msg, path))
@@ -353,7 +354,7 @@ static int malformed(const char *path, struct gt_err *err)
     return GT_ECONFIG;
 }
 
-/* Makes the recording's path, which is relative to the folder of the T1 file. */
+/* Makes the path of the recording, which T1 gives relative to the folder of the T1 file. */
 static int recording_path(struct gt_strbuf *path, const struct gt_t1 *t1, const char *t1_path,
                           struct gt_err *err)
 {
@@ -390,7 +391,7 @@ static int load_t1(struct gt_recording *recording, const char *path, const char 
     return rc == GT_ESYNTAX || rc == GT_ERANGE || rc == GT_ENOTFOUND ? malformed(path, err) : rc;
 }
 
-/* from: of a T1 file, the recording that it shall be answered from; NULL: the one that it names. */
+/* from: the recording that answers for a T1 file; NULL: the recording that the T1 file names. */
 static int load_file(struct gt_recording *recording, const char *path, const char *from,
                      struct gt_err *err)
 {

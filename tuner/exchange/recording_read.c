@@ -1,7 +1,7 @@
-/* recording_read.c - reads the frame of a recorded space: walks the text and passes each entry on.
+/* recording_read.c - reads a recorded space: walks the text and takes each entry.
  *
- * As one cJSON tree the text would take ten times its size.  So the reader here knows only objects
- * and lists, and calls cJSON for one member at a time.  It also lets the text end between two
+ * As one cJSON tree the text would take ten times its size.  So the reader itself knows only
+ * objects and lists, and calls cJSON for one member at a time.  The text may also end between two
  * members, because Kernel Tuner leaves such a file when it is stopped. */
 #include <errno.h>
 #include <limits.h>
@@ -36,7 +36,7 @@ int gt_recording_add_param(struct gt_recording_reader *reader, const char *name)
     return reader->param[reader->params++].name ? GT_OK : gt_err_nomem(reader->err);
 }
 
-/* Which value of the parameter the item is; a new one is added. */
+/* The index of the item among the parameter's values; a new value is added. */
 static int value_index(struct gt_recording_reader *reader, struct gt_t1_param *param,
                        const cJSON *item, uint8_t *index)
 {
@@ -67,8 +67,8 @@ static bool comes_before(const struct gt_python_value *x, const struct gt_python
     return strcmp(x->text, y->text) < 0;
 }
 
-/* Sorts the values of a parameter, which the entries name in any order: values that are close
- * should be neighbours in the list. */
+/* Sorts the values of a parameter, which the entries name in any order, because close values should
+ * be neighbours in the list. */
 static void sort_values(struct gt_recording_reader *reader, size_t p)
 {
     struct gt_t1_param *param = &reader->param[p];
@@ -106,7 +106,7 @@ static bool all_whole(const struct gt_t1_param *param)
     return true;
 }
 
-/* Whether the values are true and false, which equal 1 and 0. */
+/* Whether the values are only true and false, which equal 1 and 0. */
 static bool all_truths(const struct gt_t1_param *param)
 {
     bool all = param->truths;
@@ -117,7 +117,7 @@ static bool all_truths(const struct gt_t1_param *param)
     return all;
 }
 
-/* Whether a text stands in a point as it is: a name that is no number and no word of JSON. */
+/* Whether a text stands in a point unquoted: a name that is no number and no word of JSON. */
 static bool is_plain(const char *text)
 {
     static const char letters[] =
@@ -127,7 +127,8 @@ static bool is_plain(const char *text)
            strcmp(text, "true") != 0 && strcmp(text, "false") != 0 && strcmp(text, "null") != 0;
 }
 
-/* Adds a text as JSON has it, in ASCII without commas, which part the values of a point. */
+/* Adds a text as JSON, in ASCII and without commas, because commas separate the values of a
+ * point. */
 static void add_quoted(struct gt_strbuf *to, const char *text)
 {
     gt_strbuf_add_char(to, '"');
@@ -154,7 +155,7 @@ static float number(const cJSON *object, const char *key)
     return (float)item->valuedouble;
 }
 
-/* The fewest digits that are this number. */
+/* Adds the number with the fewest digits that are exact. */
 static void add_number(struct gt_strbuf *to, double number)
 {
     char text[40];
@@ -166,7 +167,7 @@ static void add_number(struct gt_strbuf *to, double number)
     gt_strbuf_add(to, text);
 }
 
-/* Names the values as the recording has them, in one block of pointers and texts. */
+/* Makes the values' names, as the recording has them, in one block of pointers and texts. */
 static char **name_values(const struct gt_t1_param *param, bool truths, struct gt_err *err)
 {
     const size_t count = truths ? 2 : param->count, bytes = (count + 1) * sizeof(char *);
@@ -233,8 +234,8 @@ static int make_param(struct gt_recording_reader *reader, size_t p)
     return GT_OK;
 }
 
-/* Lets the kernel serve any problem that the recording claims to be of, because nobody can check
- * the claim. */
+/* Lets the kernel serve every problem, because nobody can check which problem the recording is
+ * of. */
 static void serve_everything(struct gt_kernel *kernel)
 {
     kernel->production = true;
@@ -280,7 +281,7 @@ void gt_recording_release_params(struct gt_recording_reader *reader)
 
 /* ---- points ---- */
 
-/* Other tools' names for kinds of failure; NULL ends a list.  A kind that is not listed ran and
+/* Other tools' names for kinds of failure; NULL ends a list.  A point with an unlisted kind ran and
  * failed. */
 static const struct failure {
     const char *name;
@@ -322,7 +323,7 @@ static int reserve_point(struct gt_recording_reader *reader)
     return GT_OK;
 }
 
-/* Appends the samples of a list, and their sum to *sum. */
+/* Appends the samples of a list, and adds them to *sum. */
 static int add_samples(struct gt_recording_reader *reader, const char *key, const cJSON *list,
                        struct gt_recorded *point, double *sum)
 {
@@ -348,7 +349,7 @@ static int add_samples(struct gt_recording_reader *reader, const char *key, cons
     return GT_OK;
 }
 
-/* Adds the values of the point; each is found in `object` under its parameter's name. */
+/* Adds the values of the point; `object` has each value under its parameter's name. */
 static int add_values(struct gt_recording_reader *reader, const char *key, const cJSON *object)
 {
     struct gt_recording *recording = reader->recording;
@@ -368,9 +369,9 @@ static int add_values(struct gt_recording_reader *reader, const char *key, const
     return rc;
 }
 
-/* Our own status, which is more specific, or else theirs.  A point that was given up as slow has
- * the time of its first run.  Here that counts like any other time: whoever searches the recording
- * decides what to give up. */
+/* Our own status, which is more specific, or else the other tool's.  A point that was given up as
+ * slow has the time of its first run.  Here this time counts like any other: whoever searches the
+ * recording decides which points to give up. */
 static enum gt_status best_status(const cJSON *item, float us, enum gt_status theirs)
 {
     const enum gt_status own =
@@ -379,8 +380,7 @@ static enum gt_status best_status(const cJSON *item, float us, enum gt_status th
     return own == GT_STATUS_SLOW && us > 0 ? GT_STATUS_OK : own ? own : theirs;
 }
 
-/* Completes a point: derives what was recorded only in part, and refuses what contradicts itself.
- */
+/* Completes a point: derives the values that were not recorded, and refuses contradictions. */
 static int add_point(struct gt_recording_reader *reader, const char *key, struct gt_recorded *point,
                      double sum)
 {
@@ -405,7 +405,7 @@ static int add_point(struct gt_recording_reader *reader, const char *key, struct
     return GT_OK;
 }
 
-/* One point: an entry of a Kernel Tuner cache; key: its name there. */
+/* Adds a point from an entry of a Kernel Tuner cache; key: the entry's name. */
 static int add_cached(struct gt_recording_reader *reader, const char *key, const cJSON *entry)
 {
     const cJSON *time = get(entry, "time"), *why = get(entry, "__error__");
@@ -447,7 +447,7 @@ static const cJSON *measurement(const cJSON *entry, const char *name)
     return NULL;
 }
 
-/* Replaces the text by a copy of the item's; without one it stays. */
+/* Replaces the text by a copy of the item's; if the item has no text, the old text stays. */
 static int copy_text(struct gt_recording_reader *reader, char **text, const cJSON *item)
 {
     if (!cJSON_IsString(item))
@@ -457,7 +457,7 @@ static int copy_text(struct gt_recording_reader *reader, char **text, const cJSO
     return *text ? GT_OK : gt_err_nomem(reader->err);
 }
 
-/* Remembers what the recording's tuner searched by first, if that is not time. */
+/* Remembers the first objective of the recording's tuner, unless it is time. */
 static int take_objective(struct gt_recording_reader *reader, const cJSON *item)
 {
     const char *name = cJSON_GetStringValue(item);
@@ -476,7 +476,7 @@ static float compile_time(const cJSON *times)
     return ms > 0 ? ms : number(times, "compilation_time");
 }
 
-/* One point: an entry of T4's results. */
+/* Adds a point from an entry of T4's results. */
 static int add_result(struct gt_recording_reader *reader, const cJSON *entry)
 {
     const cJSON *configuration = get(entry, "configuration"), *times = get(entry, "times");
@@ -501,7 +501,7 @@ static int add_result(struct gt_recording_reader *reader, const cJSON *entry)
     point.status = best_status(measurement(entry, "gemmtune_status"), point.us,
                                status_of(t4, invalidity->valuestring));
     for (item = reader->params ? NULL : configuration->child; item && !rc; item = item->next)
-        rc = gt_recording_add_param(reader, item->string); /* the first entry lists them */
+        rc = gt_recording_add_param(reader, item->string); /* the first entry lists all */
     cJSON_ArrayForEach(item, get(entry, "objectives")) GT_STEP(rc, take_objective(reader, item));
     GT_STEP(rc, reserve_point(reader));
     GT_STEP(rc, add_values(reader, key, configuration));
@@ -511,8 +511,8 @@ static int add_result(struct gt_recording_reader *reader, const cJSON *entry)
 
 /* ---- the frame ---- */
 
-/* Handles one member: of an object (key is its name, reader->at stands before the value) or of a
- * list (key is NULL). */
+/* Handles one member, of an object (key is the member's name) or of a list (key is NULL);
+ * reader->at stands before the value. */
 typedef int on_member(struct gt_recording_reader *reader, const char *key);
 
 static void skip_space(struct gt_recording_reader *reader)
@@ -532,7 +532,7 @@ static int malformed(const struct gt_recording_reader *reader, const char *what)
                       length < 40 ? (int)length : 40, reader->at);
 }
 
-/* Parses the value that comes next; the caller frees it with cJSON_Delete. */
+/* Parses the next value; the caller frees it with cJSON_Delete. */
 static int take_value(struct gt_recording_reader *reader, cJSON **value)
 {
     const char *after = NULL;
@@ -609,8 +609,8 @@ static int on_entry(struct gt_recording_reader *reader, const char *key)
     return rc;
 }
 
-/* Reads "tune_params_keys", the parameters in their order, and of each the values in "tune_params",
- * in their order. */
+/* Reads the parameters, in the order of "tune_params_keys", and each parameter's values, in the
+ * order of "tune_params". */
 static int read_params(struct gt_recording_reader *reader)
 {
     const cJSON *name, *item;
@@ -632,8 +632,7 @@ static int read_params(struct gt_recording_reader *reader)
     return rc;
 }
 
-/* Checks "tune_params" where the parameters are preset: every parameter that varies must be one of
- * them. */
+/* Checks "tune_params" if the parameters are preset: every parameter that varies must be preset. */
 static int check_values(struct gt_recording_reader *reader, const cJSON *object)
 {
     const cJSON *list;
@@ -720,7 +719,7 @@ static int read_top(struct gt_recording_reader *reader, const char *key, cJSON *
     return GT_OK; /* problem_size and notes do not describe the space */
 }
 
-/* Passes over an object or a list, whose text may end inside it. */
+/* Skips an object or a list, inside which the text may end. */
 static void skip_entries(struct gt_recording_reader *reader)
 {
     bool quoted = false;
@@ -744,8 +743,8 @@ static void skip_entries(struct gt_recording_reader *reader)
     }
 }
 
-/* The entries are remembered, because what they need may stand behind them: JSON's members have no
- * order. */
+/* Handles a member at the top.  Only the place of the entries is remembered, because members that
+ * the entries need may follow: JSON's members have no order. */
 static int on_top(struct gt_recording_reader *reader, const char *key)
 {
     const bool cached = strcmp(key, "cache") == 0;
@@ -764,7 +763,7 @@ static int on_top(struct gt_recording_reader *reader, const char *key)
     return rc;
 }
 
-/* What stands at the top beside the entries: parameters and their values. */
+/* Reads the members at the top other than the entries: parameters and their values. */
 static int read_lists(struct gt_recording_reader *reader)
 {
     if (reader->preset)

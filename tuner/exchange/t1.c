@@ -11,7 +11,7 @@
 
 struct reader {
     struct gt_t1 *t1;
-    struct gt_names names; /* names of the parameters read so far */
+    struct gt_names names; /* the parameters read so far */
     const char *path;
     struct gt_err *err;
 };
@@ -112,7 +112,7 @@ static int read_condition(struct reader *reader, const cJSON *item, const char *
 
 typedef int read_item(struct reader *reader, const cJSON *item, const char *where);
 
-/* Reads each item of a list of the space. */
+/* Calls `read` for each item of a list of the space. */
 static int read_list(struct reader *reader, const cJSON *list, const char *key, read_item *read)
 {
     const cJSON *item;
@@ -219,7 +219,7 @@ static int add_point(struct walk *walk)
     return GT_OK;
 }
 
-/* Whether the conditions that parameter p decides hold. */
+/* Sets *all to whether the conditions that parameter p decides hold. */
 static int holds(const struct walk *walk, size_t p, bool *all)
 {
     *all = true;

@@ -12,8 +12,8 @@
 struct reading {
     const char *path;
     int line;
-    struct gt_named_trial named; /* what the lines so far say of the next trials */
-    const char *names;           /* of the kernel's parameters; NULL: no kernel yet */
+    struct gt_named_trial named; /* the facts of the next trials from the lines so far */
+    const char *names;           /* the names of the kernel's parameters; NULL: no kernel yet */
     struct gt_strbuf point;
     gt_named_trial_visit *visit;
     void *context;
@@ -24,7 +24,7 @@ bool gt_trials_found(const char *path)
     const size_t length = strlen(path), size = strlen(GT_TRIALS_ENDING);
 
     return (length >= size && strcmp(path + length - size, GT_TRIALS_ENDING) == 0) ||
-           gt_recording_begins(path, "# gemmtune trials "); /* of any version */
+           gt_recording_begins(path, "# gemmtune trials "); /* a file of any version */
 }
 
 bool gt_trials_hold(const struct gt_named_trial *named)
@@ -40,7 +40,7 @@ static int fail(const struct reading *reading, const char *what, struct gt_err *
     return gt_err_set(err, GT_EDB, "%s:%d: %s", reading->path, reading->line, what);
 }
 
-/* The next word, or NULL at the end; *rest moves behind it. */
+/* The next word, or NULL at the end; *rest moves behind the word. */
 static char *next_word(char **rest)
 {
     char *word = *rest + strspn(*rest, " ");
@@ -85,7 +85,8 @@ static int read_kernel(struct reading *reading, char *rest, struct gt_err *err)
                : fail(reading, "a kernel is its name, signature and parameters", err);
 }
 
-/* "A=1,B=2" of the kernel's "A,B" and the values "1,2".  false: they do not match. */
+/* Joins the kernel's names "A,B" and the values "1,2" to "A=1,B=2".  false: names and values do not
+ * match. */
 static bool join_point(struct reading *reading, const char *values)
 {
     const char *name = reading->names;

@@ -10,9 +10,9 @@
 
 #define BINS      48
 #define MAX_DEPTH 8
-#define MAX_OPEN  (1 << MAX_DEPTH) /* nodes of a level */
+#define MAX_OPEN  (1 << MAX_DEPTH) /* most nodes of a level */
 
-/* A node of a tree that grows; its children are 2 i + 1 and 2 i + 2. */
+/* Node i of a growing tree; its children are 2 i + 1 and 2 i + 2. */
 struct grown {
     int column; /* < 0: a leaf */
     float below;
@@ -23,7 +23,7 @@ struct sums {
     double weight, value;
 };
 
-/* A row of an open node that is counted; node: within the level. */
+/* A counted row of an open node.  node: the node's index within the level. */
 struct counted {
     unsigned row, node;
     struct sums sums;
@@ -33,17 +33,17 @@ struct growing {
     const struct gt_boost_data *data;
     const struct gt_boost_options *options;
     unsigned char *bin;   /* columns x rows */
-    float (*edge)[BINS];  /* of each column: bin b holds what is below edge[b] */
-    int *bins;            /* of each column */
-    double *left;         /* what the trees so far leave over of each target */
-    bool *seen;           /* by the tree that grows, of each row */
-    unsigned short *node; /* of each row, in the tree that grows */
+    float (*edge)[BINS];  /* for each column: bin b holds the values below edge[b] */
+    int *bins;            /* number of bins of each column */
+    double *left;         /* the residual of each target after the trees so far */
+    bool *seen;           /* for each row: whether the growing tree sees it */
+    unsigned short *node; /* for each row: its node in the growing tree */
     double mean_weight;
-    int tree; /* that grows */
+    int tree; /* index of the growing tree */
     struct counted *counted;
     size_t count;
-    bool derived[MAX_OPEN]; /* nodes of the level: their sums are the parent's less the sibling's */
-    struct sums (*above)[MAX_OPEN / 2][BINS]; /* of each column: sums of the level above */
+    bool derived[MAX_OPEN]; /* nodes of the level whose sums are the parent's less the sibling's */
+    struct sums (*above)[MAX_OPEN / 2][BINS]; /* for each column: sums of the level above */
 };
 
 struct split {
@@ -51,8 +51,8 @@ struct split {
     int column, bin;
 };
 
-/* Whether a tree sees a column or a row: each sees some of them only, drawn by a hash, so that
- * trees err differently. */
+/* Whether the growing tree sees a column or a row.  Each tree sees only some columns and rows,
+ * drawn by a hash, so that trees err differently. */
 static bool is_seen(const struct growing *g, size_t which, double share)
 {
     uint64_t mixed = ((uint64_t)which << 20 | (uint64_t)g->tree) * 0x9e3779b97f4a7c15u;
@@ -68,7 +68,7 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Cuts one column between values that differ, at about equal counts; sorted: room for its rows. */
+/* Cuts one column between different values, into about equal counts.  sorted: room for all rows. */
 static void cut_column(struct growing *g, size_t column, float *sorted)
 {
     const struct gt_boost_data *data = g->data;
@@ -101,8 +101,8 @@ static double score(const struct growing *g, struct sums s)
     return s.value * s.value / (s.weight + g->options->shrink * g->mean_weight);
 }
 
-/* Lists the rows of a level's nodes [first, first + count) that are gone through for each column:
- * of two siblings only those of the one that has fewer. */
+/* Lists the rows of a level's nodes [first, first + count) that are counted for each column: of two
+ * siblings only the rows of the sibling with fewer rows. */
 static void list_counted(struct growing *g, int first, int count)
 {
     size_t rows[MAX_OPEN] = {0};
@@ -175,7 +175,7 @@ static void try_column(const struct growing *g, size_t column, int count,
     }
 }
 
-/* The value of each leaf, from the rows that are in it. */
+/* Computes the value of each leaf from the leaf's rows. */
 static void fill_leaves(const struct growing *g, struct grown *tree, size_t nodes,
                         struct sums *sums)
 {

@@ -1,9 +1,9 @@
-/* boost.h - gradient-boosted regression trees: each tree is fitted to the residuals of those before
- * it.
+/* boost.h - gradient-boosted regression trees: each tree is fitted to the residuals of the trees
+ * before it.
  *
- * The values of a column are put into bins of about equally many rows, a split lies between two
- * bins, and trees are built level by level to a fixed depth.  Each tree is fitted to a sample of
- * the rows and columns.  A hash draws the sample, so that the same data give the same trees. */
+ * The values of a column are put into bins of about equally many rows.  A split lies between two
+ * bins.  Trees are built level by level to a fixed depth.  Each tree is fitted to a sample of the
+ * rows and columns.  A hash draws the sample, so that the same data give the same trees. */
 #ifndef GT_BOOST_H
 #define GT_BOOST_H
 
@@ -20,10 +20,10 @@ struct gt_boost_data {
 struct gt_boost_options {
     int trees, depth;     /* depth: 1 to 8 */
     double rate;          /* learning rate: the share of each tree's correction that is applied */
-    double rows, columns; /* shares of them that each tree is fitted to */
+    double rows, columns; /* shares of rows and columns that each tree is fitted to */
     double least;         /* least weight of a leaf, in rows of mean weight */
-    double shrink;        /* regularisation: each leaf is averaged with so many rows of mean weight
-                             whose target is zero */
+    double shrink; /* regularisation: each leaf is averaged with so many rows of mean weight and
+                      target zero */
 };
 
 struct gt_boosted {

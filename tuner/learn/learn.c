@@ -1,4 +1,4 @@
-/* learn.c - takes trials, fits trees, chooses prototypes, and says what choosing loses.  See
+/* learn.c - takes trials, fits trees, chooses prototypes, and computes what choosing loses.  See
  * learn.h. */
 #include <math.h>
 #include <stdio.h>
@@ -10,17 +10,18 @@
 #include "learn/boost.h"
 #include "learn/learn.h"
 
-#define SLOW       4.0 /* times the best of a problem */
+#define SLOW       4.0 /* times the best time of a problem */
 #define SIZE_FOLDS 10
 
-/* Where a power cap lowers the clock, times grow less than the clock falls: its share that counts.
- * Of 43 problems of the H200 with trials of a race (1.9 GHz) and of a final (1.5 GHz), the best
- * three of either differ by the clocks' ratio to the power of .1 to .8, .55 in the middle. */
+/* Where a power cap lowers the clock, times grow less than the clock falls: only this share of the
+ * fall counts.  Of 43 problems of the H200 with trials of a race (1.9 GHz) and of a final (1.5
+ * GHz), the best three trials of either differ by the clocks' ratio to the power of .1 to .8, .55
+ * in the middle. */
 #define CLOCK_COUNTS 0.6
 
 /* ---- rows ---- */
 
-/* Columns of a kernel's rows: terms and slots. */
+/* The number of columns of a kernel's rows: terms and slots. */
 static size_t columns_of(const struct gt_kernel *kernel)
 {
     return GT_TERM_COUNT + kernel->names.count;
@@ -60,7 +61,7 @@ static size_t hash_of(size_t kernel, const struct gt_point *point)
     return (size_t)mixed;
 }
 
-/* Where the point is, or where it belongs if it is not there. */
+/* The point's place in the hash table, or the free place where it belongs. */
 static size_t *place_of(const struct gt_learning *learning, size_t kernel,
                         const struct gt_point *point)
 {
@@ -160,7 +161,7 @@ int gt_learn_add(struct gt_learning *learning, const struct gt_candidate *candid
     row.model_us = row.base_us = prediction.us;
     if (learning->base)
         row.base_us = gt_ranking_us(learning->base, candidate, &geometry, HUGE_VAL, &prediction);
-    if (!row.avoided) { /* it is known not to spill */
+    if (!row.avoided) { /* the candidate is known not to spill */
         row.model_us /= prediction.risk;
         row.base_us /= prediction.risk;
     }
@@ -229,7 +230,7 @@ int gt_learn_known_point(struct gt_point *point, const struct gt_kernel *kernel,
     return rc;
 }
 
-/* Sets the device of the next trials.  The first one of the arch is learned for. */
+/* Sets the device of the next trials.  The first device of the arch becomes the learning's. */
 static int find_device(struct gt_learn_source *source, int cc, const char *name, struct gt_err *err)
 {
     struct gt_device *on = &source->on;
@@ -283,10 +284,10 @@ int gt_learn_take(void *context, const struct gt_named_trial *named, struct gt_e
 
 /* ---- the regression of one kernel ---- */
 
-#define ESTIMATED 0.2 /* what an estimate counts beside a trial */
-#define CLIP      2.5 /* of a logarithm: more is no correction but another kernel */
+#define ESTIMATED 0.2 /* weight of an estimate, relative to a trial */
+#define CLIP      2.5 /* bound of a logarithm: more is no correction but another kernel */
 
-/* Few rows bear few trees: with TREES_HALF rows it is half of the most. */
+/* Few rows get few trees: TREES_HALF rows get half of TREES_MOST. */
 #define TREES_MOST 180
 #define TREES_HALF 1000
 
@@ -299,7 +300,8 @@ static bool is_in(const struct gt_learning *learning, const struct gt_learn_row 
     return row->kernel == kernel && learning->problem[row->problem].fold != fold;
 }
 
-/* What decides are times near the best, and a problem with many trials must not outvote others. */
+/* Times near the best weigh most, because these decide.  A problem with many trials must not
+ * outvote others. */
 static double weight_of(const struct gt_learning *learning, const struct gt_learn_row *row)
 {
     const struct gt_learn_problem *problem = &learning->problem[row->problem];
@@ -328,9 +330,9 @@ static double value_of(const struct mean *mean)
     return mean->weight > 0 ? mean->sum / mean->weight : 0;
 }
 
-/* What all candidates of a problem, of whatever kernel, are off by together decides nothing: it is
- * taken out, but for the mean over problems of the kind, so that the trees do not spend themselves
- * on it.  problem[problems]: filled for those outside of the fold. */
+/* Finds the error that all candidates of a problem, of whatever kernel, share.  A shared error
+ * decides nothing.  So it is taken out, but for its mean over problems of the kind, and the trees
+ * need not learn it.  problem[problems]: filled for the problems outside the fold. */
 static void find_shared(const struct gt_learning *learning, int fold, struct mean *problem)
 {
     struct mean kind[GT_RANKING_KINDS] = {{0, 0}};
@@ -455,8 +457,9 @@ static int leave_out(struct gt_learning *learning, size_t kernel, int fold, stru
     return rc;
 }
 
-/* A candidate that was given up after its first run has that run's time, however often it was
- * interrupted; more than SLOW times the best says no more than that. */
+/* Limits times to SLOW times the best.  A candidate that was given up after its first run has that
+ * run's time, however often the run was interrupted, and a time above the limit says no more than
+ * the limit. */
 static void cap(struct gt_learning *learning)
 {
     for (size_t i = 0; i < learning->rows; i++) {
@@ -487,18 +490,18 @@ int gt_learn_leave_out(struct gt_learning *learning, enum gt_learn_split split, 
 
 /* ---- which points become prototypes ---- */
 
-#define LOSS_WITHOUT 0.7 /* assumed for a problem without any prototype, as a logarithm */
+#define LOSS_WITHOUT 0.7 /* loss assumed for a problem without any prototype, as a logarithm */
 
-/* What a saving for another device's problem counts, so that points that are good there do not take
- * the places of points that are good here.  Beside 1 it gains .3 +- .2 % (db/measured/README.md).
- */
+/* The weight of a saving for another device's problem, so that points that are good on that device
+ * do not displace points that are good here.  Compared with a weight of 1 it gains .3 +- .2 %
+ * (db/measured/README.md). */
 #define ELSEWHERE 0.1
 
-/* The least saving of a prototype, over all problems; a smaller one ends the choosing. */
+/* The least saving of a prototype, over all problems; a smaller saving ends the choosing. */
 #define SAVING_LEAST 0.004
 
 /* FP16 and BF16 problems of the same accuracy run at the same speed, so a point that is good for
- * the one kind is considered for the other, too. */
+ * one of these kinds is considered for the other, too. */
 static bool related(size_t x, size_t y)
 {
     const bool half_x = x / 4 == GT_F16 || x / 4 == GT_BF16,
@@ -507,7 +510,7 @@ static bool related(size_t x, size_t y)
     return x == y || (half_x && half_y && x % 4 == y % 4);
 }
 
-/* What a saving for each problem counts where prototypes of a kind are chosen; 0: nothing. */
+/* Sets the weight of a saving for each problem when prototypes of a kind are chosen; 0: none. */
 static void weigh(const struct gt_learning *learning, size_t kind, int fold, double *worth)
 {
     for (size_t i = 0; i < learning->problems; i++) {
@@ -521,8 +524,7 @@ static void weigh(const struct gt_learning *learning, size_t kind, int fold, dou
     }
 }
 
-/* saved[]: how much each point would reduce the losses, which are lost[] for each problem so far.
- */
+/* saved[]: how much each point would reduce the losses; lost[]: the loss of each problem so far. */
 static void save(const struct gt_learning *learning, const double *worth, const double *lost,
                  double *saved)
 {
@@ -587,17 +589,17 @@ int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fol
 
 /* ---- what choosing loses on problems left out ---- */
 
-#define LOSS_TRIED 5 /* measured points that a problem needs to count in a loss */
+#define LOSS_TRIED 5 /* measured points that a problem needs to count in losses */
 
-/* The candidates of a problem that are expected to be fastest, the best first. */
+/* The candidates of a problem with the shortest expected times, the shortest first. */
 struct picks {
     const struct gt_learn_row *row[GT_LEARN_PICKS];
     double expected[GT_LEARN_PICKS];
     size_t count;
 };
 
-/* What a choice of the row costs.  Nothing timed what spills registers: it is never taken for
- * faster than others of its kind were. */
+/* The time of a row as a choice.  A candidate that spills registers was not timed: it never counts
+ * as less than GT_LEARN_AVOIDED times the problem's best time. */
 static double cost_us(const struct gt_learning *learning, const struct gt_learn_row *row)
 {
     const double best_us = learning->problem[row->problem].best_us;
@@ -605,8 +607,8 @@ static double cost_us(const struct gt_learning *learning, const struct gt_learn_
     return row->avoided ? fmax(row->us, GT_LEARN_AVOIDED * best_us) : row->us;
 }
 
-/* Whether two candidates divide the problem in the same way, as look-ups understand it: of those
- * they keep one. */
+/* Whether two candidates divide the problem in the same way in the sense of look-ups, which keep
+ * one of such candidates. */
 static bool same_way(const struct gt_learning *learning, const struct gt_learn_row *x,
                      const struct gt_learn_row *y)
 {
@@ -652,7 +654,8 @@ static double expected_us(const struct gt_learn_row *row, enum gt_learn_means me
     return means == GT_LEARN_RANKING ? row->base_us : row->expected_us;
 }
 
-/* Picks for the problems of a kind in a fold.  taken: the points to choose among; NULL: all. */
+/* Picks candidates for the problems of a kind in a fold.  taken: the points to choose among; NULL:
+ * all. */
 static void pick_fold(const struct gt_learning *learning, enum gt_learn_means means, size_t kind,
                       int fold, const bool *taken, struct picks *picks)
 {

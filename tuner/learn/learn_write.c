@@ -9,14 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Answers may be points that nothing measured: they lose so many times what choices among measured
- * points lose: 1.1 times by db/measured/h200-left-out.csv, half of it estimates, and 1.9 times by
- * what answers of earlier look-ups were measured to lose (h200-untuned.csv).  Chosen between. */
+/* Answers may be points that were never measured.  They lose so many times the losses of choices
+ * among measured points: 1.1 times by db/measured/h200-left-out.csv, half of which is estimates,
+ * and 1.9 times by the measured losses of earlier look-ups' answers (h200-untuned.csv).  The value
+ * is chosen between these. */
 #define UNMEASURED 1.4
 
-/* A ranking that is made onto one of another device holds all trees of that beside its own, and
- * both files lie in the tree.  Leaves of a split that differ by less of a logarithm become one
- * there: a third of an H100's file, for .5 % of time (db/measured/README.md). */
+/* A ranking that improves another device's ranking holds all trees of that ranking beside its own,
+ * and both files lie in the source tree.  In such a ranking, leaves of a split whose logarithms
+ * differ by less than this become one leaf: that saves a third of an H100's file, for .5 % of time
+ * (db/measured/README.md). */
 #define LEAST_SPLIT 0.003F
 
 static bool is_onto_another(const struct gt_learning *learning)
@@ -25,7 +27,7 @@ static bool is_onto_another(const struct gt_learning *learning)
            strcmp(learning->base->device, learning->device.name) != 0;
 }
 
-/* Of as many problems as both together; p90 is near enough so. */
+/* The loss over the problems of both.  The mean of the two p90 is near enough. */
 static struct gt_ranking_loss weighted(const struct gt_ranking_loss *a,
                                        const struct gt_ranking_loss *b)
 {
@@ -36,10 +38,10 @@ static struct gt_ranking_loss weighted(const struct gt_ranking_loss *a,
                                     .problems = a->problems + b->problems};
 }
 
-/* What is said of a kind: of one without problems here, what the base says. A base of another
- * device may know these very problems from there, so that what it says of new ones is the least. If
- * one of the same device has learned from more problems, which its trees still know, both count. Of
- * narrow trials nothing is said. */
+/* Finds the loss to state for a kind.  For a kind without problems here, and for narrow trials, it
+ * is the base's loss.  A base of another device may know these very problems from that device, so
+ * its loss is only a lower bound for new problems.  If a base of the same device has learned from
+ * more problems, which its trees still know, both losses count. */
 static int find_loss(const struct gt_learning *learning, const struct gt_learn_choice *choice,
                      size_t kind, struct gt_ranking_loss *said, struct gt_err *err)
 {
@@ -58,7 +60,7 @@ static int find_loss(const struct gt_learning *learning, const struct gt_learn_c
     return GT_OK;
 }
 
-/* The losses of every kind of which something is known. */
+/* Writes the losses of every kind with a known loss. */
 static int write_losses(const struct gt_learning *learning, struct gt_strbuf *text,
                         struct gt_err *err)
 {
@@ -79,7 +81,7 @@ static int write_losses(const struct gt_learning *learning, struct gt_strbuf *te
     return rc;
 }
 
-/* kinds[i]: of which point i is a prototype. */
+/* kinds[i]: the kinds of which point i is a prototype. */
 static int choose_kinds(const struct gt_learning *learning, int fold, struct gt_kinds *kinds,
                         struct gt_err *err)
 {
@@ -114,14 +116,14 @@ static void write_points(const struct gt_learning *learning, size_t kernel,
             between = ",";
         }
         if (*between == 'p')
-            continue; /* it is none */
+            continue; /* the point is no prototype */
         gt_strbuf_add(text, " ");
         gt_point_format(text, learning->kernels->kernel[kernel], &learning->point[i].point);
         gt_strbuf_add(text, "\n");
     }
 }
 
-/* The base's trees of a kernel, and behind them those that are learned. */
+/* The base's trees of a kernel, and behind them the learned trees. */
 static int all_trees(const struct gt_learning *learning, size_t kernel, int fold,
                      struct gt_boosted *boosted, struct gt_err *err)
 {
@@ -139,8 +141,8 @@ static int all_trees(const struct gt_learning *learning, size_t kernel, int fold
     return GT_OK;
 }
 
-/* Copies the tree that begins at *from, without splits that decide next to nothing, to where it was
- * or further in front.  Returns its nodes. */
+/* Copies the tree at *from, without splits that decide next to nothing, to its own place or further
+ * in front.  Returns the copy's number of nodes. */
 static size_t prune(const struct gt_ranking_node **from, struct gt_ranking_node *to)
 {
     size_t left, right;
@@ -165,7 +167,7 @@ static void prune_all(struct gt_boosted *boosted)
         boosted->nodes += prune(&from, boosted->node + boosted->nodes);
 }
 
-/* Only columns that a tree asks for are named. */
+/* Writes the trees of a kernel, naming only columns that a tree uses. */
 static int write_trees(const struct gt_learning *learning, size_t kernel, int fold,
                        struct gt_strbuf *text, struct gt_err *err)
 {
@@ -234,7 +236,7 @@ static int write_body(const struct gt_learning *learning, int fold, struct gt_st
         rc = write_trees(learning, kernel, fold, text, err);
         if (text->length ==
             before + strlen("kernel \n") + strlen(learning->kernels->kernel[kernel]->name)) {
-            text->length = before; /* nothing is known of it */
+            text->length = before; /* nothing is known of the kernel */
             text->text[before] = '\0';
         }
     }
