@@ -177,7 +177,7 @@ struct gt_kernel {
     size_t first_param;    /* slot of param[0]; derived follow the parameters */
 };
 
-/* The stages are handed a candidate. */
+/* What the stages work on: one point of a kernel for a problem on a device. */
 struct gt_candidate {
     const struct gt_kernel *kernel;
     const struct gt_problem *problem;
