@@ -71,9 +71,8 @@ void gt_handle_free(struct gt_handles *all, void *handle);
  * an operand, say) leaves data in the workspace for its next launch, so threads take turns at a
  * stream. */
 
-#define GT_OWN_SLOTS 256 /* pairs of context and stream; a power of two */
-/* Most bytes of all buffers of this library in a process. */
-#define GT_OWN_BYTES ((size_t)2 << 30)
+#define GT_OWN_SLOTS 256               /* pairs of context and stream; a power of two */
+#define GT_OWN_BYTES ((size_t)2 << 30) /* most bytes of all these buffers in a process */
 
 struct gt_workspaces {
     struct gt_own {
