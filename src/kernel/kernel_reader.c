@@ -1,8 +1,8 @@
 /* kernel_reader.c - vocabulary: the one reader of kernel descriptions (configs/kernels/NAME.json).
- * Every key is listed here once, with its range; configs/README.md explains them.
+ * Every key is listed here once, with its range; configs/README.md explains the keys.
  *
- * The first failure sticks: from then on every function does nothing and returns its standard, so
- * that readers call one another in turn and r->rc is looked at once. */
+ * The first failure sticks: afterwards every function does nothing and returns its standard, so
+ * that r->rc is checked only once, at the end. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -166,7 +166,7 @@ static void *find_anywhere(enum layer layer, enum gt_blas_version version)
 /* The circumstances of reading a copy. */
 struct reading {
     struct copy *copy;
-    void *library; /* of the copy */
+    void *library; /* the copy's library */
     enum layer layer;
     const void *caller; /* address of the caller's library */
     bool returns;       /* the caller is this library: a wrapper has ended by calling a hook */

@@ -21,11 +21,9 @@
 #include "cuda/cublaslt.h"
 #include "serve/check.h"
 
-#define FLUSH_SECONDS 2 /* between two writes of the captured problems */
-/* The compiler needs much; the program's limit may be small. */
-#define STACK_BYTES ((size_t)8 << 20)
-/* Longest time for which the program's end waits for a kernel that is being compiled. */
-#define END_SECONDS 10
+#define FLUSH_SECONDS 2                 /* between two writes of the captured problems */
+#define STACK_BYTES   ((size_t)8 << 20) /* for the compiler; the program's limit may be less */
+#define END_SECONDS   10 /* most, that the program's end waits for a kernel's compilation */
 
 static _Atomic(struct gt_session *) current;
 static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
