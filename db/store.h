@@ -30,8 +30,9 @@ enum gt_store_mode {
     GT_STORE_SHARED
 };
 
-/* Errors: not ours or newer (GT_ESTALE), corrupt, read-only, on a network file system or full disk
- * (GT_EDB), held by another writer (GT_EBUSY); each a sentence with the path and what to do. */
+/* Opens a database.  GT_ESTALE: it is another program's or a newer version's; GT_EDB: it is
+ * corrupt, read-only, or on a network file system or full disk; GT_EBUSY: another writer holds it.
+ * Each sentence has the path and advice. */
 int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode mode,
                   struct gt_err *err);
 
@@ -111,9 +112,10 @@ int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, boo
 
 /* Inserts or replaces the trial of the key and closes its attempt, in one transaction.  A measured,
  * a predicted and a replayed trial of a key can exist beside each other.  A trial that is ok is not
- * replaced by one of an earlier timing stage, nor by one that ended because the device was lost.
- * Proof of a fault (wrong, oob_write, nondeterministic, fault) replaces any trial.  GT_ERANGE, and
- * nothing is stored: the trial is ok but has no time above zero and below 1e12 us. */
+ * replaced by a trial of an earlier timing stage, nor by a trial that ended because the device was
+ * lost.  Proof of a fault (wrong, oob_write, nondeterministic, fault) replaces any trial.
+ * GT_ERANGE, and nothing is stored: the trial is ok but has no time above zero and below 1e12
+ * us. */
 int gt_store_trial(struct gt_store *store, const struct gt_trial_key *key,
                    const struct gt_trial *trial, struct gt_err *err);
 
@@ -367,7 +369,7 @@ int gt_store_merge_problem(struct gt_store *store, const char *path, const char 
 /* The trials to forget.  Every condition narrows the selection; without a condition all trials are
  * selected. */
 struct gt_selection {
-    const char *device;        /* its name, in letters of either kind, or its uuid; NULL: all */
+    const char *device;        /* the device's name, in capitals or not, or its uuid; NULL: all */
     const char *const *kernel; /* names or patterns such as "simt*" */
     const char *const *problem;
     size_t kernels, problems; /* 0: all */

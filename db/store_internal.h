@@ -1,4 +1,5 @@
-/* store_internal.h - what the files db/store*.c share.  Only they and their tests include it. */
+/* store_internal.h - declarations that the files db/store*.c share.  Only these files and their
+ * tests include it. */
 #ifndef GT_STORE_INTERNAL_H
 #define GT_STORE_INTERNAL_H
 
@@ -130,7 +131,7 @@ struct gt_store {
     bool immutable;  /* nobody writes the file: no locks, no log */
     bool forwarded;  /* `db` is a copy in memory of an older file, brought forward */
     bool moved;      /* the writer's file is not at `path` any more */
-    bool shared;     /* one of several writers: GT_STORE_SHARED */
+    bool shared;     /* the store is one of several writers: GT_STORE_SHARED */
     char *saved;     /* file to which a moved database was saved; NULL: it could not be saved */
     unsigned mode;   /* mode of the writer's file: who may read and write it */
     uint64_t log_device, log_inode;  /* device and inode of the writer's "<path>-wal"; 0: not
@@ -280,7 +281,7 @@ bool gt_store_lock_is_named(const struct gt_store *store, int lock);
 const char *gt_store_network(long f_type);
 const char *gt_store_network_fuse(const char *type);
 
-/* One integer of a PRAGMA or a query. */
+/* Reads one integer from a PRAGMA or a query. */
 int gt_store_integer(sqlite3 *db, const char *path, const char *sql, int64_t *value,
                      struct gt_err *err);
 

@@ -6,7 +6,8 @@
 #include "base/err.h"
 #include "db/store_internal.h"
 
-/* How much a trial counts: proof of a fault most, then ok ones by stage, then all others. */
+/* SQL: the rank of a trial.  Proof of a fault ranks first, then trials that are ok by stage, then
+ * all other trials. */
 #define RANK(row)                                                       \
     "(CASE WHEN " row ".status IN " GT_STORE_FAULTY " THEN 9 WHEN " row \
     ".status = 'ok' THEN 1 + " row ".stage ELSE 0 END, " row ".at)"

@@ -358,7 +358,7 @@ int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, g
     return gt_query_end(&q);
 }
 
-/* ---- calibrations: what devices reach ---- */
+/* ---- calibrations: measured figures of devices ---- */
 
 static int put_figures(struct gt_store *store, int64_t device,
                        const struct gt_calibration *calibration, struct gt_err *err)

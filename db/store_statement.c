@@ -149,7 +149,7 @@ int gt_store_whole(struct gt_store *store, struct gt_err *err)
     return sqlite3_errcode(store->db) == SQLITE_NOMEM ? gt_err_nomem(err) : GT_OK;
 }
 
-/* ---- sentences for what SQLite reports, with what to do about it ---- */
+/* ---- sentences for SQLite's errors, with advice ---- */
 
 /* The system's words for an error of the disk; "" if errno is that of another call, because SQLite
  * asks for errno late. */

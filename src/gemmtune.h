@@ -1,8 +1,9 @@
 /* gemmtune.h - the one public header of libgemmtune: which kernel multiplies this shape fastest
  * here?
  *
- * What this header does not declare is not API.  It needs neither CUDA headers nor a GPU to compile
- * and to look a winner up; gt_plan and gt_run open the driver (libcuda.so.1) at run time.
+ * Names that this header does not declare are not API.  Compiling with the header and looking a
+ * winner up need neither CUDA headers nor a GPU; gt_plan and gt_run open the driver (libcuda.so.1)
+ * at run time.
  *
  * Matrices are row-major: D[m,n] = epilogue(alpha * op(A)[m,k] op(B)[k,n] + beta * C[m,n]). Callers
  * with column-major data swap A with B and M with N.  Leading dimensions count elements.

@@ -19,7 +19,7 @@ void gt_digest_final(struct gt_digest *digest, char hex[GT_DIGEST_HEX]); /* rele
 /* The digest of one piece. */
 void gt_digest_bytes(const void *bytes, size_t count, char hex[GT_DIGEST_HEX]);
 
-/* A kind of text file whose first line is `magic` and the digest of what follows. */
+/* A kind of text file whose first line is `magic` and the digest of the rest of the file. */
 struct gt_digested {
     const char *magic;
     const char *stale;  /* "is no ... of this version": for a file that begins otherwise */

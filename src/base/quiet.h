@@ -19,9 +19,9 @@ struct gt_quiet {
 };
 
 /* From begin to end this thread gets neither signal: a call that would raise one only fails with
- * EPIPE or EFBIG.  end, on the same thread, takes back a signal that was raised in between (raised
- * false: none can have been), leaves one that was waiting before to the program, and keeps
- * errno. */
+ * EPIPE or EFBIG.  end, on the same thread, removes a signal that was raised in between (raised
+ * false: no signal can have been raised), leaves a signal that was pending before to the program,
+ * and keeps errno. */
 void gt_quiet_begin(struct gt_quiet *quiet);
 void gt_quiet_end(const struct gt_quiet *quiet, bool raised);
 
@@ -32,9 +32,9 @@ bool gt_write_quietly(int file, const void *text, size_t length);
 /* ---- files that must be written to directly, because a new file must not take their place, and
  * databases, over which nothing is written ---- */
 
-/* Whether the path is a device, a pipe, a folder, or one of the system's names of a file that is
- * open (/dev/stdout, /proc/self/fd/1), even where that is a plain file.  Other plain files below
- * /dev, such as those of /dev/shm, are none. */
+/* Whether the path is a device, a pipe, a folder, or one of the system's names of an open file
+ * (/dev/stdout, /proc/self/fd/1), even if that is a plain file.  Other plain files below /dev, such
+ * as files of /dev/shm, are not special. */
 static inline bool gt_is_special(const char *path)
 {
     static const char *const open_file[] = {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"};

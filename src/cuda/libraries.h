@@ -15,7 +15,7 @@ struct gt_library {
     const char *what;         /* for people */
     const char *environment;  /* variable that names file or folder */
     const char *const *names; /* in order of preference, NULL-terminated */
-    const char *hint;         /* what to do when it is absent */
+    const char *hint;         /* advice for when the library is absent */
     bool as_loaded;           /* prefer a library that the program has already loaded */
     bool in_toolkit;          /* look in the folders of toolkits and Python packages, too */
 };

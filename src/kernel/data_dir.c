@@ -180,7 +180,7 @@ static int check_owner(const char *path, struct gt_err *err)
     struct stat status;
 
     if (stat(path, &status) != 0)
-        return GT_OK; /* it does not exist yet, or opening it will report why */
+        return GT_OK; /* the file does not exist yet, or opening it will report why */
     if (status.st_uid != geteuid() && status.st_uid != 0)
         return gt_err_set(err, GT_EDB,
                           "the default database %s belongs to another user (id %ld), and only "

@@ -1,5 +1,6 @@
-/* kernel.h - vocabulary: a kernel = a template plus its description (configs/kernels/NAME.json),
- * its points, and what a point means for a problem on a device.  kernel_reader.c reads the JSON. */
+/* kernel.h - vocabulary: a kernel, which is a template plus its description
+ * (configs/kernels/NAME.json); its points; and the geometry of a point for a problem on a device.
+ * kernel_reader.c reads the JSON. */
 #ifndef GT_KERNEL_H
 #define GT_KERNEL_H
 
@@ -23,7 +24,8 @@ struct gt_param {
     char *name, *doc;
     bool launch;    /* false: a #define, part of the cubin; true: travels in gt_args.launch[] */
     int64_t *value; /* the values that the parameter may take, in the order of the description */
-    char **word;    /* what a recording calls the values 0, 1, 2..., then NULL; NULL: numbers */
+    char **word;    /* a recording's words for the values 0, 1, 2..., then NULL; NULL: the values
+                       are numbers */
     size_t count;
     size_t standard;  /* index of the default value */
     uint64_t derived; /* bit i: derived[i] is computed from this parameter */
@@ -79,11 +81,11 @@ struct gt_tensor_map {
     struct gt_expr *swizzle, *promotion;      /* bytes */
 };
 
-/* What others reported for this kernel ("reported" of the description). */
+/* A figure that others reported for this kernel ("reported" of the description). */
 struct gt_reported {
     char *source;  /* e.g. "RTX 3090, 4096^3" */
     double tflops; /* 0: not given */
-    double share;  /* of cuBLAS; 0: not given */
+    double share;  /* share of cuBLAS's speed; 0: not given */
 };
 
 /* One value for each parameter of a kernel, in the kernel's order. */
@@ -91,13 +93,13 @@ struct gt_point {
     int64_t value[GT_MAX_PARAMS];
 };
 
-/* A part of a point: values of some parameters, the others open. */
+/* A part of a point: values of some parameters, with all other parameters open. */
 struct gt_pattern {
     struct gt_point point; /* defaults where not named */
     uint64_t named;        /* bit i: param[i] has the value of the point */
 };
 
-/* X(member, unit, least): what the performance model needs to know (configs/README.md has units and
+/* X(member, unit, least): the inputs of the performance model (configs/README.md has units and
  * defaults). Each member is an expression, which is optional in the description and NULL where it
  * is absent.  The model takes the value in `unit`, and takes `least` if the value is less. */
 #define GT_MODEL_EXPRS(X)                                                           \
@@ -141,7 +143,7 @@ struct gt_serves {
 
 struct gt_kernel {
     char *name, *doc;
-    char *path;          /* of the description */
+    char *path;          /* path of the description */
     char *template_path; /* relative to the data folder: "templates/simt/gemm.cu" */
     char *text;          /* text of the template */
     char *include_dirs;  /* <data folder>/templates, then the user's own, a folder a line */
@@ -152,7 +154,7 @@ struct gt_kernel {
     size_t reported_count;
     struct gt_pattern *seed; /* seeds: tried first, where they fit ("seeds" of the description) */
     size_t seeds;
-    struct gt_serves entry[GT_MAX_SERVES]; /* "serves": a problem must suit one of them */
+    struct gt_serves entry[GT_MAX_SERVES]; /* "serves": a problem must suit one of these entries */
     size_t entries;
     /* space */
     struct gt_param param[GT_MAX_PARAMS];
@@ -251,7 +253,7 @@ bool gt_unserved(char text[GT_UNSERVED_MAX], const char *who, const struct gt_ke
 double gt_kernel_cross_product(const struct gt_kernel *kernel);
 
 /* "BM=128,BN=64,..." in the kernel's order; parse takes any order, missing parameters get their
- * default; unknown names and values are errors listing what is allowed. */
+ * default; unknown names and values are errors that list the allowed ones. */
 int gt_point_parse(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
                    struct gt_err *err);
 /* As gt_point_parse, for a part of a point: only the named parameters have a value. */
@@ -300,8 +302,8 @@ void gt_change_begin(struct gt_change *change, const struct gt_candidate *candid
                      uint64_t changed, const int64_t before[GT_MAX_SLOTS],
                      int64_t now[GT_MAX_SLOTS]);
 
-/* Computes the derived values of the bit set, and all derived values that they depend on; false:
- * one of them cannot be computed. */
+/* Computes the derived values of the bit set, and all derived values that they depend on; false: a
+ * value cannot be computed. */
 bool gt_change_derive(struct gt_change *change, uint64_t derived);
 
 /* Whether the expression uses a value that differs. */

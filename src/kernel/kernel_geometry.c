@@ -233,8 +233,8 @@ int gt_candidate_launches(const struct gt_candidate *candidate, const int64_t sl
 
 /* ---- tensor maps ----
  *
- * The limits are those of cuTensorMapEncodeTiled; they are checked here so that a candidate is
- * refused with a sentence before it reaches a GPU. */
+ * The limits are cuTensorMapEncodeTiled's.  They are checked here so that a candidate is refused
+ * with a sentence before it reaches a GPU. */
 
 struct map_evaluation {
     struct evaluation *e;
@@ -309,7 +309,7 @@ static int check_reach(struct map_evaluation *m)
     return GT_OK;
 }
 
-/* A dimension of one element needs no stride: the driver gets one that it accepts. */
+/* A dimension of one element needs no stride, so the driver gets some stride that it accepts. */
 static int eval_strides(struct map_evaluation *m)
 {
     struct gt_map_geometry *to = m->to;

@@ -382,7 +382,7 @@ ONCE int gt_lookup_device(struct gt *gt, const struct gt_device *device,
                                  it */
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);
         if (gt->deployed)
-            break; /* its item is found as fast as an answer is copied */
+            break; /* the deployed file's item is found as fast as an answer is copied */
         GT_STEP(code, copy_remembered(&gt->answers, &key, resolved, &found, &inner));
     }
     GT_STEP(code, gt->deployed ? gt_deployed_resolve(gt->deployed, device->name, resolved, &inner)

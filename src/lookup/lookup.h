@@ -12,7 +12,7 @@ struct gt_deployed_item;
 struct gt_binary;
 
 struct gt_resolved {
-    struct gt_answer answer;             /* its point and passed_over are malloc'ed */
+    struct gt_answer answer;             /* the answer's point and passed_over are malloc'ed */
     const struct gt_kernel *kernel;      /* NULL in tier NONE and from a deployed file */
     const struct gt_deployed_item *item; /* the item of a deployed file (deployed.h); else NULL */
     struct gt_point point;

@@ -33,8 +33,8 @@
 #define TRUST_NEAR   2.0 /* the model may be wrong by so much about a single problem */
 #define TRUST_FAMILY 1.25
 
-/* Where the row is predicted, both times are the model's.  But the row's kernel was compiled, while
- * the registers of the answer without the row are a guess.  So that answer has to look clearly
+/* For a predicted row both times are the model's.  But the row's kernel was compiled, while the
+ * registers of the answer without the row are a guess.  So that answer has to look clearly
  * faster. */
 #define TRUST_PREDICTED 0.75
 

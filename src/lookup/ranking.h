@@ -32,7 +32,7 @@
     X(round_share, was.rounds / ceil(fmax(was.rounds, 1e-9)))                \
     X(round_ratio, ceil(was.rounds) / ceil(fmax(was.waves, 1e-9)))           \
     X(cluster, was.cluster) /* blocks of a cluster */                        \
-    X(tile_m, was.tile_m)   /* of a block */                                 \
+    X(tile_m, was.tile_m)   /* tile of a block */                            \
     X(tile_n, was.tile_n)                                                    \
     X(k_steps, (double)p->k / (was.splits * was.tile_k))                     \
     /* share of the tiles' elements that belong to D */                      \
@@ -64,7 +64,7 @@ void gt_ranking_end_tree(struct gt_ranking_node *tree, size_t nodes);
 /* The sum of the values of all trees for one row of columns. */
 double gt_ranking_sum(const struct gt_ranking_node *node, size_t nodes, const float *column);
 
-/* Where a column's value comes from: a term, or a slot of the kernel. */
+/* The source of a column's value: a term, or a slot of the kernel. */
 #define GT_RANKING_COLUMNS (GT_TERM_COUNT + GT_MAX_SLOTS)
 const char *gt_ranking_column_name(const struct gt_kernel *kernel, size_t column);
 
@@ -129,7 +129,7 @@ struct gt_ranking_model {
     size_t columns;
     struct gt_ranking_node *node;
     size_t nodes, capacity;
-    struct gt_ranking_steps *steps; /* of each tree */
+    struct gt_ranking_steps *steps; /* the steps of each tree */
     size_t trees, steps_capacity;
 };
 
@@ -137,11 +137,11 @@ struct gt_ranking {
     int cc;             /* 0: there is none */
     char device[96];    /* device that the ranking was learned on; "": the file is of an earlier
                            version and names only the arch */
-    int sms;            /* of that device; 0: the file does not say */
+    int sms;            /* SMs of that device; 0: the file does not say */
     double memory_gbps; /* likewise */
     struct gt_prototype *prototype;
     size_t prototypes, prototype_capacity;
-    struct gt_ranking_model *model; /* of each kernel that has trees */
+    struct gt_ranking_model *model; /* one model for each kernel that has trees */
     size_t models, model_capacity;
     struct gt_ranking_loss loss[GT_RANKING_KINDS];
 };

@@ -86,10 +86,10 @@ int gt_snapshot_take(struct gt_snapshot *snapshot, const struct gt_kernels *kern
                      struct gt_store *store, const struct gt_table *shipped, struct gt_err *err);
 void gt_snapshot_release(struct gt_snapshot *snapshot); /* a zeroed one is accepted */
 
-/* What gt_lookup would answer for the problem on the device; a profile stands for every device of
- * its arch.  resolved->kernel is one of the snapshot's kernels, or NULL if the tier is NONE.  The
- * texts of the answer belong to the snapshot, except those that gt_resolved_release frees.  On
- * failure resolved is zeroed. */
+/* The answer of gt_lookup for the problem on the device; a profile stands for every device of its
+ * arch.  resolved->kernel is one of the snapshot's kernels, or NULL if the tier is NONE.  The texts
+ * of the answer belong to the snapshot, except those that gt_resolved_release frees.  On failure
+ * resolved is zeroed. */
 int gt_snapshot_lookup(const struct gt_snapshot *snapshot, const struct gt_device *device,
                        const struct gt_problem *problem, struct gt_resolved *resolved,
                        struct gt_err *err);

@@ -1,5 +1,5 @@
-/* device.h - vocabulary: what is known of a GPU, present (facts from the driver) or not (a profile
- * of configs/devices, numbers only). */
+/* device.h - vocabulary: the facts of a GPU, either present (facts from the driver) or not (a
+ * profile of configs/devices, numbers only). */
 #ifndef GT_DEVICE_H
 #define GT_DEVICE_H
 

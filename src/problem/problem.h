@@ -36,8 +36,8 @@ bool gt_factor_valid(double factor, enum gt_dtype out);
 /* Sets leading dimensions and strides to those of packed matrices. */
 void gt_problem_pack(struct gt_problem *problem);
 
-/* The same shape for operands of another type: out, acc and accuracy are that type's defaults,
- * leading dimensions and strides those of packed matrices. */
+/* Changes the type of the operands and keeps the shape: out, acc and accuracy become the type's
+ * defaults, leading dimensions and strides those of packed matrices. */
 void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type);
 
 const char *gt_dtype_name(enum gt_dtype type); /* "f32" */

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(name, text, final): every status.  A final status is never tried again; the others are retried
- * up to GT_MAX_ATTEMPTS times. */
+/* X(name, text, final): every status.  A candidate with a final status is never tried again; with
+ * another status it is retried up to GT_MAX_ATTEMPTS times. */
 #define GT_STATUS_MAP(X)                       \
     X(OK, "ok", 1)                             \
     X(COMPILE_ERROR, "compile_error", 1)       \
@@ -57,7 +57,8 @@ static inline bool gt_interval_known(enum gt_provenance provenance, double lo_us
 
 /* How a time was taken.  It is part of the key of a stored trial, so the three ways are never
  * mixed.  Cold and warm: launches timed one by one.  Graph: chains of launches in a CUDA graph,
- * each of which waits for the one before (tuner/timing/bench_internal.h), with operands as cold. */
+ * each of which waits for the launch before it (tuner/timing/bench_internal.h), with operands as
+ * cold. */
 enum gt_timing { GT_TIMING_COLD, GT_TIMING_WARM, GT_TIMING_GRAPH, GT_TIMING_COUNT };
 
 const char *gt_timing_name(int timing); /* "cold" */

@@ -1,5 +1,6 @@
-/* blas.h - vocabulary: what src/serve needs of cuBLAS's interface, declared here because the
- * library builds without CUDA's headers (cublas_api.h and cublasLt.h of CUDA 13.1 have all of it).
+/* blas.h - vocabulary: the part of cuBLAS's interface that src/serve needs, declared here because
+ * the library builds without CUDA's headers (cublas_api.h and cublasLt.h of CUDA 13.1 have all of
+ * it).
  *
  * Each function of cuBLAS whose products may be served is one row of GT_GEMM_MAP: its symbol, the
  * kind of its parameter list, the integer type of its sizes and, where the symbol alone says so,
@@ -151,8 +152,8 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     (handle, desc, alpha, a, la, b, lb, beta, c, lc, d, ld, algo, workspace, workspace_bytes, \
      stream)
 
-/* Functions of libcublas that are only observed, because they change what a handle is set to:
- * X(symbol, parameters, names). */
+/* X(symbol, parameters, names): functions of libcublas that are only observed, because they change
+ * the settings of a handle. */
 #define GT_OBSERVED_MAP(X)                                                  \
     X(cublasSetWorkspace_v2, (void *handle, void *workspace, size_t bytes), \
       (handle, workspace, bytes))                                           \
@@ -162,15 +163,15 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasSetAtomicsMode, (void *handle, int value), (handle, value))     \
     X(cublasSetSmCountTarget, (void *handle, int value), (handle, value))
 
-/* Functions that make a handle: X(symbol), for (void **handle).  They are only observed: a device
- * that was reset needs new handles. */
+/* X(symbol): functions that make a handle, with the parameter (void **handle).  They are only
+ * observed, because a device that was reset needs new handles. */
 #define GT_CREATE_MAP(X)    X(cublasCreate_v2)
 #define GT_LT_CREATE_MAP(X) X(cublasLtCreate)
 
-/* The function that destroys a handle: X(symbol), for (void *handle). */
+/* X(symbol): the function that destroys a handle, with the parameter (void *handle). */
 #define GT_DESTROY_MAP(X) X(cublasDestroy_v2)
 
-/* Functions of libcublas that say what a handle is set to: X(field, symbol, parameters).  Older
+/* X(field, symbol, parameters): functions of libcublas that tell the settings of a handle.  Older
  * versions of cuBLAS lack GetSmCountTarget. */
 #define GT_GETTER_MAP(X)                                                    \
     X(GetStream, "cublasGetStream_v2", (void *handle, void **stream))       \

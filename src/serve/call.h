@@ -1,5 +1,5 @@
-/* call.h - vocabulary: a product as a program asks cuBLAS for it, the gemmtune problem that is the
- * same product, and the reasons for which a call is left to cuBLAS.
+/* call.h - vocabulary: a product as a program asks cuBLAS for it, the gemmtune problem of the same
+ * product, and the reasons why a call is left to cuBLAS.
  *
  * Capturing and look-ups make the problem with the same function (gt_call_problem), so that the
  * captured and tuned problem is the one that is looked up. */

@@ -100,8 +100,8 @@
 #define OBSERVE_cublasSetAtomicsMode    NOTE(atomics)
 #define OBSERVE_cublasSetSmCountTarget  NOTE(sms)
 
-/* Calls that make a handle, and the call that destroys one.  A handle is forgotten first:
- * afterwards another thread may have got a handle at its address. */
+/* Calls that make a handle, and the call that destroys a handle.  A handle is forgotten before it
+ * is destroyed, because afterwards another thread may get a handle at the same address. */
 #define CREATE_HOOK_OF(symbol, library, what)                               \
     HOOK(symbol, library, what, (void **handle), rc = real->symbol(handle); \
          if (rc == GT_BLAS_OK) gt_serve_created(*handle);)

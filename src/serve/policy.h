@@ -1,8 +1,8 @@
 /* policy.h - vocabulary: the settings of serving, which a user gives in the environment or in a
  * file.
  *
- * GT_POLICY_MAP lists all of them: the key in the file, the variable of the environment, the
- * values. */
+ * X(key in the file, variable of the environment, allowed values): GT_POLICY_MAP lists all
+ * settings. */
 #ifndef GT_POLICY_H
 #define GT_POLICY_H
 
@@ -35,8 +35,8 @@
 
 enum gt_policy_serve {
     GT_SERVE_OFF,    /* decide, but leave everything to cuBLAS */
-    GT_SERVE_TUNED,  /* serve what was measured to be faster */
-    GT_SERVE_ANY,    /* serve whatever the look-up finds: for tests */
+    GT_SERVE_TUNED,  /* serve winners that were measured to be faster */
+    GT_SERVE_ANY,    /* serve every answer of the look-up: for tests */
     GT_SERVE_RECORD, /* decide nothing, only record: capturing */
 };
 

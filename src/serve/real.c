@@ -1,9 +1,9 @@
 /* real.c - finds cuBLAS's own functions in the copy of cuBLAS that the caller would have called.
  *
- * A process may hold several copies of one version: beside the usual one, wheels bring renamed
- * ones, and libraries have cuBLAS linked into them.  A handle of one copy means nothing to another.
- * So the copy is found for each place in the program that calls, as the loader would have found it
- * had this library not been preloaded. */
+ * A process may hold several copies of one version: wheels bring renamed copies beside the usual
+ * one, and libraries have cuBLAS linked into them.  A handle of one copy means nothing to another
+ * copy.  So the copy is found for each place in the program that calls, as the loader would have
+ * found it had this library not been preloaded. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>

@@ -78,8 +78,8 @@ typedef void *gt_dlvsym(void *library, const char *name, const char *version);
 gt_dlsym *gt_real_dlsym(void);
 gt_dlvsym *gt_real_dlvsym(void);
 
-/* The symbol in a library, or in the libraries behind this one (RTLD_NEXT), of that version or, if
- * it is NULL, of any. */
+/* The symbol in a library, or in the libraries behind this one (RTLD_NEXT), of that version;
+ * version NULL: of any. */
 void *gt_find_name(void *library, const char *name, const char *version);
 
 /* The symbol that the library of `caller` finds in itself and in its dependencies, which other

@@ -19,10 +19,10 @@ struct gt_session;
  * nothing.  Entries are numbered in the order in which they were added, which is the order in which
  * they are decided. */
 
-#define GT_BOOK_ENTRIES 16384 /* problems of a process; further ones are left to cuBLAS */
+#define GT_BOOK_ENTRIES 16384 /* problems of a process; further problems are left to cuBLAS */
 
 enum gt_entry_state {
-    GT_ENTRY_BLANK,     /* its key is being written */
+    GT_ENTRY_BLANK,     /* the entry's key is being written */
     GT_ENTRY_LOST,      /* not used: another thread added the same key first */
     GT_ENTRY_UNDECIDED, /* the background thread has yet to decide */
     GT_ENTRY_PASS,      /* left to cuBLAS, for `reason` */
@@ -61,11 +61,12 @@ struct gt_entry *gt_book_find(struct gt_book *book, const struct gt_call_key *ke
 /* From now on the problem is served by its plan (GT_SERVED) or left to cuBLAS. */
 void gt_book_decide(struct gt_entry *entry, enum gt_reason reason);
 
-/* The number of entries that were added so far; the state of the last ones may still be BLANK. */
+/* The number of entries that were added so far.  The state of the last entries may still be
+ * BLANK. */
 uint32_t gt_book_entries(const struct gt_book *book);
 
-/* Writes the files that the policy names.  Each is written under another name first and then
- * renamed, so that no reader sees half of it.  Where that fails, one sentence on standard error
+/* Writes the files that the policy names.  Each file is written under another name first and then
+ * renamed, so that no reader sees half of a file.  If writing fails, one sentence on standard error
  * says so, and the program goes on. */
 void gt_report_write(struct gt_session *session);
 

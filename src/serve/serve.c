@@ -328,7 +328,8 @@ enum {
     LAYOUT_STRIDE = 6,
     LAYOUT_PLANE_OFFSET = 7,
     LAYOUT_BATCH_MODE = 8,
-    LAYOUT_KNOWN = 8, /* as above; 13.4 has three more (sizes of grouped matrices) */
+    LAYOUT_KNOWN = 8, /* the last attribute that this file knows; 13.4 has three more (sizes of
+                         grouped matrices) */
     LAYOUT_NEWEST = 15,
 };
 
@@ -443,7 +444,7 @@ static enum gt_reason read_epilogue(struct gt_gemm *gemm, const struct gt_real_l
     return GT_SERVED;
 }
 
-/* Whether one of the attributes, of either size, is not 0. */
+/* Whether one of the attributes first..last, read as 4 or as 8 bytes, is not 0. */
 static bool has_any(const struct gt_real_lt *real, void *desc, int first, int last)
 {
     for (int attribute = first; attribute <= last; attribute++)
