@@ -1,5 +1,5 @@
-/* store.c - writes what became of candidates (attempts, trials, baselines, ties) and what trials
- * refer to (devices, toolchains, kernels, problems, sweeps).  See store.h; opening is in
+/* store.c - writes the outcomes of candidates (attempts, trials, baselines, ties) and the rows that
+ * trials refer to (devices, toolchains, kernels, problems, sweeps).  See store.h; opening is in
  * store_open.c, reading in store_rows.c. */
 #include <math.h>
 #include <stdarg.h>
@@ -11,9 +11,10 @@
 #include "db/store_internal.h"
 #include "problem/problem.h"
 
-/* Whether the new trial (excluded) may replace the old one: proof of a fault replaces any trial; a
- * trial that is ok is replaced only by one of the same or a later stage that the device's loss or a
- * kill did not end; any other trial is replaced, and one whose time can be none. */
+/* SQL: the new trial (excluded) may replace the old one.  Proof of a fault replaces any trial.  A
+ * trial that is ok is replaced only by a trial of the same or a later stage that was not ended by a
+ * kill or by the loss of the device.  Any other trial is replaced, and so is a trial with an
+ * impossible time. */
 #define GT_STORE_REPLACES                                            \
     "excluded.status IN " GT_STORE_FAULTY " OR trial.status <> 'ok'" \
     " OR trial.us < 1e-6"                                            \
@@ -59,7 +60,8 @@ static int run_cached(struct gt_store *store, enum gt_store_statement which, con
     return code ? code : gt_store_run(store, statement, doing, err);
 }
 
-/* Begins a transaction, unless trials are pending: then what follows is written with them. */
+/* Begins a transaction, unless trials are pending: then the following rows are written in their
+ * transaction. */
 static int join(struct gt_store *store, struct gt_err *err)
 {
     if (store->moved)
@@ -86,8 +88,9 @@ int gt_store_finish(struct gt_store *store, int code, struct gt_err *err)
     return code;
 }
 
-/* Ends a function whose transaction may stay open: not after a failure, and not where others wait
- * to write.  The trials before one that failed are kept. */
+/* Ends a function that may leave its transaction open.  The transaction is ended after a failure,
+ * and in a shared database, where other processes wait to write.  The trials before a failed one
+ * are kept. */
 static int leave_open(struct gt_store *store, int code, struct gt_err *err)
 {
     if (code && !sqlite3_get_autocommit(store->db))
@@ -177,7 +180,7 @@ void gt_store_bind_candidate(sqlite3_stmt *statement, const struct gt_trial_key 
     sqlite3_bind_int(statement, 6, key->timing);
 }
 
-/* Parameters 1 to 8, the same in every statement that writes about a candidate. */
+/* Binds parameters 1 to 8, which are the same in every statement that writes about a candidate. */
 static void bind_key(sqlite3_stmt *s, const struct gt_trial_key *key)
 {
     gt_store_bind_candidate(s, key);
@@ -325,7 +328,7 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
     return gt_query_insert(&q, &id);
 }
 
-/* One member of a tie group; the statement is reused. */
+/* Adds one member of a tie group; the statement is reused. */
 static void add_tie(struct gt_query *q, const struct gt_trial_key *key, const char *kernel,
                     const char *point)
 {
@@ -336,8 +339,9 @@ static void add_tie(struct gt_query *q, const struct gt_trial_key *key, const ch
     gt_query_run(q);
 }
 
-/* Takes the rank of a final from trials that would be read as the winner in place of the choice, by
- * times of an earlier final or by the luck of a tie.  None becomes the later one by that. */
+/* Lowers the stage of trials that would be read as the winner in place of the chosen one, because
+ * of their times in an earlier final or by the luck of a tie.  Their dates become no later than the
+ * chosen trial's. */
 static int rank_behind(struct gt_store *store, const struct gt_trial_key *key, struct gt_err *err)
 {
     return gt_store_do(
@@ -368,7 +372,8 @@ int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const c
         q.code = gt_store_do(store, "clear the ties",
                              "DELETE FROM tie WHERE device = ?1 AND problem = ?2 AND timing = ?3",
                              err, "%ld%ld%d", key->device, key->problem, key->timing);
-        add_tie(&q, key, NULL, key->point); /* first: its own name among the others is ignored */
+        add_tie(&q, key, NULL, key->point); /* the winner is added first, so that its own name among
+                                               the others is ignored */
         for (size_t i = 0; i < count; i++)
             add_tie(&q, key, kernel[i], point[i]);
         GT_STEP(q.code, rank_behind(store, key, err));
@@ -377,7 +382,7 @@ int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const c
     return gt_query_end(&q);
 }
 
-/* ---- what trials refer to ---- */
+/* ---- the rows that trials refer to ---- */
 
 int gt_store_mark_device(struct gt_store *store, struct gt_device *device, struct gt_err *err)
 {
@@ -419,7 +424,7 @@ int gt_store_device(struct gt_store *store, const struct gt_device *device, int6
         err, "%s%s%d%d%d%d%ld%ld%g", device->name, device->uuid, device->cc, device->driver,
         device->profile, device->sms, device->l2_bytes, device->memory_bytes, device->clock_mhz);
 
-    if (device->power_w > 0) /* at which it was measured first */
+    if (device->power_w > 0) /* the power limit at which the device was measured first */
         GT_STEP(code, gt_store_do(store, "write the device's power limit",
                                   "INSERT OR IGNORE INTO calibration (device, figure, value, at)"
                                   " VALUES (?1, 'power_w', ?2, ?3)",

@@ -12,8 +12,8 @@
 #include "base/err.h"
 #include "db/store_internal.h"
 
-/* Gives the copy a rollback journal instead of a write-ahead log, so that it can be opened where
- * nothing may be written, and the digest. */
+/* Gives the copy its digest, and a rollback journal instead of a write-ahead log, so that it can be
+ * opened where nothing may be written. */
 static int finish_copy(struct gt_store *copy, struct gt_err *err)
 {
     int code = gt_store_exec(copy, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", err);
@@ -44,7 +44,8 @@ static int copy_into(struct gt_store *store, const char *path, struct gt_err *er
 
     if (!uri)
         return gt_err_nomem(err);
-    code = gt_store_exec(store, "PRAGMA query_only=OFF", err); /* it forbids writing the copy */
+    code = gt_store_exec(store, "PRAGMA query_only=OFF", err); /* query_only forbids writing the
+                                                                  copy */
     if (!code) {
         struct gt_query q = gt_query(store, "write the copy", "VACUUM INTO ?1", err);
 
@@ -53,7 +54,7 @@ static int copy_into(struct gt_store *store, const char *path, struct gt_err *er
             q.code = gt_store_fail(store->db, path, q.doing, err);
         code = gt_query_end(&q);
     }
-    if (store->lock < 0) /* a reader */
+    if (store->lock < 0) /* the store is a reader's */
         sqlite3_exec(store->db, "PRAGMA query_only=ON", NULL, NULL, NULL);
     free(uri);
     return code;
@@ -63,7 +64,7 @@ static int copy_into(struct gt_store *store, const char *path, struct gt_err *er
 
 #define PART      ".part-" /* between the copy's name and six letters */
 #define LETTERS   6
-#define LEFT_OVER 3600 /* seconds after which nobody writes there any more */
+#define LEFT_OVER 3600 /* seconds after which no export writes there any more */
 
 static const char *const part_files[] = {"copy", "copy-journal"};
 

@@ -1,10 +1,11 @@
-/* store_forget.c - removes trials, with all that hangs on them alone.  Part of the store: see
- * store.h. */
+/* store_forget.c - removes trials, with all records that belong only to them.  Part of the store:
+ * see store.h. */
 #include "db/store_internal.h"
 
 #include "base/err.h"
 
-/* What of a selection applies to a statement, which names the columns device, kernel, problem. */
+/* The conditions of a selection that apply to a statement, which names the columns device, kernel,
+ * problem. */
 enum { OF_KERNEL = 1, BY_NAME = 2, OF_RESULT = 4 };
 
 static void add_list(struct gt_strbuf *sql, const char *before, const char *between, size_t first,
@@ -40,7 +41,7 @@ static void add_selection(struct gt_strbuf *sql, const struct gt_selection *whic
         gt_strbuf_add(sql, " AND provenance = 'predicted'");
 }
 
-/* A statement that was built, with the values of its conditions bound. */
+/* Makes a query of a built statement, with the values of its conditions bound. */
 static struct gt_query query_selected(struct gt_store *store, const char *doing,
                                       struct gt_strbuf *sql, const struct gt_selection *which,
                                       struct gt_err *err)
@@ -89,7 +90,7 @@ int gt_store_select(struct gt_store *store, const struct gt_selection *which,
 struct removal {
     const char *from, *then;
     unsigned parts;
-    bool predictions; /* also where only predictions go */
+    bool predictions; /* also runs where only predictions are removed */
 };
 
 #define NO_TRIAL(table)                                                               \
@@ -97,8 +98,9 @@ struct removal {
     " = (" table ".device, " table ".problem, " table ".timing)"                      \
     " AND t.provenance = 'measured')"
 
-/* In this order: what refers to a row goes before it.  A tie goes as a whole, because nothing was
- * found of those that remain; a baseline and the records of turns go with the last trial. */
+/* The order of removals: a row is removed after all rows that refer to it.  A tie is removed as a
+ * whole, because its remaining members were not compared by themselves.  A baseline and the records
+ * of turns are removed with the last trial. */
 static const struct removal removals[] = {
     {"DELETE FROM tie WHERE (device, problem, timing) IN (SELECT device, problem, timing"
      " FROM trial AS t WHERE EXISTS (SELECT 1 FROM tie AS i WHERE (i.device, i.problem, i.timing,"
@@ -129,8 +131,8 @@ static int remove_rows(struct gt_store *store, const struct gt_selection *which,
     return gt_query_end(&q);
 }
 
-/* The texts of a kernel that was named go with its last trial: a later one among them would make
- * those of an older text count as replaced. */
+/* Removes the texts of a named kernel together with its last trial, because a later text without
+ * trials would make trials of an older text count as replaced. */
 static int remove_kernels(struct gt_store *store, const struct gt_selection *which,
                           struct gt_err *err)
 {

@@ -6,12 +6,14 @@
 #include "base/err.h"
 #include "db/store_internal.h"
 
-/* How much a trial counts: proof of a fault most, then ok ones by stage, then all others. */
+/* SQL: the rank of a trial.  Proof of a fault ranks first, then trials that are ok by stage, then
+ * all other trials. */
 #define RANK(row)                                                       \
     "(CASE WHEN " row ".status IN " GT_STORE_FAULTY " THEN 9 WHEN " row \
     ".status = 'ok' THEN 1 + " row ".stage ELSE 0 END, " row ".at)"
 
-/* Ids differ between databases: ours of what a row `t` of the other one refers to. */
+/* Ids differ between databases.  These are our ids of the rows that a row `t` of the other database
+ * refers to. */
 #define OURS_DEVICE                                                \
     "(SELECT d.id FROM other.device AS o JOIN main.device AS d ON" \
     " (d.name, d.uuid, d.cc, d.driver, d.profile) ="               \
@@ -29,9 +31,10 @@
 #define THE_MERGE "(SELECT max(id) FROM main.sweep)"
 
 /* The time in microseconds below which nothing can have been measured for a row `t`: no launch
- * takes a tenth of one, and no device computes more than its multiprocessors (the largest has 192)
- * can at 3 GHz.  Operations of one per cycle, from NVIDIA's documents: 256 in FP32, 2048 in TF32,
- * 4096 in FP16 and 8192 in FP8 and INT8 up to sm_90; since sm_100 twice as many on tensor cores. */
+ * takes only a tenth of a microsecond, and no device computes more than its multiprocessors (the
+ * largest has 192) can at 3 GHz.  Operations of a multiprocessor per cycle, from NVIDIA's
+ * documents: 256 in FP32, 2048 in TF32, 4096 in FP16 and 8192 in FP8 and INT8 up to sm_90; since
+ * sm_100 twice as many on tensor cores. */
 #define LEAST                                                                              \
     "(SELECT max(0.1, 2.0 * p.m * p.n * p.k * p.batch / 3000.0"                            \
     " / CASE WHEN d.sms BETWEEN 1 AND 256 THEN d.sms ELSE 256 END"                         \
@@ -45,8 +48,7 @@
     " 1e-6 END)"
 #define SOUND_VISIT " t.at <= " NOW
 
-/* A date in the future comes from a clock that was wrong, and would make its row the newest one for
- * years. */
+/* A date in the future comes from a wrong clock, and would make its row the newest for years. */
 #define NOW "(CAST(strftime('%s', 'now') AS INTEGER) * 1000 + 999)"
 #define AT  "min(at, " NOW ")"
 
@@ -89,7 +91,8 @@ static const char trials_sql[] =
     "," GT_STORE_TRIAL_COLUMNS " FROM other.trial AS t WHERE" SOUND_TRIAL GT_STORE_TRIAL_UPDATE
     " WHERE " RANK("excluded") " > " RANK("trial");
 
-/* Ties are taken over only for problems that have none here: two choices would contradict. */
+/* Ties are taken over only for problems that have none here, because two choices would contradict
+ * each other. */
 static const char rest_sql[] =
     "INSERT OR IGNORE INTO main.attempt (device, toolchain, kernel, problem, point, timing, sweep,"
     " count, open, at) SELECT " OURS ", point, timing, " THE_MERGE ", count, open, at"
@@ -127,7 +130,7 @@ static const char energies_sql[] =
     " ON CONFLICT (device, problem, kernel, signature, point) DO UPDATE SET"
     " at = excluded.at" ENERGY_REPLACED " WHERE excluded.at > energy.at;";
 
-/* A turn is known by its problem and its end, so that none comes twice. */
+/* A turn is identified by its problem and its end, so that no turn comes twice. */
 static const char visits_sql[] =
     "INSERT OR IGNORE INTO main.visit (device, problem, timing, sweep" GT_STORE_TURN_COLUMNS
     ", at) SELECT " OURS_DEVICE ", " OURS_PROBLEM ", timing, " THE_MERGE GT_STORE_TURN_COLUMNS
@@ -138,8 +141,8 @@ static const char visits_sql[] =
     " FROM other.improvement AS i JOIN other.visit AS t ON t.id = i.visit"
     " WHERE i.us >= 1e-6 AND" SOUND_VISIT ";";
 
-/* What is known of one problem, in the form of a whole database.  The texts of kernels stay behind,
- * which are most of a database. */
+/* All rows of one problem, in the form of a whole database.  The texts of kernels, which are most
+ * of a database, are left out. */
 #define OF_PROBLEM " WHERE problem = (SELECT id FROM whole.problem WHERE text = %Q);"
 static const char problem_sql[] =
     "CREATE TABLE other.trial AS SELECT * FROM whole.trial" OF_PROBLEM
@@ -165,7 +168,8 @@ static int attach_as(struct gt_store *store, const char *uri, const char *name, 
     return gt_store_do(store, "read the other database", "ATTACH ?1 AS ?2", err, "%s%s", uri, name);
 }
 
-/* The file itself or, of an older version, the copy in memory that was brought forward. */
+/* Attaches the file itself or, for an older version, its copy in memory that was brought
+ * forward. */
 static int attach_store(struct gt_store *store, const struct gt_store *other, struct gt_err *err)
 {
     char *uri;
@@ -181,8 +185,8 @@ static int attach_store(struct gt_store *store, const struct gt_store *other, st
     return code;
 }
 
-/* The other database is opened by itself first: all checks of a database, and of an exported copy,
- * apply to it too.  It is closed after it was detached, so that it removes its log. */
+/* The other database is first opened by itself, so that all checks of a database and of an exported
+ * copy apply to it.  It is closed after it was detached, so that closing removes its log. */
 static int attach(struct gt_store *store, const char *path, struct gt_store **opened,
                   struct gt_err *err)
 {
@@ -198,7 +202,7 @@ static int attach(struct gt_store *store, const char *path, struct gt_store **op
     return code ? code : attach_store(store, other, err);
 }
 
-/* Counts what is not taken as it is. */
+/* Counts the rows that the merge changes or leaves out. */
 static int count_doubts(struct gt_store *store, struct gt_err *err)
 {
     struct gt_query q = gt_query(store, "judge the other database", doubts_sql, err);
@@ -289,7 +293,7 @@ static const char carried_trials_sql[] =
     " AND toolchain = (SELECT id FROM toolchain WHERE nvrtc = ?10)"
     " AND status = 'ok' AND provenance = 'measured'";
 
-/* A point has one more parameter than the text of the tie that it won. */
+/* A carried point may have one more parameter than the point in the tie that it won. */
 static const char carried_ties_sql[] =
     "INSERT OR IGNORE INTO tie (device, problem, timing, kernel, point, chosen)"
     " SELECT device, problem, timing, kernel, ?13, chosen FROM tie" OF_ROW " AND kernel = ?4";

@@ -1,5 +1,5 @@
-/* store_open.c - opens and closes a tuning database: whose file it is, whether it is sound, its
- * settings and its schema; and notices that the file was moved.  Opening for writing:
+/* store_open.c - opens and closes a tuning database: checks whose file it is, whether it is sound,
+ * its settings and its schema; and notices that the file was moved.  Opening for writing:
  * store_writer.c. */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static int was_told_to_stop(void *context)
 
 int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err)
 {
-    enum { OPCODES = 100000 }; /* of SQLite's machine: about a millisecond */
+    enum { OPCODES = 100000 }; /* instructions of SQLite's machine: about a millisecond */
     sqlite3 *db = store->db;
 
     sqlite3_progress_handler(db, store->signals ? OPCODES : 0, was_told_to_stop, store);
@@ -58,7 +58,8 @@ int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err)
     return GT_OK;
 }
 
-/* Whose file it is.  *version: of its schema; *fresh: it is empty and may become ours. */
+/* Checks whose file it is.  *version: its schema's; *fresh: the file is empty and may become
+ * ours. */
 static int check_identity(struct gt_store *store, int64_t *version, bool *fresh, struct gt_err *err)
 {
     int64_t application, objects;
@@ -86,7 +87,7 @@ static int check_identity(struct gt_store *store, int64_t *version, bool *fresh,
 }
 
 /* The sentence for a verdict of quick_check.  A page that cannot be read is reported with SQLite's
- * result code: memory and disk are at fault then, not the database. */
+ * result code, because then memory or disk is at fault, not the database. */
 static int refuse_unsound(const struct gt_store *store, const char *verdict, struct gt_err *err)
 {
     const char *at = strstr(verdict, "error code=");
@@ -105,8 +106,8 @@ static int refuse_unsound(const struct gt_store *store, const char *verdict, str
                       store->path, verdict);
 }
 
-/* One check; *sound says how it went where it could be made at all.  err holds the sentence if not
- * sound. */
+/* Makes one check.  *sound: its result, if the check could be made at all; if not sound, err has
+ * the sentence. */
 static int check_pages(struct gt_store *store, bool *sound, struct gt_err *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -128,8 +129,8 @@ static int check_pages(struct gt_store *store, bool *sound, struct gt_err *err)
     return code;
 }
 
-/* A page that could not be read once, for want of memory, looks like damage: what is damaged fails
- * a second check, too. */
+/* A page that could not be read once, for want of memory, looks like damage: real damage fails a
+ * second check, too. */
 int gt_store_check_pages(struct gt_store *store, struct gt_err *err)
 {
     bool sound;
@@ -152,8 +153,8 @@ char *gt_store_uri(const char *path, const char *query)
     return gt_strbuf_detach(&uri);
 }
 
-/* A WAL database in a folder that may not be written opens only as immutable, which is right as
- * long as nobody has a log beside it. */
+/* A WAL database in a folder that may not be written opens only as immutable, which is correct as
+ * long as it has no log beside it. */
 static int open_immutable(struct gt_store *store, struct gt_err *err)
 {
     char *uri, *log = sqlite3_mprintf("%s-wal", store->path);
@@ -177,9 +178,9 @@ static int open_immutable(struct gt_store *store, struct gt_err *err)
 }
 
 /* A reader of a database without a log makes the log's files.  Only a connection with the right to
- * write removes them when it closes; query_only keeps it from writing anything else.  An empty log
- * is another reader's, which may close first.  Where something is in the log, because a writer is
- * there or was killed, a reader leaves it alone. */
+ * write removes them when it closes; query_only keeps that connection from writing anything else.
+ * An empty log is another reader's, which may close first.  If the log is not empty, because a
+ * writer is there or was killed, a reader leaves the log alone. */
 static int reader_flags(const char *path)
 {
     char *log = sqlite3_mprintf("%s-wal", path);
@@ -192,7 +193,7 @@ static int reader_flags(const char *path)
 
 int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err)
 {
-    const int create = store->shared ? 0 : SQLITE_OPEN_CREATE; /* the lock's holder made it */
+    const int create = store->shared ? 0 : SQLITE_OPEN_CREATE; /* the lock's holder made the file */
     int flags = write ? SQLITE_OPEN_READWRITE | create : reader_flags(store->path);
     sqlite3_stmt *probe;
     char *name;
@@ -226,8 +227,8 @@ int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err)
                                                                   : GT_OK;
 }
 
-/* An older database, which a reader must not change: it gets a copy in memory, and that is brought
- * forward. */
+/* A reader must not change an older database, so it copies the database to memory and brings the
+ * copy forward. */
 static int read_forwarded(struct gt_store *store, struct gt_err *err)
 {
     sqlite3 *file = store->db;
@@ -274,7 +275,7 @@ static int check_kind(const char *path, struct gt_err *err)
     struct stat status;
 
     if (stat(path, &status) != 0 || S_ISREG(status.st_mode))
-        return GT_OK; /* what is not there is created, or reported where it is opened */
+        return GT_OK; /* a missing file is created, or reported when it is opened */
     return gt_err_set(err, GT_EDB, "%s is %s, not a database file; name another with --db", path,
                       S_ISDIR(status.st_mode) ? "a folder" : "a device or a pipe");
 }
@@ -336,8 +337,8 @@ int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err 
     return code;
 }
 
-/* SQLite leaves the log of a database that is not at its path any more.  It must not be there for
- * the database that took the place: that one would be overwritten by it. */
+/* SQLite leaves behind the log of a database that is not at its path any more.  The log must go,
+ * because it would overwrite the database that took the place. */
 static void drop_log(const struct gt_store *store)
 {
     char *log = sqlite3_mprintf("%s-wal", store->path);
@@ -362,7 +363,7 @@ bool gt_store_lock_is_named(const struct gt_store *store, int lock)
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/* Writes what is pending, and ends every statement. */
+/* Writes pending trials, and ends every statement. */
 static int end_writing(struct gt_store *store, struct gt_err *err)
 {
     int code = GT_OK;
@@ -404,7 +405,7 @@ int gt_store_close_whole(struct gt_store *store, struct gt_err *err)
 
 int gt_store_hand_over(struct gt_store *store, struct gt_err *err)
 {
-    store->seal = NULL; /* what the others write would not match its digest */
+    store->seal = NULL; /* the rows of the other processes would not match this store's digest */
     return close_file(store, err);
 }
 
@@ -430,7 +431,7 @@ void gt_store_close(struct gt_store *store)
  * anybody.  So its schema must be, letter by letter, the one that this program would have made.
  */
 
-/* What the schema says, one object a line.  Statistics of ANALYZE are no code and do not count. */
+/* Describes the schema, one object a line.  Statistics of ANALYZE are no code and are left out. */
 static int describe(sqlite3 *db, const char *path, struct gt_strbuf *text, struct gt_err *err)
 {
     sqlite3_stmt *statement;
@@ -461,8 +462,8 @@ static int refuse_tables(const char *path, struct gt_err *err)
                       path);
 }
 
-/* A database in memory with the tables of db/schema.sql and no rows, to compare with; to be closed,
- * on failure too (NULL, or what was opened). */
+/* Opens a database in memory with the tables of db/schema.sql and no rows, to compare with.  *model
+ * is to be closed, also after a failure; then it may be NULL. */
 static int open_model(sqlite3 **model, struct gt_err *err)
 {
     *model = NULL;
@@ -492,10 +493,10 @@ int gt_store_check_schema(sqlite3 *db, const char *path, struct gt_err *err)
 
 /* ---- giving a new database its schema and taking an older one forward ----
  *
- * There is one text of a schema, db/schema.sql, and one way to it from each earlier version: every
- * object of the schema that the database does not have letter by letter is made anew, and a table
- * takes the rows of the one that it replaces.  A change of the schema raises GT_STORE_VERSION; if
- * it adds a column, the list `given` says what older rows have in it. */
+ * There is only the present text of the schema, db/schema.sql, and one way to it from every earlier
+ * version.  Every object of the schema that the database does not have letter by letter is made
+ * anew, and a new table takes the rows of the table that it replaces.  A change of the schema
+ * raises GT_STORE_VERSION.  If it adds a column, the list `given` has the value for older rows. */
 
 /* A name that no file has yet: "<path>-v6.backup", else with ".2", ".3"... behind it. */
 static char *backup_name(const char *path, int version)
@@ -533,9 +534,9 @@ static int write_backup(sqlite3 *db, const char *path, const char *part, struct 
     return code;
 }
 
-/* A copy beside the database, kept: a migration cannot be undone.  It has its name only once it is
- * whole: what a killed migration left of one is made anew.  *backup is to be freed by
- * sqlite3_free. */
+/* Makes a copy beside the database, which is kept because a migration cannot be undone.  The copy
+ * gets its name only when it is whole; a part that a killed migration left is made anew.  *backup
+ * is to be freed by sqlite3_free. */
 static int back_up(sqlite3 *db, const char *path, int version, char **backup, struct gt_err *err)
 {
     char *part = sqlite3_mprintf("%s-v%d.part", path, version);
@@ -573,7 +574,7 @@ static int ask(sqlite3 *db, const char *path, char *query, char **text, struct g
     if (result == SQLITE_OK)
         result = sqlite3_step(s);
     if (result == SQLITE_ROW && sqlite3_column_type(s, 0) != SQLITE_NULL) {
-        const char *value = (const char *)sqlite3_column_text(s, 0); /* NULL: without memory */
+        const char *value = (const char *)sqlite3_column_text(s, 0); /* NULL: there is no memory */
 
         *text = value ? sqlite3_mprintf("%s", value) : NULL;
         result = *text ? SQLITE_DONE : SQLITE_NOMEM;
@@ -586,9 +587,10 @@ static int ask(sqlite3 *db, const char *path, char *query, char **text, struct g
                                                          : gt_store_fail(db, path, "read it", err);
 }
 
-/* What rows have in columns that their version did not know, and the columns that these come from.
- * The query gives the statements that fill a table from the one that it replaces; NULL if a column
- * of either has no counterpart: the database was not made by this program. */
+/* The values of rows in columns that their version did not know, and the older columns that they
+ * come from.  The query gives the statements that fill a table from the table that it replaces;
+ * NULL if a column of either table has no counterpart, because then the database was not made by
+ * this program. */
 static const char fill_query[] =
     "WITH given(name, value) AS (VALUES"
     " ('provenance', 'CASE predicted WHEN 0 THEN ''measured'' ELSE ''predicted'' END'),"
@@ -603,7 +605,7 @@ static const char fill_query[] =
     " FROM pragma_table_info(%Q) AS n LEFT JOIN pragma_table_info('older') AS o USING (name)"
     " LEFT JOIN given AS g USING (name)";
 
-/* The rows of `older` go to the table that takes its place. */
+/* Copies the rows of `older` to the table that takes its place. */
 static int fill(sqlite3 *db, const char *path, const char *table, struct gt_err *err)
 {
     char *sql;
@@ -615,7 +617,7 @@ static int fill(sqlite3 *db, const char *path, const char *table, struct gt_err 
     return code;
 }
 
-/* One object of the schema; type: "table", "index" or "view". */
+/* Makes one object of the schema; type: "table", "index" or "view". */
 static int bring(sqlite3 *db, const char *path, const char *type, const char *name, const char *sql,
                  struct gt_err *err)
 {
@@ -641,7 +643,7 @@ static int bring(sqlite3 *db, const char *path, const char *type, const char *na
     return code;
 }
 
-/* All that the schema has and the database has not, inside a transaction that the caller holds. */
+/* Makes every object that the database lacks, inside a transaction that the caller holds. */
 static int bring_all(sqlite3 *db, const char *path, struct gt_err *err)
 {
     sqlite3_stmt *s = NULL;
@@ -666,7 +668,7 @@ static int bring_all(sqlite3 *db, const char *path, struct gt_err *err)
     return code;
 }
 
-/* Every row that another one refers to is still there. */
+/* Checks that every row that another row refers to is still there. */
 static int check_references(sqlite3 *db, const char *path, struct gt_err *err)
 {
     int64_t lost;
@@ -679,7 +681,7 @@ static int check_references(sqlite3 *db, const char *path, struct gt_err *err)
     return code;
 }
 
-/* All that changes, and what makes sure of it, inside a transaction that the caller holds. */
+/* Makes all changes and checks them, inside a transaction that the caller holds. */
 static int change(sqlite3 *db, const char *path, struct gt_err *err)
 {
     char pragma[96];
@@ -703,12 +705,13 @@ int gt_store_migrate(sqlite3 *db, const char *path, struct gt_err *err)
         return code;
     if (version != 0 && file && *file) /* NULL or "": in memory */
         code = back_up(db, path, (int)version, &backup, err);
-    /* A table that is made anew goes away for a moment, and what refers to it is left alone. */
+    /* A table that is made anew is missing for a moment, so SQLite must not check or change the
+     * references to it. */
     GT_STEP(code, run(db, path, "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON", err));
     GT_STEP(code, run(db, path, "BEGIN IMMEDIATE", err));
     GT_STEP(code, change(db, path, err));
     if (code && backup)
-        unlink(backup); /* the database stays as it is, and the next attempt makes another one */
+        unlink(backup); /* the database is unchanged, and the next attempt makes another backup */
     GT_STEP(code, run(db, path, "COMMIT", err));
     if (code && !sqlite3_get_autocommit(db))
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
@@ -732,9 +735,9 @@ int gt_store_fill(sqlite3 *to, const char *schema, sqlite3 *from, const char *pa
 
 /* ---- a database that was moved, removed or replaced while a sweep ran ----
  *
- * SQLite goes on writing to the file it has open, whatever is at the path.  Without this check a
- * sweep ended with success and left nothing behind, or its log overwrote the database that had
- * taken the place.  So all that was measured is saved beside it. */
+ * SQLite goes on writing to the open file, whatever is at the path.  Without this check a sweep
+ * ended with success and left nothing behind, or its log overwrote the database that had taken the
+ * place.  So the whole database is saved beside the path. */
 
 static int save_into(sqlite3 *from, const char *name)
 {
@@ -750,8 +753,8 @@ static int save_into(sqlite3 *from, const char *name)
 
 #define SAVED_TRIES 100 /* names that may be taken: x.db.saved, x.db.saved.2... */
 
-/* Creates a file that was not there before, which whoever may read the database may read; its name
- * is malloc'ed, NULL if that fails. */
+/* Creates a new file, which may be read by whoever may read the database.  Returns its name,
+ * malloc'ed; NULL after a failure. */
 static char *create_beside(const struct gt_store *store, const char *path)
 {
     char *name = NULL;
@@ -783,9 +786,9 @@ static char *create_saved(const struct gt_store *store)
     return name || !slash ? name : create_beside(store, slash + 1);
 }
 
-/* The file that all writers of a shared database save to.  Which one it is they tell each other in
- * the database itself, the only thing that all of them still have; the next writer's opening
- * removes the note. */
+/* The file to which all writers of a shared database save.  The writers note its name in the
+ * database itself, which is the only thing that all of them still share.  The next writer that
+ * opens the database removes the note. */
 static char *agree(const struct gt_store *store)
 {
     sqlite3_stmt *note = NULL;
@@ -810,8 +813,8 @@ static char *agree(const struct gt_store *store)
     return name;
 }
 
-/* Saves everything.  Of several writers each does so, one after the other into one file: what a
- * later one has stored meanwhile is in it, too. */
+/* Saves the whole database.  Several writers do so one after the other into one file, which then
+ * also has the rows that the later writers have stored meanwhile. */
 static char *save(const struct gt_store *store)
 {
     char *name = store->shared ? agree(store) : create_saved(store);
@@ -843,7 +846,7 @@ int gt_store_check_moved(struct gt_store *store, struct gt_err *err)
             return GT_OK;
         store->moved = true;
         store->saved = save(store);
-        if (store->shared) /* its process may be killed before it closes */
+        if (store->shared) /* a shared writer's process may be killed before it closes the store */
             drop_log(store);
     }
     if (store->saved)

@@ -1,5 +1,5 @@
-/* store_records.c - trials in full, and the records beside trials, each with its reading:
- * comparisons, turns, calibrations, energies.  Part of the store: see store.h. */
+/* store_records.c - reads trials in full; writes and reads the other records: comparisons, turns,
+ * calibrations, energies.  Part of the store: see store.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void read_names(sqlite3_stmt *s, int first, struct gt_named_trial *named)
     named->date = gt_store_text(s, first + 9);
 }
 
-/* Whether the trial is of the text that its kernel has among the filter's. */
+/* Whether the trial's text of its kernel is the one among the filter's kernels. */
 static bool is_current(const struct gt_row_filter *filter, const struct gt_named_trial *named)
 {
     for (size_t i = 0; filter->kernels && i < filter->kernels->count; i++) {
@@ -133,8 +133,7 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
 /* Latest first.  A date in the future comes from a clock that was wrong, so it comes last. */
 #define LATEST(date) date " > strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), " date " DESC"
 
-/* Comparisons with the columns of `line`; those that only a trial has are empty.  `final` is 0 for
- * them. */
+/* Comparisons with the columns of `line`; columns that only a trial has are empty. */
 static const char compared_sql[] =
     "WITH bench AS (SELECT d.name AS device, d.uuid AS uuid, p.dtype AS dtype,"
     " p.accuracy AS accuracy, p.layout AS layout, p.text AS problem, k.name AS kernel,"
@@ -214,9 +213,9 @@ int gt_store_compared(struct gt_store *store, const struct gt_row_filter *filter
     return gt_query_end(&q);
 }
 
-/* ---- turns: how each problem's turn in a sweep went ---- */
+/* ---- turns: the record of each problem's turn in a sweep ---- */
 
-/* What is written of a turn and read again; and what is only read, behind it. */
+/* The fields of a turn that are written and read; then the fields that are only read. */
 #define FIELD(kind, name) GT_FIELD(gt_turn, kind, name),
 static const struct gt_field turn_fields[] = {GT_STORE_TURN_FIELDS(FIELD)};
 #undef FIELD
@@ -289,7 +288,7 @@ static const char turns_sql[] =
     " ORDER BY d.name, d.cc, p.dtype, p.accuracy, p.layout, p.m, p.n, p.k, p.batch, p.text,"
     " v.timing, v.kernels, v.at, v.id";
 
-/* The improvements of the turn of this id; *list is malloc'ed. */
+/* Reads the improvements of the turn with this id; *list is malloc'ed. */
 static int read_improvements(struct gt_store *store, int64_t id, size_t count,
                              struct gt_improvement **list, size_t *read, struct gt_err *err)
 {
@@ -318,7 +317,8 @@ static const char parts_sql[] =
     " AND t.at BETWEEN v.at - 1000 * v.seconds AND v.at - 1000 * (v.seconds - v.race_s)"
     " GROUP BY place";
 
-/* What the trials of the turn of this id cost, by the time at which they were stored. */
+/* Reads the costs of the trials of the turn with this id, by the time at which the trials were
+ * stored. */
 static int read_parts(struct gt_store *store, int64_t id, struct gt_turn *turn, struct gt_err *err)
 {
     struct gt_query q = gt_query(store, "read the work of turns", parts_sql, err);
@@ -358,7 +358,7 @@ int gt_store_turns(struct gt_store *store, const struct gt_row_filter *filter, g
     return gt_query_end(&q);
 }
 
-/* ---- calibrations: what devices reach ---- */
+/* ---- calibrations: measured figures of devices ---- */
 
 static int put_figures(struct gt_store *store, int64_t device,
                        const struct gt_calibration *calibration, struct gt_err *err)
@@ -388,7 +388,8 @@ int gt_store_put_calibration(struct gt_store *store, const struct gt_device *dev
     return code ? code : gt_store_finish(store, put_figures(store, id, calibration, err), err);
 }
 
-/* The figures of one device; a name that this program does not know is of a later one. */
+/* Reads the figures of one device.  A name that this program does not know is of a later
+ * version. */
 static int read_figures(struct gt_store *store, int64_t device, struct gt_calibration *calibration,
                         struct gt_err *err)
 {
@@ -437,7 +438,8 @@ struct applying {
     bool done;
 };
 
-/* Whether the calibration is of a device of that name, or of one that the profile describes. */
+/* Whether the calibration is of a device of the same name or, for a profile, of a device that it
+ * describes. */
 static bool is_of(const struct gt_device *device, const struct gt_calibrated *calibrated)
 {
     char model[sizeof(device->name)];
@@ -520,8 +522,8 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
         energy->clock_mhz, (int64_t)energy->launches, energy->counted, gt_clock_date_ms());
 }
 
-/* In what follows, `near_...` is 1 where the bounds of no other row lie wholly below; times have no
- * bound here. */
+/* `near_...` is 1 if the bounds of no other row lie wholly below the row's own; times have no bound
+ * here. */
 #define NEAR(value)                                                                   \
     value " * (1 - error) <= min(" value " * (1 + error)) OVER (PARTITION BY device," \
           " uuid, driver, problem) AS near_" value
@@ -542,7 +544,7 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
     " (found.device, found.uuid, found.driver, found.problem, found.kernel,"         \
     " found.point, found.us, found.joules))"
 
-/* The row that the query stands on. */
+/* Reads the query's present row. */
 static void read_energy(const struct gt_query *q, struct gt_energy_row *row)
 {
     *row = (struct gt_energy_row){.device = gt_store_text(q->s, 0),
@@ -574,7 +576,7 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
         "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts, clock_mhz,"
         " counted, " CHOICES ", " TIES ", driver, " ITS_CC ", " ITS_SIGNATURE
         " FROM (SELECT *, " NEARS " FROM objective"
-        /* what the schema lets pass and nothing can cost */
+        /* leaves out costs that the schema lets pass but that are impossible */
         " WHERE us BETWEEN 1e-6 AND 1e12 AND joules BETWEEN 1e-12 AND 1e12"
         " AND watts BETWEEN 1e-6 AND 1e12 AND error < 1e12 AND clock_mhz < 1e12"
         " AND (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"

@@ -1,5 +1,5 @@
-/* store_rows.c - reads what is remembered: what a sweep may resume from, and the rows of every
- * export.  Part of the store: see store.h. */
+/* store_rows.c - reads the trials that a sweep resumes from, and the rows of every export.  Part of
+ * the store: see store.h. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -159,7 +159,7 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
     "(SELECT max(d." column ") FROM device AS d WHERE (d.name, d.uuid, d.cc, " \
     "d.driver) = (ranked.device, ranked.uuid, ranked.cc, ranked.driver))"
 
-/* The order within a problem: that of the view `winner`, failures last. */
+/* The order within a problem: as in the view `winner`, failures last. */
 #define RANKED(first)                                                                    \
     "row_number() OVER (PARTITION BY device, cc, substr(uuid, instr(uuid || ' ', ' '))," \
     " problem, timing, provenance = 'replayed'"                                          \
@@ -173,9 +173,10 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
 #define RANKED_COLUMNS GT_STORE_ROW_COLUMNS ", " DEVICE_FACT("sms") ", " DEVICE_FACT("l2_bytes")
 
 /* Trials that may be the winners of their problems are found in the index alone, since reading a
- * million rows takes ten seconds: those within 2 % of the best of their device and timing stage (a
- * choice among ties counts for 1 %).  The texts: which kernels (kernel, signature, current) and
- * which rows of them count; the last column is how many times a winner was chosen from. */
+ * million rows takes ten seconds: the trials within 2 % of the best of their device and timing
+ * stage (a choice among ties counts for 1 %).  The texts of the query say which kernels (kernel,
+ * signature, current) and which of their rows count.  The last column is the number of times from
+ * which a winner was chosen. */
 static const char winners_sql[] =
     "WITH eligible AS MATERIALIZED (SELECT id FROM (SELECT id, name AS kernel, signature, 1 AS ok,"
     " " GT_STORE_CURRENT " AS current, id IN (SELECT kernel FROM"
@@ -302,14 +303,14 @@ int gt_store_rows(struct gt_store *store, const struct gt_row_filter *filter, gt
  * byte does, either the winners are the same or the digest is not.  While a writer has a database
  * open, and after one was killed, there is no digest. */
 
-/* What a digest is of: `meta` names the kind by its key. */
+/* The rows that a digest covers: `meta` names the kind by its key. */
 enum kind {
     KIND_NONE,
     KIND_ROWS,  /* 'digest': the columns of `line`, in exported copies of version 0.1 and before */
-    KIND_FACTS, /* 'winners': those and the facts of the device */
+    KIND_FACTS, /* 'winners': these columns and the facts of the device */
 };
 
-/* Where rows go on their way to the visitor. */
+/* The state of reading winners. */
 struct reading {
     struct gt_digest digest;
     enum kind kind;
@@ -345,7 +346,7 @@ static int digest_row(void *context, const struct gt_row *row, struct gt_err *er
     return reading->visit ? reading->visit(reading->context, row, err) : GT_OK;
 }
 
-/* Visits the winners; hex: the digest of what was visited. */
+/* Visits the winners; hex: the digest of the visited rows. */
 static int read_winners(struct gt_store *store, enum kind kind, gt_row_visit *visit, void *context,
                         char hex[GT_DIGEST_HEX], struct gt_err *err)
 {
@@ -355,7 +356,7 @@ static int read_winners(struct gt_store *store, enum kind kind, gt_row_visit *vi
 
     if (gt_digest_init(&reading.digest))
         return gt_err_nomem(err);
-    before = gt_locale_enter(); /* the digest is of numbers as "%a" writes them with a point */
+    before = gt_locale_enter(); /* the digest covers numbers as "%a" writes them, with a point */
     code = gt_store_all_winners(store, digest_row, &reading, err);
     gt_locale_leave(before);
     gt_digest_final(&reading.digest, hex);
@@ -367,7 +368,7 @@ int gt_store_winners_digest(struct gt_store *store, char hex[GT_DIGEST_HEX], str
     return read_winners(store, KIND_FACTS, NULL, NULL, hex, err);
 }
 
-/* The digest that is stored. */
+/* Reads the stored digest. */
 static int stored_digest(struct gt_store *store, enum kind *kind, char hex[GT_DIGEST_HEX],
                          struct gt_err *err)
 {
@@ -386,9 +387,9 @@ static int stored_digest(struct gt_store *store, enum kind *kind, char hex[GT_DI
     return gt_query_end(&q);
 }
 
-/* Reads the winners and compares them with the digest, all in one transaction: a writer may change
- * both meanwhile.  Where there is no digest, every page is checked first: that takes 3 s where a
- * million trials are, and what a digest proves needs no other check. */
+/* Reads the winners and compares them with the digest, all in one transaction, because a writer may
+ * change both meanwhile.  Without a digest every page is checked first.  That takes 3 s for a
+ * million trials, so it is left out where a digest proves the rows. */
 static int read_checked(struct gt_store *store, gt_row_visit *visit, void *context,
                         struct gt_err *err)
 {
@@ -404,7 +405,8 @@ static int read_checked(struct gt_store *store, gt_row_visit *visit, void *conte
         code = read_winners(store, kind, visit, context, found, err);
     differ = !code && kind && strcmp(expected, found) != 0;
     if (differ)
-        code = gt_store_check_pages(store, err); /* which says what is damaged */
+        code = gt_store_check_pages(store, err); /* the check's sentence says which part is
+                                                    damaged */
     if (!code && differ)
         code = gt_err_set(err, GT_EDB,
                           "%s is damaged, or another program changed it: its winners do not match "

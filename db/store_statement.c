@@ -82,7 +82,7 @@ int gt_query_end(struct gt_query *query)
     return query->code;
 }
 
-/* A number that may be stored and read; what a failed trial left half measured becomes 0. */
+/* A number that may be stored and read.  A half-measured value of a failed trial becomes 0. */
 static double bounded(enum gt_field_kind kind, double value)
 {
     if (kind == GT_FIELD_TIME)
@@ -132,7 +132,8 @@ void gt_store_read_fields(sqlite3_stmt *s, int first, const struct gt_field *fie
 
 void gt_store_bind(sqlite3_stmt *statement, int i, const char *value)
 {
-    /* A copy would need memory, and a parameter that stays NULL for want of it finds no row. */
+    /* The text is not copied: a copy needs memory, and a parameter that stays NULL for want of
+     * memory finds no row. */
     sqlite3_bind_text(statement, i, value ? value : "", -1, SQLITE_STATIC);
 }
 
@@ -148,10 +149,10 @@ int gt_store_whole(struct gt_store *store, struct gt_err *err)
     return sqlite3_errcode(store->db) == SQLITE_NOMEM ? gt_err_nomem(err) : GT_OK;
 }
 
-/* ---- sentences for what SQLite reports, with what to do about it ---- */
+/* ---- sentences for SQLite's errors, with advice ---- */
 
-/* What the system says of a disk; "" where errno is that of a call that had nothing to do with it,
- * as SQLite asks for it late. */
+/* The system's words for an error of the disk; "" if errno is that of another call, because SQLite
+ * asks for errno late. */
 static const char *disk_error(int number)
 {
     static const int of_disks[] = {EIO, ENXIO, ENODEV, EROFS, EFBIG, ENOSPC, EDQUOT, ESTALE};

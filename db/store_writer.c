@@ -1,5 +1,5 @@
-/* store_writer.c - opens a database for writing: where it may lie, and that only one process writes
- * it.  Part of the store: see store.h.
+/* store_writer.c - opens a database for writing: checks where it may lie, and lets only one process
+ * write it.  Part of the store: see store.h.
  *
  * WAL allows one writer at a time anyway, and two tuners on one database would repeat each other's
  * work. */
@@ -22,7 +22,7 @@
 
 #define LOCK_TRIES     20         /* x 50 ms: a killed holder's children may take a moment to go */
 #define FUSE           0x65735546 /* f_type of every file system in user space, near or far */
-#define SHARED_WAIT_MS 60000      /* for other processes' transactions, of some milliseconds each */
+#define SHARED_WAIT_MS 60000      /* most, for others' transactions, of some milliseconds each */
 
 /* ---- where a database that is written may lie ---- */
 
@@ -59,8 +59,8 @@ const char *gt_store_network_fuse(const char *type)
     return NULL;
 }
 
-/* What kind of FUSE a folder is on, from the mount table: many are local (containers, virtual
- * machines).  NULL: not known to be remote. */
+/* The kind of FUSE that a folder is on, from the mount table.  Many kinds are local (containers,
+ * virtual machines).  NULL: the kind is not known to be remote. */
 static const char *find_fuse(const char *folder)
 {
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
@@ -106,8 +106,8 @@ static int check_network(const char *path, struct gt_err *err)
                       path, name);
 }
 
-/* SQLite's log and the lock go by the name of the file: whoever writes to it by another name does
- * not see them, and the trials of both are gone. */
+/* The names of SQLite's log and of the lock follow from the file's name.  A process that writes the
+ * file by another name does not see them, and then the trials of both processes are lost. */
 static int check_own(const char *name, const struct stat *status, struct gt_err *err)
 {
     if (!S_ISREG(status->st_mode))
@@ -165,8 +165,8 @@ static int report_holder(const struct gt_store *store, int lock, struct gt_err *
                       store->path, *pid ? pid : "(unknown)");
 }
 
-/* Tries once.  GT_OK with store->lock still -1: the file was replaced meanwhile, and the caller
- * tries again. */
+/* Tries to lock once.  GT_OK with store->lock still -1: the lock file was replaced meanwhile, and
+ * the caller tries again. */
 static int try_lock(struct gt_store *store, struct gt_err *err)
 {
     int lock = open(store->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -219,7 +219,8 @@ static int lock_file(struct gt_store *store, struct gt_err *err)
 
 /* ---- opening ---- */
 
-/* What is written to has no digest until it is closed (gt_store_seal). */
+/* Removes the digest, because a database that is written has none until it is closed
+ * (gt_store_seal). */
 static int drop_digest(struct gt_store *store, struct gt_err *err)
 {
     int64_t entries;
@@ -256,14 +257,16 @@ static int cap_clock(struct gt_store *store, struct gt_err *err)
                                   err);
 }
 
-/* Before the writer closes: the digest.  Without memory or disk there is none. */
+/* Writes the digest before the writer closes.  Without memory or room on the disk there is no
+ * digest. */
 static void seal(struct gt_store *store)
 {
     if (gt_store_check_moved(store, NULL) == GT_OK)
         gt_store_seal(store, NULL);
 }
 
-/* Remembers which log is ours, and who may read the database: another one may take its place. */
+/* Remembers which log is ours, and who may read the database, because another database may take its
+ * place. */
 static void note_file(struct gt_store *store)
 {
     char *log = sqlite3_mprintf("%s-wal", store->path);
@@ -282,7 +285,8 @@ static int name_lock(struct gt_store *store, struct gt_err *err)
 {
     struct stat status;
     bool linked = lstat(store->path, &status) == 0 && S_ISLNK(status.st_mode);
-    char *target = linked ? realpath(store->path, NULL) : NULL; /* NULL: to nothing yet */
+    char *target = linked ? realpath(store->path, NULL) : NULL; /* NULL: the link leads to no file
+                                                                   yet */
     int code = GT_OK;
 
     if (asprintf(&store->lock_path, "%s-lock", target ? target : store->path) < 0) {
@@ -308,7 +312,7 @@ static int open_write(struct gt_store *store, struct gt_err *err)
     GT_STEP(code, gt_store_set_up(store, true, err));
     GT_STEP(code, gt_store_migrate(store->db, store->path, err));
     GT_STEP(code, gt_store_check_schema(store->db, store->path, err));
-    GT_STEP(code, gt_store_check_digest(store, err)); /* of what a writer before this one closed */
+    GT_STEP(code, gt_store_check_digest(store, err)); /* the digest of the writer before this one */
     GT_STEP(code, cap_clock(store, err));
     GT_STEP(code, drop_digest(store, err));
     if (!code) {
@@ -318,7 +322,8 @@ static int open_write(struct gt_store *store, struct gt_err *err)
     return code;
 }
 
-/* Beside the holder of the lock, who has brought the schema forward and checked the file. */
+/* Opens for writing beside the holder of the lock, which has brought the schema forward and checked
+ * the file. */
 static int open_shared(struct gt_store *store, struct gt_err *err)
 {
     int code;

@@ -1,16 +1,17 @@
 /* gemmtune.h - the one public header of libgemmtune: which kernel multiplies this shape fastest
  * here?
  *
- * What this header does not declare is not API.  It needs neither CUDA headers nor a GPU to compile
- * and to look a winner up; gt_plan and gt_run open the driver (libcuda.so.1) at run time.
+ * Names that this header does not declare are not API.  Compiling with the header and looking a
+ * winner up need neither CUDA headers nor a GPU; gt_plan and gt_run open the driver (libcuda.so.1)
+ * at run time.
  *
  * Matrices are row-major: D[m,n] = epilogue(alpha * op(A)[m,k] op(B)[k,n] + beta * C[m,n]). Callers
  * with column-major data swap A with B and M with N.  Leading dimensions count elements.
  *
  * Errors: every function that can fail returns GT_OK (0) or a negative code of GT_ERROR_MAP and, if
- * `err` is not NULL, leaves one complete sentence in err->msg; err is untouched on success.
- * The library never prints and never exits, and a file that may not grow or a pipe without a reader
- * does not end the program either: no SIGXFSZ or SIGPIPE comes of what the library writes.
+ * `err` is not NULL, leaves one complete sentence in err->msg; err is untouched on success.  The
+ * library never prints and never exits, and a file that may not grow or a pipe without a reader
+ * does not end the program either: what the library writes raises no SIGXFSZ and no SIGPIPE.
  *
  * Threads: a struct gt may be used by any number of threads at once.  A struct gt_plan may be run
  * by several threads at once; free it only when none of them uses it.  A program may fork at any
@@ -35,10 +36,10 @@ extern "C" {
 #define GT_VERSION_MINOR 1
 #define GT_VERSION_PATCH 0
 
-/* Of the library linked: major << 16 | minor << 8 | patch. */
+/* Version of the linked library: major << 16 | minor << 8 | patch. */
 unsigned gt_version(void);
 
-/* Every error code once: name, value, text.  Codes are never renumbered. */
+/* X(name, value, text): every error code.  Codes are never renumbered. */
 #define GT_ERROR_MAP(X)                                            \
     X(NOMEM, -1, "out of memory")                                  \
     X(IO, -2, "cannot read or write a file")                       \
@@ -67,14 +68,14 @@ enum gt_error {
 /* The fixed text of a code, e.g. "out of memory"; never NULL. */
 const char *gt_strerror(int code);
 
-/* Filled in by the function that fails: one sentence naming the file, key, call or value at fault
- * and what was allowed. */
+/* The function that fails fills it in with one sentence, which names the file, key, call or value
+ * at fault and what was allowed. */
 struct gt_err {
     int code;
     char msg[1020];
 };
 
-/* Element types, each once: name in the enum, text, bytes per element. */
+/* X(name in the enum, text, bytes per element): every element type. */
 #define GT_DTYPE_MAP(X) \
     X(F32, "f32", 4)    \
     X(TF32, "tf32", 4)  \
@@ -93,13 +94,14 @@ enum gt_dtype {
 };
 
 /* How far the result may be from the exact product of the stored operands.
- * STRICT: FP32 FMA arithmetic; F32: any method whose error stays within FP32's bound; TF32, LOW:
- * what the tensor cores give for operands rounded to TF32, or for narrower types. */
+ * STRICT: FP32 FMA arithmetic.  F32: any method whose error stays within FP32's bound.  TF32:
+ * results of tensor cores for operands rounded to TF32.  LOW: results of tensor cores for narrower
+ * types. */
 enum gt_accuracy { GT_ACCURACY_STRICT, GT_ACCURACY_F32, GT_ACCURACY_TF32, GT_ACCURACY_LOW };
 
-/* What happens to the accumulator after alpha and beta; bias has n elements, one per column, and is
- * added first; then at most one activation, which is a number in the bits above GT_EPILOGUE_BIAS
- * and no set of flags. */
+/* What happens to the accumulator after alpha and beta.  First the bias is added, which has n
+ * elements, one per column.  Then at most one activation follows.  The activation is a number in
+ * the bits above GT_EPILOGUE_BIAS, not a set of flags. */
 enum gt_epilogue {
     GT_EPILOGUE_NONE = 0,
     GT_EPILOGUE_BIAS = 1,
@@ -109,21 +111,22 @@ enum gt_epilogue {
 
 /* A GEMM problem.  Fill it with gt_problem_init or gt_problem_parse, then change fields. */
 struct gt_problem {
-    unsigned version;      /* of these fields; set by gt_problem_init; 0 is taken for 1 */
+    unsigned version;      /* version of these fields, set by gt_problem_init; 0 is taken for 1 */
     int64_t m, n, k;       /* sizes; zero is allowed */
     int64_t lda, ldb, ldc; /* elements between rows as stored; C and D share ldc */
     int64_t batch;         /* >= 1; matrices i of a batch are stride elements apart */
     int64_t stride_a, stride_b, stride_c;
-    enum gt_dtype type;     /* of A and B as stored */
-    enum gt_dtype out;      /* of C, D and bias */
-    enum gt_dtype acc;      /* of the accumulator */
+    enum gt_dtype type;     /* type of A and B as stored */
+    enum gt_dtype out;      /* type of C, D and bias */
+    enum gt_dtype acc;      /* type of the accumulator */
     unsigned char trans_a;  /* 0: A is stored m x k; 1: A is stored k x m */
     unsigned char trans_b;  /* 0: B is stored k x n; 1: B is stored n x k */
     unsigned char epilogue; /* an activation of GT_EPILOGUE_, with or without GT_EPILOGUE_BIAS */
-    unsigned char align;    /* bytes that every base pointer is a multiple of: 1..16 */
+    unsigned char align;    /* every base pointer is a multiple of so many bytes: 1..16 */
     enum gt_accuracy accuracy;
-    double alpha, beta;  /* as timed; a look-up distinguishes only beta == 0.  Kernels get them as
-                            float32, which has to hold them, exactly where out is s32 */
+    double alpha, beta;  /* as timed; a look-up distinguishes only beta == 0.  Kernels get both
+                            factors as float32, which has to hold them, and exactly so where out is
+                            s32 */
     int64_t reserved[4]; /* 0: room for the fields of later versions */
 };
 
@@ -143,10 +146,10 @@ void gt_problem_format(const struct gt_problem *problem, char text[GT_PROBLEM_TE
 
 /* How good an answer is, best first. */
 enum gt_tier {
-    GT_TIER_EXACT,  /* this problem was tuned on this device */
+    GT_TIER_EXACT,  /* the problem was tuned on this device */
     GT_TIER_NEAR,   /* the nearest tuned problem's winner, adapted; the model chooses among a few */
     GT_TIER_FAMILY, /* a default point, or the winner of a less similar problem */
-    GT_TIER_NONE,   /* nothing serves it */
+    GT_TIER_NONE,   /* no kernel serves the problem */
 };
 
 struct gt;      /* an open set of tables; see gt_open */
@@ -154,33 +157,34 @@ struct gt_plan; /* a kernel ready to run on one device */
 
 /* What gt_plan does for a problem that nobody tuned on the device. */
 enum gt_plan_mode {
-    GT_PLAN_ANSWER = 0, /* takes what gt_lookup answers or, where that turns out to spill registers,
-                           the next candidate, for one more compilation */
+    GT_PLAN_ANSWER = 0,  /* takes the answer of gt_lookup; if that kernel turns out to spill
+                            registers, takes the next candidate, for one more compilation */
     GT_PLAN_MEASURE = 1, /* times the first eight candidates once and takes the fastest; remembers
-                            that until gt_close, and writes it nowhere.  See gt_plan */
+                            the fastest until gt_close, and writes it nowhere.  See gt_plan */
 };
 
 struct gt_options {
     size_t size;           /* GT_OPTIONS_INIT; 0: the members of version 0.1 */
-    const char *user_db;   /* tuned by this user: searched first.  NULL: $GEMMTUNE_DB, else
-                              gemmtune/gemmtune.db in $XDG_DATA_HOME or ~/.local/share, where
-                              `tune` writes; that file may be missing, but must not be another
-                              user's or writable by others.  "": none.  A file of `tune export
-                              --format deploy` answers alone: data_dir, cubin_dir and allow_nvrtc
-                              are not needed, system_db and kernels_dirs not allowed */
-    const char *system_db; /* shipped; NULL: db/shipped of the data folder */
-    const char *data_dir; /* holds templates/ and configs/; NULL: as installed, or $GEMMTUNE_DATA */
+    const char *user_db;   /* the user's own table, searched first.  NULL: $GEMMTUNE_DB, else
+                              gemmtune/gemmtune.db in $XDG_DATA_HOME or ~/.local/share, where `tune`
+                              writes; that file may be missing, but must not be another user's or
+                              writable by others.  "": none.  A file of `tune export --format
+                              deploy` answers alone: then data_dir, cubin_dir and allow_nvrtc are
+                              not needed, and system_db and kernels_dirs are not allowed */
+    const char *system_db; /* the shipped table; NULL: db/shipped of the data folder */
+    const char *data_dir;  /* holds templates/ and configs/; NULL: the installed folder, or
+                              $GEMMTUNE_DATA */
     const char *cubin_dir; /* cubin cache; NULL: none, every plan compiles */
     const char *log_path;  /* untuned problems are appended here, one text a line; NULL: none */
     int allow_nvrtc;       /* gt_plan may compile templates of data_dir when no cubin is stored */
     const char *const *kernels_dirs; /* folders with descriptions of your own kernels, as `tune
                                         --kernels-dir` takes them; NULL ends the list; NULL: none */
-    const char *include_dirs; /* folders of headers that their templates include, "DIR[:DIR...]", as
-                                 `tune --include-dir` takes them; NULL: none */
+    const char *include_dirs; /* folders of headers that the templates of kernels_dirs include,
+                                 "DIR[:DIR...]", as `tune --include-dir` takes them; NULL: none */
     int allow_cublaslt; /* 1: gt_plan may run an algorithm of cuBLASLt that was faster than every
                            kernel (gt_answer.cublaslt), through the library opened at run time; see
-                           gt_run for its operands */
-    int plan_mode;      /* of enum gt_plan_mode; 0: GT_PLAN_ANSWER */
+                           gt_run for the operands that it takes */
+    int plan_mode;      /* a value of enum gt_plan_mode; 0: GT_PLAN_ANSWER */
 };
 #define GT_OPTIONS_INIT .size = sizeof(struct gt_options)
 
@@ -188,79 +192,85 @@ struct gt_options {
 int gt_open(struct gt **gt, const struct gt_options *options, struct gt_err *err);
 void gt_close(struct gt *gt); /* NULL accepted */
 
-/* An answer belongs to the struct gt it came from.  It stays valid until gt_close, or until
- * 8,192 other problems have been asked for after it: at least so many answers are kept, and at most
+/* An answer belongs to the struct gt it came from.  The answer stays valid until gt_close, or until
+ * 8,192 other problems have been asked for after it.  At least 8,192 answers are kept, and at most
  * twice as many, in about 10 MB. */
 struct gt_answer {
     enum gt_tier tier;
     const char *kernel;    /* "simt"; NULL in tier NONE */
     const char *point;     /* "BM=128,BN=128,..." */
-    const char *device;    /* name of the device it was measured on, or of the profile */
-    const char *tuned_for; /* problem text the row was tuned for */
-    int predicted;         /* 1: the row was never measured, an analytic model chose it */
-    double us;             /* median time of this very problem in microseconds, in tier EXACT;
-                              0 in all other tiers: nobody timed it */
+    const char *device;    /* name of the device that the row was measured on, or of the profile */
+    const char *tuned_for; /* problem text that the row was tuned for */
+    int predicted;         /* 1: the row was never measured; an analytic model chose it */
+    double us;             /* tier EXACT: median time of this very problem in microseconds; other
+                              tiers: 0, because nobody timed the problem */
     double expected_loss;  /* slowdown to expect against a tuned kernel: 0.05 = 5 %; 0 for a row
                               that won a final on this problem.  Where a ranking chose (see
-                              src/lookup/README.md), what its choices lost on problems left out;
-                              else a rule of thumb from the distance between the problems.  Good
-                              for deciding what to tune next, no bound */
+                              src/lookup/README.md), it is the loss of the ranking's choices on
+                              problems left out; else it is a rule of thumb from the distance
+                              between the problems.  It serves to decide what to tune next, and is
+                              no bound */
     unsigned grid[3], block[3], shared_bytes;
     size_t workspace_bytes;
     double tuned_us;         /* median time of the row on the problem `tuned_for`; 0: no row */
-    double expected_us;      /* time to expect of this problem: us in tier EXACT, else the model's
-                                estimate; 0: there is none, as where the row is of another device
-                                than gt_lookup was asked about by name */
-    const char *passed_over; /* one phrase on another row that was tuned for this problem and was
-                                not taken, or on a ranking that is damaged, with the reason; NULL:
-                                there is none */
+    double expected_us;      /* expected time of this problem: us in tier EXACT, else the model's
+                                estimate.  0: there is no estimate, for example because the row is
+                                of another device than the one that gt_lookup was asked about by
+                                name */
+    const char *passed_over; /* one phrase, with the reason, on another row that was tuned for this
+                                problem and was not taken, or on a damaged ranking; NULL: there is
+                                neither */
     double baseline_us;      /* cuBLASLt's best median time of `tuned_for`, timed beside the row's;
-                                0: there is none */
+                                0: no such time */
     int varies;              /* 1: the last bits may differ between launches (atomic sums) */
     int contested;           /* tier EXACT, 1: the row won a final of its sweep, timed in turns with
-                                what was handed out before (or it is predicted).  0: it did not get
-                                so far, and is the answer because the model expects any other to be
-                                slower */
-    int64_t trials;       /* tier EXACT: that the row is the best of; 0: the table does not say */
+                                the answer that was handed out before, or the row is predicted.  0:
+                                the row won no final, and is the answer because the model expects
+                                every other one to be slower */
+    int64_t trials;       /* tier EXACT: number of trials that the row is the best of; 0: the table
+                             does not say */
     const char *cublaslt; /* cuBLASLt's algorithm that was faster (baseline_us) than the kernel on
                              this very problem, "VERSION WORKSPACE WORDS [GAIN]"; NULL: none is
-                             known.  A plan runs it if gt_options.allow_cublaslt is set and that
-                             version of the library is there; else it runs the kernel, and the
-                             cublaslt of gt_plan_answer is NULL.  workspace_bytes of gt_plan_answer
-                             is of what the plan runs, of other answers the kernel's */
-    int measured; /* of gt_plan_answer with GT_PLAN_MEASURE: candidates that were timed, of which
-                     this is the fastest, in expected_us microseconds; 0: none */
-    const char *ranking; /* tier NEAR, where a ranking chose: the device that it was learned on, ""
-                            if it does not say; NULL: no ranking chose */
+                             known.  A plan runs the algorithm if gt_options.allow_cublaslt is set
+                             and that version of the library is there; else the plan runs the
+                             kernel, and the cublaslt of gt_plan_answer is NULL.  The
+                             workspace_bytes of gt_plan_answer belongs to what the plan runs; in
+                             other answers it belongs to the kernel */
+    int measured; /* in gt_plan_answer with GT_PLAN_MEASURE: number of candidates that were timed.
+                     The answer is the fastest of them, in expected_us microseconds.  0: none was
+                     timed */
+    const char *ranking; /* tier NEAR, where a ranking chose: the device that the ranking was
+                            learned on, "" if its file does not say; NULL: no ranking chose */
     int in_f32; /* 1: the problem allows TF32's accuracy or less, and this kernel computes it in
-                   FP32, which costs at most 1 % more.  0 out of a deployed file */
+                   FP32, which costs at most 1 % more.  Always 0 from a deployed file */
 };
 
-/* Best known kernel for the problem on an arch (86 for sm_86); device name may be NULL, or words
- * of it, "h100".  A row of another device, or of fewer multiprocessors, is never EXACT.  A measured
- * row comes before a predicted one, and of the measured rows of a problem on a device the fastest
- * that won a final is taken, whichever table it is in.  One that won none, or is predicted,
- * must be faster than the model expects of the answer without it.  Where the problem allows TF32, a
- * kernel that computes in FP32 is taken if that costs at most 1 % more.  Tier NONE is an answer,
- * not an error.  It needs no GPU, and allocates nothing for a problem that was asked for before. */
+/* Best known kernel for the problem on an arch (86 for sm_86); device is NULL, or words of the
+ * device's name, such as "h100".  A row of another device, or of fewer multiprocessors, is never
+ * EXACT.  A measured row comes before a predicted one.  Among the measured rows of a problem on a
+ * device, the fastest row that won a final is taken, whichever table holds it.  A row that won no
+ * final, or is predicted, is taken only if it is faster than the time that the model expects of the
+ * answer without this row.  Where the problem allows TF32, a kernel that computes in FP32 is taken
+ * if that costs at most 1 % more.  Tier NONE is an answer, not an error.  A look-up needs no GPU,
+ * and allocates nothing for a problem that was asked for before. */
 int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_problem *problem,
               const struct gt_answer **answer, struct gt_err *err);
 
 /* Makes the answer for the problem ready on the CUDA device `ordinal`: takes the stored cubin after
- * a digest check or, if allowed, compiles.  Of the stored ones, the newest that the driver takes:
- * machines with other drivers may share cubin_dir.  Uses the device's primary context.  The plan
- * refers to gt, which must stay open until gt_plan_free; its answer is a copy that lives as long as
- * the plan. Code out of a deployed file stays loaded until gt_close, so that the next plan of the
- * problem takes microseconds.
+ * a digest check or, if allowed, compiles.  Among stored cubins it takes the newest that the driver
+ * accepts, because machines with other drivers may share cubin_dir.  It uses the device's primary
+ * context.  The plan refers to gt, which must stay open until gt_plan_free; its answer is a copy
+ * that lives as long as the plan. Code from a deployed file stays loaded until gt_close, so that
+ * the next plan of the problem takes microseconds.
  *
  * With GT_PLAN_MEASURE, and a problem of tier NEAR for which a ranking chose, the first plan of the
  * problem takes longer: up to eight candidates are compiled (about half a second each; after ten
- * seconds no further one is begun) and timed for about 0.1 s, in a thread, on a stream and with
- * memory of their own: at most a quarter of what is free, given back afterwards.  No data and no
- * stream of the program are touched.  Other work on the GPU meanwhile makes the times less certain,
- * and no stream may be capturing.  Threads that plan at the same time wait for each other.  Where
- * anything of that fails, and out of a deployed file, the plan is the one of GT_PLAN_ANSWER;
- * gt_answer.measured tells. */
+ * seconds no further one is begun) and timed for about 0.1 s, in a thread of the library, on its
+ * own stream and in its own memory, which is at most a quarter of the free memory and is given back
+ * afterwards.  No data and no stream of the program are touched.  Other work on the GPU meanwhile
+ * makes the times less certain.  No stream may be capturing.  Threads that plan at the same time
+ * wait for each other.  If the timing fails, or the answer is from a deployed file, the plan is
+ * that of GT_PLAN_ANSWER; gt_answer.measured tells which plan it is. */
 int gt_plan(struct gt_plan **plan, struct gt *gt, int ordinal, const struct gt_problem *problem,
             struct gt_err *err);
 void gt_plan_free(struct gt_plan *plan); /* NULL accepted */
@@ -269,28 +279,29 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan);
 /* Device pointers (CUdeviceptr values or runtime-API pointers). */
 struct gt_operands {
     size_t size;           /* GT_OPERANDS_INIT; 0: the members of version 0.1 */
-    const void *a, *b, *c; /* c may be NULL when beta == 0.  Any operand may be NULL that has no
-                              element, because a size is 0 */
-    void *d;               /* c == d is allowed.  Apart from that no byte of D's elements may be one
-                            * of A, B, C, bias or workspace, nor one of workspace be one of them:
-                            * kernels read and write in any order.  gt_run does not look.  D may lie
-                            * between the rows of another operand, as columns of one buffer do */
+    const void *a, *b, *c; /* c may be NULL when beta == 0.  An operand that has no element, because
+                              a size is 0, may be NULL */
+    void *d;               /* c == d is allowed.  Otherwise D's elements may not overlap A, B, C,
+                              bias or workspace, and workspace may not overlap an operand, because
+                              kernels read and write in any order.  gt_run does not check this.  D
+                              may lie between the rows of another operand, as columns of one buffer
+                              do */
     const void *bias;      /* n elements of the out type; NULL unless the epilogue has BIAS */
     void *workspace; /* gt_answer.workspace_bytes; NULL if 0; at a multiple of 16 bytes, and of 128
-                      * for full speed; of 256 where cuBLASLt runs.  A run may be several launches
-                      * that hand data on in it: threads need one each, also on one stream */
+                        for full speed; of 256 where cuBLASLt runs.  A run may be several launches
+                        that hand data on in the workspace, so each thread needs its own workspace,
+                        also on a shared stream */
     float alpha, beta;
 };
 #define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)
 
-/* Enqueues the product on a CUstream/cudaStream_t (NULL: default stream).  It neither
- * blocks nor allocates.  The product begins when what the stream has in front of it has ended:
- * points that begin earlier (programmatic dependent launch between products, which the tuner tries
- * in chains alone) are never an answer.  Pointers are checked against the alignment that the plan
- * was made for, which is at least that of an element; a plan that runs cuBLASLt's algorithm
- * (gt_answer.cublaslt) for an align of 16 takes only multiples of 256 bytes, as cudaMalloc gives
- * them, and the same of its workspace.  Where D is s32, alpha and beta must be whole
- * numbers that an int32 holds. */
+/* Enqueues the product on a CUstream/cudaStream_t (NULL: default stream).  The call neither blocks
+ * nor allocates.  The product begins when all earlier work of the stream has ended.  Points that
+ * begin earlier (programmatic dependent launch between products, which the tuner tries only in
+ * chains) are never an answer.  Pointers are checked against the alignment that the plan was made
+ * for, which is at least an element's.  A plan that runs cuBLASLt's algorithm (gt_answer.cublaslt)
+ * for an align of 16 takes only operands and a workspace at multiples of 256 bytes, as cudaMalloc
+ * gives them.  Where D is s32, alpha and beta must be whole numbers that an int32 holds. */
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err);
 

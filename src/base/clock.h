@@ -12,7 +12,7 @@
 double gt_clock_s(void);
 int64_t gt_clock_ms(void);
 
-/* Seconds of a processor that this thread has taken: for limits that a busy machine keeps, too. */
+/* Processor time of this thread in seconds: for limits that hold on a busy machine, too. */
 double gt_clock_thread_s(void);
 
 /* Milliseconds since 1970, UTC (CLOCK_REALTIME), 0 where the clock is before that: for dates of

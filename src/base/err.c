@@ -105,7 +105,7 @@ static bool same(char a, char b)
 size_t gt_near_distance(const char *word, size_t length, const char *known)
 {
     const size_t width = strnlen(known, NEAR_MAX);
-    size_t row[NEAR_MAX + 1], above[NEAR_MAX + 1] = {0}; /* above: the row before the last */
+    size_t row[NEAR_MAX + 1], above[NEAR_MAX + 1] = {0}; /* above: the row before row[] */
 
     if (length > NEAR_MAX)
         length = NEAR_MAX;

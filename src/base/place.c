@@ -21,8 +21,8 @@
 
 const char gt_installed_data[] = GT_DATADIR;
 
-/* The loader knows a library by the path that it was opened by, but does not know the program's:
- * dladdr then reports argv[0], which may be a relative path or anything else. */
+/* The loader knows the path that a library was opened by, but does not know the program's path: for
+ * the program dladdr reports argv[0], which may be a relative path or anything else. */
 bool gt_code_folder(char folder[PATH_MAX], uid_t *owner)
 {
     static const char here;
@@ -57,7 +57,8 @@ bool gt_build_tree(char tree[PATH_MAX])
 
         if (!strncmp(folder, tree, length) && folder[length] == '/')
             return true;
-        /* A copy of the whole tree is its own, if nobody else may write its code. */
+        /* A copy of the whole tree is the build tree of its code, if nobody else may write that
+         * code. */
         for (int i = 0; i < 3 && (slash = strrchr(folder, '/')); i++) {
             *slash = '\0';
             snprintf(own, sizeof(own), "%s/configs/kernels", folder);

@@ -1,7 +1,7 @@
 /* place.h - vocabulary: where this code was loaded from, and which build tree it belongs to.
  *
- * place.c is compiled once for the build tree and once for what `make install` and `make bundle`
- * copy elsewhere, because only the first may look into the tree. */
+ * place.c is compiled once for the build tree and once for the code that `make install` and `make
+ * bundle` copy elsewhere, because only the former may look into the tree. */
 #ifndef GT_PLACE_H
 #define GT_PLACE_H
 
@@ -18,8 +18,8 @@ extern const char gt_installed_data[];
 bool gt_code_folder(char folder[PATH_MAX], uid_t *owner);
 
 /* The build tree that this code was compiled in.  False for installed code, and for code of a build
- * tree that was copied out of it, unless nobody else may write to the tree.  A copy of the whole
- * tree is the tree of its own code. */
+ * tree that was copied out of it, unless nobody else may write to the tree.  For a copy of the
+ * whole tree, that copy is the tree of its code. */
 bool gt_build_tree(char tree[PATH_MAX]);
 
 #endif

@@ -13,27 +13,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What to put back. */
+/* The signal masks that gt_quiet_end needs. */
 struct gt_quiet {
     sigset_t before, ours;
 };
 
-/* From begin to end this thread gets neither signal: what would raise one fails with EPIPE or EFBIG
- * alone.  end, on the same thread, takes back a signal that was raised in between (raised false:
- * none can have been), leaves one that was waiting before to the program, and keeps errno. */
+/* From begin to end this thread gets neither signal: a call that would raise one only fails with
+ * EPIPE or EFBIG.  end, on the same thread, removes a signal that was raised in between (raised
+ * false: no signal can have been raised), leaves a signal that was pending before to the program,
+ * and keeps errno. */
 void gt_quiet_begin(struct gt_quiet *quiet);
 void gt_quiet_end(const struct gt_quiet *quiet, bool raised);
 
 /* Writes all of the text to an open file; file < 0: opening it failed.  false: errno says why.  The
- * program gets no SIGPIPE or SIGXFSZ of it, whatever thread this is. */
+ * write raises no SIGPIPE or SIGXFSZ in the program, on any thread. */
 bool gt_write_quietly(int file, const void *text, size_t length);
 
 /* ---- files that must be written to directly, because a new file must not take their place, and
  * databases, over which nothing is written ---- */
 
-/* Whether the path is a device, a pipe, a folder, or one of the system's names of a file that is
- * open (/dev/stdout, /proc/self/fd/1), even where that is a plain file.  Other plain files below
- * /dev, such as those of /dev/shm, are none. */
+/* Whether the path is a device, a pipe, a folder, or one of the system's names of an open file
+ * (/dev/stdout, /proc/self/fd/1), even if that is a plain file.  Other plain files below /dev, such
+ * as files of /dev/shm, are not special. */
 static inline bool gt_is_special(const char *path)
 {
     static const char *const open_file[] = {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"};
@@ -62,8 +63,9 @@ static inline bool gt_is_database(const char *path)
     return found;
 }
 
-/* Opens it for writing at its end; -1 and errno: it cannot be opened.  What is open already is not
- * opened again: two places of writing in a plain file would write over each other. */
+/* Opens a special file for writing at its end; -1 and errno: it cannot be opened.  A file that is
+ * already open is duplicated and not opened again, because two positions in a plain file would
+ * write over each other. */
 static inline int gt_open_special(const char *path, int flags)
 {
     int number = -1;

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-#define GT_FILE_LIMIT (64u << 20) /* no text this project reads comes near it */
+#define GT_FILE_LIMIT (64u << 20) /* no text that this project reads comes near this size */
 
 char gt_strbuf_empty[1];
 
@@ -92,7 +92,8 @@ void gt_strbuf_addf(struct gt_strbuf *buf, const char *format, ...)
     length = vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (length < 0)
-        buf->failed = true; /* longer than INT_MAX, or not to be written in this locale */
+        buf->failed = true; /* the text is longer than INT_MAX, or cannot be written in this
+                               locale */
     if (length < 0 || !reserve(buf, (size_t)length))
         return;
     va_start(args, format);
@@ -111,7 +112,8 @@ char *gt_strbuf_detach(struct gt_strbuf *buf)
     char *text;
 
     if (!buf->capacity)
-        gt_strbuf_add_bytes(buf, "", 0); /* so that an empty text can be freed, too */
+        gt_strbuf_add_bytes(buf, "", 0); /* allocates also for an empty text, so that it can be
+                                            freed */
     if (buf->failed) {
         gt_strbuf_release(buf);
         return NULL;

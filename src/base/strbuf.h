@@ -39,7 +39,8 @@ __attribute__((format(printf, 2, 3))) void gt_strbuf_addf(struct gt_strbuf *buf,
 /* GT_OK, or GT_ENOMEM with a sentence if any append was lost. */
 int gt_strbuf_check(const struct gt_strbuf *buf, struct gt_err *err);
 
-/* Hands the text over (free it with free) and leaves buf empty; NULL if an append was lost. */
+/* Returns the text, which the caller frees with free, and leaves buf empty; NULL if an append was
+ * lost. */
 char *gt_strbuf_detach(struct gt_strbuf *buf);
 
 /* Appends a whole file; on failure the sentence names the path.  Files over 64 MiB are refused. */
@@ -67,8 +68,9 @@ int gt_array_reserve(void *array, size_t needed, size_t *capacity, size_t size, 
 
 /* ---- numbers with a point, whatever locale the program has chosen with setlocale ----
  *
- * Between the two calls this thread works in the "C" locale; other threads are not affected.  leave
- * takes what enter returned.  They may be nested and cannot fail: glibc's "C" locale is static. */
+ * Between the two calls this thread works in the "C" locale; other threads are not affected.
+ * gt_locale_leave takes the result of gt_locale_enter.  The calls may be nested and cannot fail,
+ * because glibc's "C" locale is static. */
 locale_t gt_locale_enter(void);
 void gt_locale_leave(locale_t before);
 

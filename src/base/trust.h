@@ -1,7 +1,7 @@
 /* trust.h - vocabulary: whether code, a library or a table may be taken from a place.
  *
- * What a program finds without having been told where to look may be used only if nobody but root,
- * this user and the owner of the program can have put it there. */
+ * A file that a program finds without having been told where to look may be used only if nobody but
+ * root, this user and the owner of the program can have put it there. */
 #ifndef GT_TRUST_H
 #define GT_TRUST_H
 
@@ -10,7 +10,7 @@
 
 struct gt_err;
 
-/* Follows `path` to the file or folder it leads to and writes that, without links, to `real`.
+/* Writes the path of the file or folder that `path` leads to, without links, to `real`.
  *
  * GT_OK: it and every folder above it belong to root, to the effective user or to `also`, and
  * nobody else may write there.  A folder above it may be one like /tmp, where everybody may write

@@ -1,10 +1,10 @@
 /* cache.c - stage: compiled kernels on disk, one file per key, shared by all processes of the user.
- * Who compiles fills it, and the GPU worker is given a file of it.
+ * Compilers fill the cache, and the GPU worker is given a file of it.
  *
- * A file is a fixed header (what ptxas reported, sizes, the digest of what follows), the image and
- * the log.  The digest finds damage.  It cannot keep out images that somebody else made, because
- * whoever may write to the folder can also compute the digest: the owners of folder and file do
- * that. */
+ * A file is a fixed header (ptxas' figures, sizes, a digest), the image and the log.  The digest
+ * finds damage.  It cannot keep out images that somebody else made, because whoever may write to
+ * the folder can also compute the digest.  The checks of the owners of folder and file keep such
+ * images out. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +27,12 @@
 #include "kernel/kernel.h"
 
 #define MAGIC "gtcubin1"
-#define LIMIT (256u << 20) /* bytes of an image or log; more is damage */
+#define LIMIT (256u << 20) /* most bytes of an image or log; a larger size is damage */
 
 struct header {
     char magic[8];
-    char digest[GT_DIGEST_HEX]; /* of the header with this field zeroed, image and log */
+    char digest[GT_DIGEST_HEX]; /* digest of the header with this field zeroed, of the image and of
+                                   the log */
     uint64_t image_bytes, log_bytes;
     int32_t registers, spill_bytes, static_shared;
     double ms;
@@ -71,7 +72,7 @@ int gt_cache_key(char key[GT_DIGEST_HEX], const struct gt_kernel *kernel,
     gt_digest_add(&digest, kernel ? kernel->signature : "", kernel ? strlen(kernel->signature) : 0);
     gt_digest_add(&digest, options, strlen(options));
     gt_digest_add(&digest, &nvrtc_version, sizeof(nvrtc_version));
-    if (request->ptx) /* from which a cubin for that device is made */
+    if (request->ptx) /* the device for which nvJitLink makes a cubin */
         gt_digest_add(&digest, &request->device_cc, sizeof(request->device_cc));
     gt_digest_final(&digest, key);
     return GT_OK;
@@ -94,7 +95,7 @@ static int payload_digest(char hex[GT_DIGEST_HEX], const struct header *header, 
 
     if (rc)
         return rc;
-    memcpy(&plain, header, sizeof(plain)); /* with the padding, which = may drop */
+    memcpy(&plain, header, sizeof(plain)); /* copies the padding, too, which = may drop */
     memset(plain.digest, 0, sizeof(plain.digest));
     gt_digest_add(&digest, &plain, sizeof(plain));
     gt_digest_add(&digest, image, header->image_bytes);
@@ -185,7 +186,8 @@ int gt_cache_load(const char *dir, const char *key, struct gt_binary *binary, st
         return rc;
     rc = read_file(fd, binary);
     if (!rc)
-        futimens(fd, NULL); /* marks it as used now, so that gt_cache_trim removes others first */
+        futimens(fd, NULL); /* marks the entry as used now, so that gt_cache_trim removes other
+                               entries first */
     close(fd);
     if (rc)
         gt_binary_release(binary);
@@ -202,7 +204,7 @@ static int write_file(int fd, const struct gt_binary *binary)
     const char *log = binary->log ? binary->log : "";
     struct header header;
 
-    memset(&header, 0, sizeof(header)); /* padding is part of the digest */
+    memset(&header, 0, sizeof(header)); /* zeroes the padding, which is part of the digest */
     memcpy(header.magic, MAGIC, sizeof(header.magic));
     header.image_bytes = binary->size;
     header.log_bytes = strlen(log);
@@ -369,7 +371,7 @@ static bool begins_with_key(const char *text)
     return strspn(text, "0123456789abcdef") == GT_DIGEST_HEX - 1;
 }
 
-/* Whether gt_cache_save gives such names to unfinished files: .KEY.XXXXXX. */
+/* Whether the name is one that gt_cache_save gives to unfinished files: .KEY.XXXXXX. */
 static bool is_temporary(const char *name)
 {
     return name[0] == '.' && begins_with_key(name + 1) && name[GT_DIGEST_HEX] == '.' &&
@@ -465,7 +467,7 @@ int gt_cache_trim(const char *dir, int64_t limit, struct gt_cache_usage *left, s
     return rc ? gt_err_nomem(err) : GT_OK;
 }
 
-/* ---- where kernels go that the cache does not take ---- */
+/* ---- the folder for kernels that the cache cannot store ---- */
 
 #define SPILL_PLACES 3
 

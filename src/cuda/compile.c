@@ -1,4 +1,4 @@
-/* compile.c - stage: CUDA source -> cubin or PTX by NVRTC, and what ptxas says about registers,
+/* compile.c - stage: CUDA source -> cubin or PTX by NVRTC, with ptxas' figures for registers,
  * spills and shared memory.  Between render.c and cache.c. */
 #include <ctype.h>
 #include <limits.h>
@@ -21,7 +21,7 @@ struct gt_nvrtc {
 };
 
 #define MAX_OPTIONS   (8 + GT_MAX_INCLUDE_DIRS)
-#define HAS_CACHE     13000 /* first version known to keep results in the driver's cache */
+#define HAS_CACHE     13000 /* first version of NVRTC known to keep results in the driver's cache */
 #define OPTION_LENGTH (PATH_MAX + 32)
 
 struct options {
@@ -80,7 +80,7 @@ static bool has_suffix(const struct gt_compile_request *request)
            (!request->ptx || request->device_cc == request->arch);
 }
 
-/* Adds the options that decide what code is generated; folders of includes are none of them. */
+/* Adds the options that decide the generated code; folders of includes do not. */
 static void code_options(const struct gt_compile_request *request, struct options *options)
 {
     add_option(options, "--gpu-architecture=%s_%d%s", request->ptx ? "compute" : "sm",
@@ -335,7 +335,7 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
     code_options(request, &options);
     if (request->include_dirs)
         add_include_dirs(&options, request->include_dirs);
-    /* cache.c keeps results already.  To use the driver's cache NVRTC would start the driver in
+    /* cache.c keeps results already.  To use the driver's cache, NVRTC would start the driver in
      * each compiler, and all compilers of a machine would wait for one lock. */
     if (nvrtc->version >= HAS_CACHE)
         add_option(&options, "--no-cache");
@@ -377,7 +377,7 @@ bool gt_log_serialized(const char *log, char reason[GT_SERIALIZED_MAX])
     return true;
 }
 
-/* ptxas names an entry first and then reports what it used. */
+/* ptxas names an entry first and then reports the memory that it uses. */
 void gt_log_static_shared(const char *log, char text[GT_STATIC_SHARED_MAX])
 {
     static const char words[] = "Function properties for ";

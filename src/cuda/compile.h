@@ -21,30 +21,32 @@ struct gt_compile_request {
     const char *name;         /* shown in diagnostics before the first #line */
     const char *include_dirs; /* <data folder>/templates, then those of the user, a folder a line;
                                  at most 1 + GT_MAX_INCLUDE_DIRS */
-    int arch;          /* 86; 90 always means sm_90a (wgmma and setmaxnreg need the suffix) */
-    bool features;     /* from 100 on: sm_100a, what only that arch has */
-    int device_cc;     /* where it will run */
-    bool ptx;          /* by way of PTX of `arch`, which nvJitLink then makes a cubin for
-                          device_cc of; without nvJitLink the PTX is delivered */
+    int arch;          /* 86; 90 always stands for sm_90a, because wgmma and setmaxnreg need the
+                          suffix */
+    bool features;     /* from 100 on: sm_100a, with features that only that arch has */
+    int device_cc;     /* compute capability of the device that runs the code */
+    bool ptx;          /* compile to PTX of `arch`, from which nvJitLink makes a cubin for
+                          device_cc; without nvJitLink the PTX is delivered */
     bool unassembled;  /* deliver the PTX itself, for people to read */
     int max_registers; /* 0: no limit */
 };
 
-/* Registers that spill so many bytes cost little; what spills more is not tried. */
+/* Most spilled bytes of a candidate: so many cost little, and a candidate that spills more is not
+ * tried. */
 #define GT_SPILL_LIMIT 64
 
 struct gt_binary {
     void *image; /* cubin or, for the driver to compile, NUL-terminated PTX; free with
                     gt_binary_release */
     size_t size;
-    char *log; /* NVRTC's and ptxas' words, never NULL after a compile */
+    char *log; /* output of NVRTC and ptxas, never NULL after a compile */
     int registers, spill_bytes, static_shared; /* the largest over all entries */
     double ms;
-    int result; /* of nvrtcCompileProgram */
+    int result; /* result of nvrtcCompileProgram */
 };
 
-/* Options in the order NVRTC gets them, NUL-terminated list in one text, a line each: part of the
- * cubin's key. */
+/* Writes the options, one on a line, in the order in which NVRTC gets them.  The text is part of
+ * the cubin's key. */
 void gt_compile_options(const struct gt_compile_request *request, char *text, size_t size);
 
 /* GT_ENVRTC if the source does not compile; binary->log says why, with the template's lines. */
@@ -52,20 +54,21 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
                struct gt_binary *binary, struct gt_err *err);
 void gt_binary_release(struct gt_binary *binary);
 
-/* Whether ptxas lets each wgmma of the source wait for the one before it, which makes tensor cores
- * idle most of the time; reason then says why, in its words. */
+/* Whether ptxas lets each wgmma of the source wait for the one before it, which leaves tensor cores
+ * idle most of the time; reason then says why, in ptxas' words. */
 #define GT_SERIALIZED_MAX 160
 bool gt_log_serialized(const char *log, char reason[GT_SERIALIZED_MAX]);
 
-/* Entries that have static shared memory, a line "ENTRY BYTES" each; those beyond the room are left
- * out.  gt_static_shared_of: the bytes of one of them, 0 where the text does not name it. */
+/* Lists the entries that have static shared memory, a line "ENTRY BYTES" each; entries beyond the
+ * room are left out.  gt_static_shared_of: the bytes of one entry, 0 if the text does not name
+ * it. */
 #define GT_STATIC_SHARED_MAX 256
 void gt_log_static_shared(const char *log, char text[GT_STATIC_SHARED_MAX]);
 int gt_static_shared_of(const char *text, const char *entry);
 
-/* PTX -> cubin without a GPU, by nvJitLink (opened at run time: libnvJitLink.so.13 or
- * .12, where NVRTC is looked for too).  Optional: without it the driver compiles PTX when it is
- * loaded, which a GPU has to wait for. */
+/* PTX -> cubin without a GPU, by nvJitLink (opened at run time: libnvJitLink.so.13 or .12, where
+ * NVRTC is looked for too).  The library is optional: without it the driver compiles PTX when it is
+ * loaded, while the GPU waits. */
 
 struct gt_assembler;
 
@@ -75,8 +78,8 @@ void gt_assembler_close(struct gt_assembler *assembler); /* NULL accepted */
 
 /* Fills image, size and log, for a device of that compute capability (90; features: sm_90a), with
  * at most max_registers for a thread (0: as many as there are; PTX does not say how many NVRTC was
- * told).  GT_ENVRTC with the assembler's first complaint, for example of PTX that is newer than it;
- * nothing is to be freed then. */
+ * told).  GT_ENVRTC with the assembler's first complaint, for example that the PTX is newer than
+ * the assembler; nothing is to be freed then. */
 int gt_assemble(const struct gt_assembler *assembler, const char *ptx, int cc, bool features,
                 int max_registers, struct gt_binary *assembled, struct gt_err *err);
 

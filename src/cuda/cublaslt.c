@@ -38,7 +38,7 @@ void gt_cublaslt_close(struct gt_cublaslt *lt)
     if (!lt)
         return;
     if (lt->handle && gt_gpu_enter(lt->gpu, &pushed, NULL))
-        return; /* the context is gone, with everything that the library had in it */
+        return; /* the context is gone, and with it everything that the library had there */
     if (lt->c)
         lt->api.MatrixLayoutDestroy(lt->c);
     if (lt->a)
@@ -77,7 +77,7 @@ static int make_layout(struct gt_cublaslt *lt, void **layout, const struct gt_pr
     return failed(result, "cublasLtMatrixLayoutCreate", err);
 }
 
-/* The types in which products are summed and sums are scaled. */
+/* The types in which cuBLASLt sums products and scales sums. */
 static void compute_of(const struct gt_problem *p, int *compute, int *scale)
 {
     *compute = COMPUTE_32F;
@@ -255,7 +255,7 @@ static bool ends_well(const char *at)
 
 double gt_cublaslt_gain(const char *text)
 {
-    const locale_t before = gt_locale_enter(); /* a program chose the present one */
+    const locale_t before = gt_locale_enter(); /* the program may have chosen another locale */
     const char *at = text;
     double gain;
 

@@ -1,6 +1,7 @@
-/* cublaslt.h - stage: a problem as cuBLASLt sees it: its descriptors, the algorithms that its
- * heuristic answers, and running one of them.  The tuner times them (tuner/timing/baseline.c); a
- * plan runs one that was stored (src/lookup/plan.c).  The library is opened at run time.
+/* cublaslt.h - stage: a problem as cuBLASLt sees it: its descriptors, the algorithms that
+ * cuBLASLt's heuristic answers, and running an algorithm.  The tuner times the algorithms
+ * (tuner/timing/baseline.c); a plan runs a stored algorithm (src/lookup/plan.c).  The library is
+ * opened at run time.
  *
  * cuBLASLt has column-major matrices.  A row-major D = op(A) op(B) is the column-major
  * D' = op(B)' op(A)', so B comes first, and stored rows become columns. */
@@ -21,24 +22,24 @@ struct gt_cublaslt {
     char version[40]; /* "13.1.0" */
 };
 
-/* bias: of the epilogue, NULL if there is none.  GT_ENOLIB: the library is absent; GT_ENOTFOUND: it
- * has nothing for such a problem.  The gpu must stay open. */
+/* bias: the epilogue's, NULL if there is none.  GT_ENOLIB: the library is absent; GT_ENOTFOUND: it
+ * does not compute such a problem.  The gpu must stay open. */
 int gt_cublaslt_open(struct gt_cublaslt **opened, struct gt_gpu *gpu,
                      const struct gt_problem *problem, const void *bias, struct gt_err *err);
 void gt_cublaslt_close(struct gt_cublaslt *lt); /* NULL accepted */
 
-/* Bytes at whose multiples the heuristic is told that operands lie: where the problem asks for 16,
- * it is what the driver's memory has.  An algorithm need not run at others. */
+/* The alignment of operands in bytes that the heuristic is told.  Where the problem asks for 16, it
+ * is the alignment of the driver's memory.  An algorithm need not run with a smaller alignment. */
 uint32_t gt_cublaslt_alignment(const struct gt_problem *problem);
-#define GT_CUBLASLT_WORKSPACE 256 /* the same of its workspace */
+#define GT_CUBLASLT_WORKSPACE 256 /* alignment of the workspace, likewise */
 
 /* Asks for up to `most` algorithms that need no more workspace.  GT_ENOTFOUND: there is none. */
 int gt_cublaslt_ask(const struct gt_cublaslt *lt, const struct gt_problem *problem,
                     size_t workspace_bytes, int most, struct gt_lt_answer *answer, int *answers,
                     struct gt_err *err);
 
-/* Bits of a factor in the type in which cuBLASLt scales.  GT_ENOTFOUND: as f16 it must be exact and
- * normal. */
+/* Bits of a factor in the type in which cuBLASLt scales.  GT_ENOTFOUND: the type is f16, and the
+ * factor is not exact or not normal in it. */
 int gt_cublaslt_factor(const struct gt_cublaslt *lt, uint32_t *bits, double factor,
                        struct gt_err *err);
 
@@ -50,14 +51,16 @@ struct gt_cublaslt_operands {
     uint32_t alpha, beta;
 };
 
-/* Enqueues the product.  Threads may run the same one at once.  GT_ERANGE: it refuses. */
+/* Enqueues the product.  Threads may run the same struct gt_cublaslt at once.  GT_ERANGE: cuBLASLt
+ * refuses. */
 int gt_cublaslt_run(const struct gt_cublaslt *lt, const struct gt_lt_algo *algo,
                     const struct gt_cublaslt_operands *operands, void *stream, struct gt_err *err);
 
 /* An algorithm as text, "VERSION WORKSPACE WORDS [GAIN]": the library's version, the bytes of
  * workspace that it needs, and the words of cublasLtMatmulAlgo_t in hexadecimal digits, joined by
  * dots.  The words mean the same in every process that has that version of the library.  gain: the
- * time of the heuristic's first answer, which cuBLAS takes, over this one's; 0: not known. */
+ * time of the heuristic's first answer, which cuBLAS takes, divided by this algorithm's time; 0:
+ * not known. */
 #define GT_CUBLASLT_ALGO_MAX 192
 void gt_cublaslt_format(char text[GT_CUBLASLT_ALGO_MAX], const char *version,
                         const struct gt_lt_answer *answer, double gain);

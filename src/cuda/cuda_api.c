@@ -55,9 +55,9 @@ int gt_driver_api_load(struct gt_driver_api *api, struct gt_err *err)
     return load(api, &library, symbols, COUNT(symbols), COUNT(needed), err);
 }
 
-/* Opens NVRTC's second library, which NVRTC itself opens by name only.  Where the loader does not
- * know its folder, as in a bundle, that succeeds only if the file is already open.  It stays open,
- * as NVRTC does. */
+/* Opens NVRTC's second library, which NVRTC itself opens by name only.  If the loader does not know
+ * the folder, as in a bundle, NVRTC's own opening succeeds only if the file is already open.  The
+ * second library stays open, as NVRTC does. */
 static void open_builtins(const struct gt_nvrtc_api *api)
 {
     const char *file = gt_library_file(api->library), *slash = file ? strrchr(file, '/') : NULL;
@@ -71,8 +71,8 @@ static void open_builtins(const struct gt_nvrtc_api *api)
     dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* Whether the driver does not run what NVRTC 13 compiles.  The tuner tells its compile workers,
- * which do without a driver. */
+/* Whether the driver cannot run code of NVRTC 13.  Compile workers, which use no driver, are told
+ * by the tuner. */
 static bool is_driver_12(void)
 {
     const char *told = secure_getenv("GEMMTUNE_DRIVER");

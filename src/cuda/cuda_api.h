@@ -92,7 +92,7 @@ struct gt_cu_config { /* CUlaunchConfig */
        const uint32_t *, int, int, int, int))                                                      \
     X(CtxGetId, "cuCtxGetId", (void *, uint64_t *))
 
-/* Of graphs, which the tuner alone makes (graph.c): since CUDA 11.4. */
+/* Functions for graphs, which only the tuner makes (graph.c); in drivers since CUDA 11.4. */
 #define GT_GRAPH_MAP(X)                                                                       \
     X(StreamBeginCapture, "cuStreamBeginCapture_v2", (void *, int))                           \
     X(StreamEndCapture, "cuStreamEndCapture", (void *, void **))                              \
@@ -171,7 +171,8 @@ struct gt_lt_answer { /* cublasLtMatmulHeuristicResult_t */
     X(DeviceGetEnergy, "nvmlDeviceGetTotalEnergyConsumption", (void *, unsigned long long *)) \
     X(DeviceGetPower, "nvmlDeviceGetPowerUsage", (void *, unsigned *))
 
-/* The tables: functions, each of which returns an int, 0 for success, and last the library. */
+/* The tables of functions, each of which returns an int, 0 for success.  The last member is the
+ * library. */
 #define GT_API_FIELD(name, symbol, parameters) int(*name) parameters;
 
 struct gt_driver_api {
@@ -201,9 +202,9 @@ struct gt_nvml_api {
 };
 #undef GT_API_FIELD
 
-/* Each fills its table, or fails with GT_ENOLIB: the names and places tried, or the file found and
- * the symbol it lacks.  Libraries stay open until the process ends (the driver cannot be unloaded),
- * opening twice is cheap. */
+/* Each function fills its table, or fails with GT_ENOLIB and a sentence with the names and places
+ * tried, or with the file found and the symbol that it lacks.  Libraries stay open until the
+ * process ends, because the driver cannot be unloaded.  Opening twice is cheap. */
 int gt_driver_api_load(struct gt_driver_api *api, struct gt_err *err);
 int gt_nvrtc_api_load(struct gt_nvrtc_api *api, struct gt_err *err);
 int gt_jitlink_api_load(struct gt_jitlink_api *api, struct gt_err *err);

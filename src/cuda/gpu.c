@@ -35,7 +35,7 @@ static bool is_sticky(int result)
            result == 721 || result == 709;
 }
 
-/* Whether the result is about the device and not about what was run on it: unavailable, ECC,
+/* Whether the result is a fault of the device and not of the code that ran on it: unavailable, ECC,
  * NVLink, the driver gone. */
 static bool is_lost(int result)
 {
@@ -80,7 +80,7 @@ void gt_gpu_leave(struct gt_gpu *gpu, bool pushed)
         gpu->cu.CtxPopCurrent(&popped);
 }
 
-/* Starts the driver; GT_ENOGPU if it cannot work. */
+/* Starts the driver; GT_ENOGPU if the driver cannot work. */
 static int start_driver(struct gt_gpu *gpu, int *count, struct gt_err *err)
 {
     const char *text = NULL;
@@ -218,9 +218,11 @@ static int open_context(struct gt_gpu *gpu, int cu, struct gt_err *err)
     if (rc)
         return rc;
     gpu->current = true;
-    return gt_gpu_check(gpu,
-                        gpu->cu.StreamCreate(&gpu->stream, 1 /* not tied to the default one */),
-                        "cuStreamCreate", err);
+    return gt_gpu_check(
+        gpu,
+        gpu->cu.StreamCreate(&gpu->stream,
+                             1 /* 1: the stream does not wait for the default stream */),
+        "cuStreamCreate", err);
 }
 
 int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool guest, struct gt_err *err)

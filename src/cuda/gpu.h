@@ -1,8 +1,8 @@
 /* gpu.h - stage: one GPU through the CUDA Driver API (libcuda.so.1, opened at run time; the only
- * caller of the driver).  Every failing call leaves a sentence with the call, the driver's name and
- * text for the error.  Codes: GT_ECUDA, GT_ERANGE (a launch the driver refuses; not sticky),
- * GT_ELOST (the device is gone), GT_ETOOBIG (no memory).  Copies and fills are enqueued on the
- * context's own stream; a download waits for everything before it.
+ * caller of the driver).  Every failing call leaves a sentence with the call and with the driver's
+ * name and text for the error.  Codes: GT_ECUDA, GT_ERANGE (a launch the driver refuses; not
+ * sticky), GT_ELOST (the device is gone), GT_ETOOBIG (no memory).  Copies and fills are enqueued on
+ * the context's own stream; a download waits for everything before it.
  * Not thread-safe but for gt_module_run: one struct gt_gpu per thread. */
 #ifndef GT_GPU_H
 #define GT_GPU_H
@@ -24,10 +24,10 @@ struct gt_module; /* a loaded image and its entries */
 /* Devices present; GT_ENOLIB (no libcuda.so.1) or GT_ENOGPU with a sentence when there is none. */
 int gt_gpu_count(int *count, struct gt_err *err);
 
-/* Opens the device's primary context.  guest: the calling program has a context of its own in
- * mind, so ours is made current only for the length of a call, and it has no stream of its own
- * (the runtime library: of this header only gt_gpu_device, gt_gpu_close and modules); otherwise it
- * stays current on this thread (the tuner). */
+/* Opens the device's primary context.  guest: the calling program may use another context, so the
+ * primary context is current only during a call, and struct gt_gpu has no stream of its own.  The
+ * runtime library is a guest, which may use only gt_gpu_device, gt_gpu_close and modules of this
+ * header.  Otherwise (the tuner) the context stays current on this thread. */
 int gt_gpu_open(struct gt_gpu **gpu, int ordinal, bool guest, struct gt_err *err);
 void gt_gpu_close(struct gt_gpu *gpu); /* NULL accepted */
 const struct gt_device *gt_gpu_device(const struct gt_gpu *gpu);
@@ -36,7 +36,7 @@ const struct gt_device *gt_gpu_device(const struct gt_gpu *gpu);
 bool gt_gpu_poisoned(const struct gt_gpu *gpu);
 
 /* False once the program has reset the device (cudaDeviceReset): modules and memory are gone, and
- * only a new struct gt_gpu has the context of then.  True where the driver cannot tell. */
+ * only a new struct gt_gpu has the new context.  True where the driver cannot tell. */
 bool gt_gpu_alive(const struct gt_gpu *gpu);
 
 int gt_gpu_alloc(struct gt_gpu *gpu, gt_devptr *ptr, size_t bytes, struct gt_err *err);
@@ -58,8 +58,8 @@ int gt_module_load(struct gt_module **module, struct gt_gpu *gpu, const void *im
                    const struct gt_geometry *geometry, struct gt_err *err);
 void gt_module_free(struct gt_module *module); /* NULL accepted */
 
-/* Arguments as far as the problem has them: sizes, leading dimensions, strides and factors;
- * pointers and launch parameters are left 0. */
+/* Fills the arguments that follow from the problem: sizes, leading dimensions, strides and factors.
+ * Pointers and launch parameters are left 0. */
 void gt_module_args(struct gt_args *args, const struct gt_problem *problem);
 
 /* Enqueues all launches of the geometry, in order, on the stream (NULL: the context's own).
@@ -71,10 +71,10 @@ int gt_module_run(const struct gt_module *module, void *stream, const struct gt_
 int gt_module_geometry(struct gt_module *module, const struct gt_geometry *geometry,
                        struct gt_err *err);
 
-/* What the driver says of the loaded image: the largest over the entries of the geometry. */
+/* The driver's figures for the loaded image: the largest over the entries of the geometry. */
 struct gt_module_facts {
     int registers, local_bytes, static_shared;
-    unsigned shared_bytes; /* of a block: static + dynamic */
+    unsigned shared_bytes; /* shared bytes of a block: static + dynamic */
 };
 void gt_module_facts(const struct gt_module *module, struct gt_module_facts *facts);
 

@@ -1,5 +1,5 @@
-/* graph.c - stage: CUDA graphs by stream capture; see graph.h.  Their calls are looked up in the
- * driver that gpu.c has opened, so that the library does not name them. */
+/* graph.c - stage: CUDA graphs by stream capture; see graph.h.  The functions are looked up in the
+ * driver that gpu.c has opened, so that libgemmtune does not name them. */
 #include "cuda/graph.h"
 
 #include <dlfcn.h>
@@ -11,8 +11,8 @@
 
 #define RELAXED 2 /* CU_STREAM_CAPTURE_MODE_RELAXED: cuBLASLt may load a kernel meanwhile */
 
-/* What the driver answers to work of which it makes no graph: CUDA_ERROR_NOT_SUPPORTED and those of
- * stream capture.  Nothing is the worse for it. */
+/* Returns GT_ERANGE for the errors by which the driver refuses to make a graph of some work:
+ * CUDA_ERROR_NOT_SUPPORTED and the errors of stream capture.  These errors do no harm. */
 static int check(struct gt_gpu *gpu, int result, const char *call, struct gt_err *err)
 {
     int code = gt_gpu_accept(gpu, result, call, err);

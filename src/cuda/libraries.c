@@ -30,7 +30,7 @@
 struct search {
     const char *name;
     void *handle;            /* NULL until it is open */
-    struct gt_strbuf *tried; /* what could not be opened, for the error sentence */
+    struct gt_strbuf *tried; /* the files that could not be opened, for the error sentence */
 };
 
 static bool is_folder(const char *path)
@@ -149,7 +149,8 @@ static void try_python_on_path(struct search *search)
     }
 }
 
-/* Tries what `make install NVRTC=1` and `make bundle NVRTC=1` put beside the program. */
+/* Tries the libraries that `make install NVRTC=1` and `make bundle NVRTC=1` put beside the
+ * program. */
 static void try_beside(struct search *search)
 {
     static const char *const below[] = {"/../lib/gemmtune", "/../gemmtune", "/gemmtune"};

@@ -34,13 +34,15 @@ struct gt_module {
     struct function function[GT_MAX_LAUNCHES];
     size_t functions;
     struct launch {
-        struct gt_launch_geometry is; /* without its entry, which is the geometry's */
+        struct gt_launch_geometry is; /* the launch without its entry, which belongs to the
+                                         geometry */
         size_t function;
     } launch[GT_MAX_LAUNCHES];
     size_t launches;
-    /* Each launch encodes the tensor maps for its operands: 84 ns a map on an H200 host, against
-     * 3.5 us of a launch, need neither lock nor memory; maps kept and given another address
-     * (cuTensorMapReplaceAddress) would cost 21 ns, but are not the same bytes. */
+    /* Each launch encodes the tensor maps for its operands.  Encoding takes 84 ns a map on an H200
+     * host, against 3.5 us for a launch, and needs neither lock nor memory.  To keep maps and
+     * replace their address (cuTensorMapReplaceAddress) would take 21 ns, but does not give the
+     * same bytes. */
     struct gt_map_geometry map[GT_MAX_MAPS];
     size_t maps;
 };
@@ -92,7 +94,7 @@ static int function_attribute(const struct gt_gpu *gpu, int id, void *function)
     return gpu->cu.FuncGetAttribute(&value, id, function) ? 0 : value;
 }
 
-/* Finds the module's function of this name, which is looked up once. */
+/* Finds the module's function of this name; each name is looked up once. */
 static int find_function(struct gt_module *module, const char *entry, size_t *index,
                          struct gt_err *err)
 {
@@ -122,7 +124,7 @@ static int find_function(struct gt_module *module, const char *entry, size_t *in
     return GT_OK;
 }
 
-/* Checks a launch against the limits; the sentence names the one that it exceeds. */
+/* Checks a launch against the limits; the sentence names the limit that the launch exceeds. */
 static int check_launch(const struct gt_gpu *gpu, const struct function *function,
                         const struct gt_launch_geometry *want, struct gt_err *err)
 {
@@ -150,7 +152,7 @@ static int check_launch(const struct gt_gpu *gpu, const struct function *functio
     return GT_OK;
 }
 
-/* Sets what the function needs before such a launch. */
+/* Sets the attributes that the function needs before such a launch. */
 static int prepare_function(struct gt_gpu *gpu, struct function *function,
                             const struct gt_launch_geometry *want, struct gt_err *err)
 {
@@ -215,7 +217,8 @@ static int encode(struct gt_gpu *gpu, struct gt_map *to, const struct gt_map_geo
     return rc ? gt_err_prefix(err, rc, "tensor_maps[%zu]", index) : GT_OK;
 }
 
-/* Takes over the geometry's maps.  GT_ERANGE: the driver refuses one, or is too old to know any. */
+/* Takes over the geometry's maps.  GT_ERANGE: the driver refuses a map, or is too old to have
+ * maps. */
 static int set_maps(struct gt_module *module, const struct gt_geometry *geometry,
                     struct gt_err *err)
 {
@@ -393,7 +396,8 @@ static int launch_one(const struct gt_module *module, const struct launch *launc
     return cu->LaunchKernelEx(&config, function, parameters, NULL);
 }
 
-/* The maps for these operands; what is not used is left undefined.  A context must be current. */
+/* Encodes the maps for these operands; unused maps are left undefined.  A context must be
+ * current. */
 static int encode_maps(struct gt_maps *to, const struct gt_module *module,
                        const struct gt_args *args, struct gt_err *err)
 {
@@ -419,7 +423,7 @@ int gt_module_run(const struct gt_module *module, void *stream, const struct gt_
 {
     struct gt_args copy = *args;
     struct gt_maps maps;
-    void *parameters[] = {&copy, &maps}; /* an entry without maps takes only the first */
+    void *parameters[] = {&copy, &maps}; /* an entry without maps takes only the first parameter */
     bool pushed;
     int rc = gt_gpu_enter(module->gpu, &pushed, err);
 

@@ -1,4 +1,4 @@
-/* sources.h - stage: makes loaded programs of the project's own device kernels (templates/proof,
+/* sources.h - stage: compiles and loads the project's own device kernels (templates/proof,
  * templates/calibrate). */
 #ifndef GT_SOURCES_H
 #define GT_SOURCES_H

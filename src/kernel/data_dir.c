@@ -1,8 +1,8 @@
-/* data_dir.c - vocabulary: where templates, configs and the database of default are.
+/* data_dir.c - vocabulary: where templates, configs and the default database are.
  *
- * Templates are code.  They are taken from the folder that $GEMMTUNE_DATA names, from the build
- * tree by what was built there, from share/gemmtune beside the program's or library's own folder if
- * nobody else may write there, and from the folder that `make install` was given. */
+ * Templates are code.  The places are tried in this order: the folder that $GEMMTUNE_DATA names;
+ * the build tree, for code that was built there; share/gemmtune beside the program's or library's
+ * own folder, if nobody else may write there; and the folder that `make install` was given. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,14 +173,14 @@ static int make_folders(char *path, struct gt_err *err)
     return code;
 }
 
-/* Refuses a database that others than this user and root may have written, because the user did not
- * name it. */
+/* Refuses a default database that others than this user and root may have written, because the user
+ * did not name it. */
 static int check_owner(const char *path, struct gt_err *err)
 {
     struct stat status;
 
     if (stat(path, &status) != 0)
-        return GT_OK; /* it does not exist yet, or opening it will report why */
+        return GT_OK; /* the file does not exist yet, or opening it will report why */
     if (status.st_uid != geteuid() && status.st_uid != 0)
         return gt_err_set(err, GT_EDB,
                           "the default database %s belongs to another user (id %ld), and only "

@@ -12,10 +12,11 @@
 
 /* ---- the bytecode ---- */
 
-#define GT_EXPR_STACK  48  /* values alive at once */
+#define GT_EXPR_STACK  48  /* most values alive at once */
 #define GT_EXPR_QUOTED 160 /* characters of the expression repeated in a sentence */
 
-/* Binary operators come three times: right-hand operand on the stack, in a slot, a constant. */
+/* Binary operators come three times: with the right-hand operand on the stack, in a slot, and as a
+ * constant. */
 #define GT_BINARY_MAP(X) \
     X(ADD)               \
     X(SUB) X(MUL) X(DIV) X(MOD) X(XDIV) X(CDIV) X(MIN) X(MAX) X(LT) X(LE) X(GT) X(GE) X(EQ) X(NE)
@@ -30,9 +31,9 @@ enum gt_op {
     GT_OP_NOT,
     GT_OP_BOOL, /* any value but 0 becomes 1 */
     GT_OP_POW2,
-    GT_OP_AND,  /* top is 0: leave 0 and jump; else drop it */
-    GT_OP_OR,   /* top is not 0: leave 1 and jump; else drop it */
-    GT_OP_ELSE, /* drop top; jump if it was 0 */
+    GT_OP_AND,  /* top is 0: leave 0 and jump; else drop the top */
+    GT_OP_OR,   /* top is not 0: leave 1 and jump; else drop the top */
+    GT_OP_ELSE, /* drop the top; jump if it was 0 */
     GT_OP_JUMP,
     GT_OP_END,
 };
@@ -46,7 +47,7 @@ struct gt_expr {
     uint64_t uses[GT_MAX_SLOTS / 64]; /* bit set of slots */
     char *text;
     const int64_t *constant;
-    struct gt_code code[]; /* then the constants and the text, in the same allocation */
+    struct gt_code code[]; /* the code; the constants and the text follow in the same allocation */
 };
 
 int gt_names_find(const struct gt_names *names, const char *name, size_t length)
@@ -64,7 +65,8 @@ void gt_expr_free(struct gt_expr *expr)
 
 enum fault { FAULT_NONE, FAULT_OVERFLOW, FAULT_ZERO, FAULT_REST };
 
-/* *value = a op b for the operators that divide: whatever is not done at once where b > 0. */
+/* Computes *value = a op b for the operators that divide, in the cases that gt_expr_eval does not
+ * compute itself. */
 static enum fault divide(enum gt_op op, int64_t a, int64_t b, int64_t *value)
 {
     int64_t quotient, rest;
@@ -100,7 +102,8 @@ static int eval_error(const struct gt_expr *expr, enum fault fault, struct gt_er
                       what[fault]);
 }
 
-/* The cases of one binary operator: its right-hand operand b, then what it does to a. */
+/* The three cases of one binary operator.  Each sets the right-hand operand b; then `action`
+ * changes a, the left-hand operand, to the result. */
 #define BINARY(name, action)           \
     case GT_OP_##name:                 \
         b = a;                         \
@@ -113,11 +116,13 @@ static int eval_error(const struct gt_expr *expr, enum fault fault, struct gt_er
         b = expr->constant[code->arg]; \
         action break;
 
-/* The cases of an operator that may overflow; `overflows` computes a. */
+/* The cases of an operator that may overflow; the expression `overflows` computes a and tells
+ * whether it overflowed. */
 #define CHECKED(name, overflows) \
     BINARY(name, if (overflows) return eval_error(expr, FAULT_OVERFLOW, err);)
 
-/* The cases of an operator that divides; where `easy` holds, `quick` computes a. */
+/* The cases of an operator that divides.  If the condition `easy` holds, the statement `quick`
+ * computes a; else divide() does. */
 #define DIVIDING(name, easy, quick)                        \
     BINARY(                                                \
         name, if (easy) quick; else {                      \
@@ -131,8 +136,8 @@ int gt_expr_eval(const struct gt_expr *expr, const int64_t *slots, int64_t *valu
                  struct gt_err *err)
 {
     int64_t stack[GT_EXPR_STACK + 1], quotient, b;
-    int64_t *top = stack; /* what is below the top, whose value is a */
-    int64_t a = 0;        /* the first push leaves it below, where it is never read */
+    int64_t *top = stack; /* the values below the top value, which is in a */
+    int64_t a = 0;        /* the first push puts this 0 below the stack, where it is never read */
     enum fault fault;
 
     for (const struct gt_code *code = expr->code;; code++)
@@ -222,8 +227,8 @@ const char *gt_expr_text(const struct gt_expr *expr)
 
 /* ---- compiling a text to bytecode, by recursive descent ---- */
 
-#define MAX_CODE  1024 /* instructions and constants of one expression, each */
-#define MAX_DEPTH 64   /* nesting of the text: parentheses, unary operators, ?: */
+#define MAX_CODE  1024 /* most instructions, and most constants, of one expression */
+#define MAX_DEPTH 64   /* deepest nesting of the text: parentheses, unary operators, ?: */
 #define MAX_TEXT  4096
 
 struct parser {
@@ -232,9 +237,9 @@ struct parser {
     struct gt_err *err;
     int rc; /* GT_OK until the first error; then nothing more is parsed or emitted */
     int depth;
-    int stack; /* values on the machine's stack at this place of the code */
+    int stack; /* number of values on the machine's stack at this place of the code */
     size_t codes, constants;
-    size_t label; /* jumps lead here: the instruction before must stay what it is */
+    size_t label; /* a jump leads here, so the instruction before must not be changed */
     struct gt_code code[MAX_CODE];
     int64_t constant[MAX_CODE];
 };
@@ -264,7 +269,8 @@ static size_t emit(struct parser *p, enum gt_op op, size_t arg, int stack_change
     return p->codes++;
 }
 
-/* A binary operator; takes a slot or constant that was just pushed into the instruction. */
+/* Emits a binary operator.  If its right-hand operand was just pushed from a slot or constant, the
+ * push becomes part of the instruction. */
 static void emit_binary(struct parser *p, enum gt_op op)
 {
     struct gt_code *last;
@@ -280,7 +286,7 @@ static void emit_binary(struct parser *p, enum gt_op op)
     emit(p, op, 0, -1);
 }
 
-/* Makes any value but 0 a 1, unless it comes from an operator that leaves nothing else. */
+/* Emits the change of any value but 0 to 1, unless the operator before leaves only 0 and 1. */
 static void emit_bool(struct parser *p)
 {
     const int last = p->codes && p->label < p->codes ? p->code[p->codes - 1].op : GT_OP_END;
@@ -524,7 +530,8 @@ static void parse_ternary(struct parser *p)
     if (take(p, "?")) {
         to_else = emit(p, GT_OP_ELSE, 0, -1);
         parse_ternary(p);
-        to_end = emit(p, GT_OP_JUMP, 0, -1); /* either branch leaves one value: count it once */
+        to_end = emit(p, GT_OP_JUMP, 0, -1); /* either branch leaves one value, which is counted
+                                                once */
         expect(p, ":", "expected : after the second part of ?:");
         set_target(p, to_else);
         parse_ternary(p);
@@ -533,7 +540,7 @@ static void parse_ternary(struct parser *p)
     p->depth--;
 }
 
-/* One allocation: the code, the constants, the text. */
+/* Copies code, constants and text into one allocation. */
 static struct gt_expr *pack(const struct parser *p)
 {
     size_t code_bytes = (p->codes * sizeof(struct gt_code) + 7) & ~(size_t)7;
@@ -563,7 +570,7 @@ static struct gt_expr *pack(const struct parser *p)
 int gt_expr_parse(struct gt_expr **expr, const char *text, const struct gt_names *names,
                   struct gt_err *err)
 {
-    struct parser p; /* its arrays are filled only as far as the counts say */
+    struct parser p; /* not zeroed: its arrays are filled only as far as the counts say */
 
     *expr = NULL;
     p.text = p.at = text;

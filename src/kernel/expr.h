@@ -1,12 +1,12 @@
 /* expr.h - vocabulary: integer expressions over named values, parsed once to bytecode.
  *
  * Descriptions (configs/kernels) hold their constraints, derived values and launch geometry as such
- * expressions; nothing else in the project computes them.
+ * expressions.  No other code of the project computes these values.
  *
- * Grammar: 64-bit integers (decimal, 0x), names, ( ), unary - !, * / % + -, < <= > >= == !=,
- * && || (short circuit), ?: and the functions cdiv(a,b) min(a,b) max(a,b) pow2(a) (1 if a power of
- * two) and xdiv(a,b), a division that must leave no rest.  / and % truncate toward zero.  Division
- * by zero, a rest in xdiv and 64-bit overflow are errors that name the expression. */
+ * Grammar: 64-bit integers (decimal, 0x), names, ( ), unary - !, * / % + -, < <= > >= == !=, && ||
+ * (short circuit), ?: and the functions cdiv(a,b) min(a,b) max(a,b) pow2(a) (1 if a power of two)
+ * and xdiv(a,b), a division that must leave no rest.  / and % truncate toward zero.  Division by
+ * zero, a rest in xdiv and 64-bit overflow are errors that name the expression. */
 #ifndef GT_EXPR_H
 #define GT_EXPR_H
 
@@ -17,7 +17,7 @@
 struct gt_err;
 struct gt_expr;
 
-/* The names an expression may use; name[i] is the value in slot i. */
+/* The names that an expression may use; name[i] names the value in slot i. */
 #define GT_MAX_SLOTS 256
 
 struct gt_names {
@@ -38,13 +38,13 @@ void gt_expr_free(struct gt_expr *expr); /* NULL accepted */
 int gt_expr_eval(const struct gt_expr *expr, const int64_t *slots, int64_t *value,
                  struct gt_err *err);
 
-/* Whether the value can depend on the slot. */
+/* Whether the expression's value can depend on the slot. */
 bool gt_expr_uses(const struct gt_expr *expr, size_t slot);
 
-/* The same for a bit set of slots: on any of them. */
+/* Whether the expression's value can depend on any slot of the bit set. */
 bool gt_expr_uses_any(const struct gt_expr *expr, const uint64_t slots[GT_MAX_SLOTS / 64]);
 
-/* The text it was parsed from; belongs to the expression. */
+/* The text that the expression was parsed from; the text belongs to the expression. */
 const char *gt_expr_text(const struct gt_expr *expr);
 
 #endif

@@ -1,4 +1,5 @@
-/* kernel_expand.c - vocabulary: items of a description's lists that stand for several.
+/* kernel_expand.c - vocabulary: expands items of a description's lists that stand for several
+ * items.
  *
  *   {"repeat": {"I": [1, 7]}, ...}                 one item for each number, "$I" replaced by it
  *   {"use": "pack", "OPERAND": "A", "ROWS": "M"}   the items of configs/formulas/pack.json, with
@@ -12,12 +13,12 @@
 #include "base/strbuf.h"
 #include "kernel/kernel_impl.h"
 
-#define MAX_REPEATS 64  /* of one item */
-#define MAX_ITEMS   512 /* of an expanded list */
+#define MAX_REPEATS 64  /* most repeats of one item */
+#define MAX_ITEMS   512 /* most items of an expanded list */
 
 struct expansion {
     const char *data_dir;
-    char where[GT_WHERE_MAX]; /* "path: tensor_maps[6]", as written */
+    char where[GT_WHERE_MAX]; /* "path: tensor_maps[6]": the item's place before expanding */
     cJSON *to;                /* the expanded list */
     struct gt_err *err;
 };
@@ -119,7 +120,7 @@ static int add_repeated(struct expansion *e, cJSON *item)
     return rc;
 }
 
-/* Loads the formulas' file and finds its lists: the names that a use must give, and the items. */
+/* Loads the file of formulas and finds its lists: the names that a use must give, and the items. */
 static int load_formulas(const struct expansion *e, const cJSON *use, cJSON **root, cJSON **names,
                          cJSON **items)
 {
@@ -194,7 +195,7 @@ static int expand_list(struct expansion *e, cJSON *root, const char *path, const
     int rc = GT_OK;
 
     if (!cJSON_IsArray(list))
-        return GT_OK; /* the reader reports it */
+        return GT_OK; /* the reader reports the mistake */
     e->to = cJSON_CreateArray();
     if (!e->to)
         return gt_err_nomem(e->err);

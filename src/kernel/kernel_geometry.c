@@ -10,17 +10,19 @@
 #include "problem/problem.h"
 
 #define MAX_BLOCK_THREADS 1024
-#define MAX_CLUSTER       16  /* blocks; beyond 8 a kernel asks for it, the driver decides */
-#define MAX_BOX           256 /* elements along a dimension of a box */
-#define MAX_DIM           ((int64_t)1 << 32) /* elements */
-#define MAP_ALIGN         16                 /* bytes: of bases, strides and rows of a box */
-#define MAPS_CC           90
-#define MAX_STRIDE        ((int64_t)1 << 40) /* bytes, exclusive */
+/* Most blocks of a cluster; a kernel has to ask for more than 8, and the driver decides. */
+#define MAX_CLUSTER 16
+#define MAX_BOX     256                /* most elements along a dimension of a box */
+#define MAX_DIM     ((int64_t)1 << 32) /* most elements along a dimension */
+/* Alignment in bytes of bases, strides and rows of a box. */
+#define MAP_ALIGN  16
+#define MAPS_CC    90
+#define MAX_STRIDE ((int64_t)1 << 40) /* every stride is less, in bytes */
 
 const char *const gt_map_operand_names[] = {"a", "b", "c", "d", "workspace"};
 
-/* An expression's place in a description, for sentences: "launches[2].grid[1]"; only the key where
- * list is NULL, and no element where that is negative. */
+/* An expression's place in a description, for sentences: "launches[2].grid[1]"; list NULL: only the
+ * key; a negative element is left out. */
 struct place {
     const char *list;
     int index;
@@ -28,7 +30,7 @@ struct place {
     int element;
 };
 
-/* A candidate on its way to a geometry. */
+/* The state of evaluating a candidate's geometry. */
 struct evaluation {
     const struct gt_candidate *candidate;
     struct gt_err *err;
@@ -231,15 +233,15 @@ int gt_candidate_launches(const struct gt_candidate *candidate, const int64_t sl
 
 /* ---- tensor maps ----
  *
- * The limits are those of cuTensorMapEncodeTiled; they are checked here so that a candidate is
- * refused with a sentence before it reaches a GPU. */
+ * The limits are cuTensorMapEncodeTiled's.  They are checked here so that a candidate is refused
+ * with a sentence before it reaches a GPU. */
 
 struct map_evaluation {
     struct evaluation *e;
     const struct gt_tensor_map *map;
     int index;
     int64_t operand_bytes;
-    bool empty; /* spans no element */
+    bool empty; /* the map spans no element */
     struct gt_map_geometry *to;
 };
 
@@ -281,7 +283,7 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct map_evaluation *m
                       m->e->candidate->kernel->name, m->index, m->map->name, text);
 }
 
-/* Checks where the map begins, and that it ends within its operand.  A map that spans nothing is
+/* Checks where the map begins, and that it ends within its operand.  A map that spans no element is
  * made to span one element, which the driver requires; nothing is loaded through it. */
 static int check_reach(struct map_evaluation *m)
 {
@@ -307,7 +309,7 @@ static int check_reach(struct map_evaluation *m)
     return GT_OK;
 }
 
-/* A dimension of one element needs no stride: the driver gets one that it accepts. */
+/* A dimension of one element needs no stride, so the driver gets some stride that it accepts. */
 static int eval_strides(struct map_evaluation *m)
 {
     struct gt_map_geometry *to = m->to;
@@ -406,7 +408,7 @@ static int eval_map(struct map_evaluation *m, int64_t workspace)
     return rc ? rc : check_reach(m);
 }
 
-/* All maps of the candidate; workspace: its bytes. */
+/* Evaluates all maps of the candidate; workspace: the workspace's bytes. */
 static int eval_all_maps(struct evaluation *e, int64_t workspace, struct gt_geometry *geometry)
 {
     const struct gt_kernel *kernel = e->candidate->kernel;

@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "kernel/kernel.h"
 
-/* X(name, value): what expressions see of problem and device, in slot order; then come the codes of
- * the types by name. */
+/* X(name, value): the facts of problem and device that expressions see, in slot order.  The codes
+ * of the types, by name, follow in the slots after these. */
 #define GT_FACT_MAP(X)                                      \
     X(M, problem->m)                                        \
     X(N, problem->n)                                        \
@@ -45,7 +45,7 @@ enum gt_fact {
 #define GT_FACT_ENUM(name, value) GT_FACT_##name,
     GT_FACT_MAP(GT_FACT_ENUM)
 #undef GT_FACT_ENUM
-        GT_FACT_DTYPE, /* the first of them */
+        GT_FACT_DTYPE, /* the first of the type codes */
     GT_FACT_COUNT = GT_FACT_DTYPE + GT_DTYPE_COUNT
 };
 extern const char *const gt_fact_names[GT_FACT_COUNT];
@@ -57,8 +57,8 @@ _Static_assert(GT_FACT_COUNT + GT_MAX_PARAMS + GT_MAX_DERIVED <= GT_MAX_SLOTS,
 bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
                             uint64_t derived);
 
-/* X(member, what it is where the description does not say): the single expressions of a launch, of
- * a tensor map, of "compile" and of the top object that decide a candidate. */
+/* X(member, default where the description has none): the single expressions of a launch, of a
+ * tensor map, of "compile" and of the top object that decide a candidate. */
 #define GT_LAUNCH_EXPRS(X) X(when, "1") X(shared, "0") X(carveout, "-1") X(pdl, "0")
 #define GT_MAP_EXPRS(X)    X(when, "1") X(offset, "0") X(swizzle, "0") X(promotion, "0")
 #define GT_COMPILE_EXPRS(X) \
@@ -68,17 +68,18 @@ bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr
     X(code_ptx, "0")
 #define GT_CANDIDATE_EXPRS(X) X(workspace, "0") X(deterministic, "1")
 
-/* Calls `each` for every expression of launches and tensor maps; those of lists may be NULL. */
+/* Calls `each` for every expression of launches and tensor maps.  Expressions of lists may be
+ * NULL. */
 void gt_kernel_each_expr(const struct gt_kernel *kernel,
                          void (*each)(void *context, struct gt_expr *expr), void *context);
 
 /* "a", "b", "c", "d", "workspace" by enum gt_map_operand. */
 extern const char *const gt_map_operand_names[GT_MAP_WORKSPACE + 1];
 
-#define GT_WHERE_MAX 512 /* of a place in a description, for sentences */
+#define GT_WHERE_MAX 512 /* longest name of a place in a description, for sentences */
 
-/* kernel_expand.c: replaces items of the lists of a description that stand for several ("use",
- * "repeat") by these.  data_dir: where configs/formulas is. */
+/* kernel_expand.c: replaces each item of a description's lists that stands for several items
+ * ("use", "repeat") by these items.  data_dir: the folder that holds configs/formulas. */
 int gt_description_expand(cJSON *root, const char *path, const char *data_dir, struct gt_err *err);
 
 /* kernel_reader.c: fills a zeroed kernel from its description's text; kernel->path is set. */
@@ -86,7 +87,7 @@ int gt_kernel_read_description(struct gt_kernel *kernel, const char *data_dir, c
                                size_t length, struct gt_err *err);
 
 /* kernel_template.c: reads the template of a kernel whose description is read, checks that the
- * parameters are used, and signs the kernel.  include_dirs: of the user, as in gt_kernels_load. */
+ * parameters are used, and signs the kernel.  include_dirs: the user's, as in gt_kernels_load. */
 int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
                             const char *include_dirs, struct gt_err *err);
 

@@ -29,12 +29,13 @@ void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *dev
 
 void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel)
 {
-    memset(point, 0, sizeof(*point)); /* unused places, too: equal points have equal bytes */
+    memset(point, 0, sizeof(*point)); /* clears unused places, too, so that equal points have equal
+                                         bytes */
     for (size_t i = 0; i < kernel->params; i++)
         point->value[i] = kernel->param[i].value[kernel->param[i].standard];
 }
 
-/* ---- what expressions ask about ---- */
+/* ---- parameters and derived values that expressions ask about ---- */
 
 uint64_t gt_kernel_depends(const struct gt_kernel *kernel, const struct gt_expr *expr)
 {
@@ -165,8 +166,8 @@ static int check(const struct gt_candidate *candidate, bool bets, int *failed, s
     return undefined_rc;
 }
 
-/* Gives a point that breaks the constraint the values of its `instead`; false: it has them, or the
- * constraint holds. */
+/* If the point breaks the constraint, gives it the values of the constraint's `instead`.  false:
+ * the constraint holds, or the point has these values already. */
 static bool renew(struct gt_candidate *candidate, const struct gt_constraint *constraint)
 {
     const struct gt_pattern *instead = constraint->instead;
@@ -208,7 +209,7 @@ int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, str
 /* ---- changes ----
  *
  * A look-up asks thousands of times whether a neighbour of a valid candidate is valid, too.  Only
- * what asks for a changed value is computed for that. */
+ * the expressions that ask for a changed value are computed. */
 
 static void compare(struct gt_change *change, size_t slot)
 {
@@ -257,7 +258,8 @@ bool gt_change_asked(const struct gt_change *change, const struct gt_expr *expr)
     return gt_expr_uses_any(expr, change->differ);
 }
 
-/* Whether a constraint that held still does.  False also where it cannot be computed. */
+/* Whether a constraint that held before the change still holds.  False also if it cannot be
+ * computed. */
 static bool holds(struct gt_change *change, const struct gt_constraint *constraint)
 {
     int64_t value;

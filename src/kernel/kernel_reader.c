@@ -1,8 +1,8 @@
 /* kernel_reader.c - vocabulary: the one reader of kernel descriptions (configs/kernels/NAME.json).
- * Every key is listed here once, with its range; configs/README.md explains them.
+ * Every key is listed here once, with its range; configs/README.md explains the keys.
  *
- * The first failure sticks: from then on every function does nothing and returns its standard, so
- * that readers call one another in turn and r->rc is looked at once. */
+ * The first failure sticks: afterwards every function does nothing and returns its standard, so
+ * that r->rc is checked only once, at the end. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "problem/problem.h"
 #include "templates/common/args.h"
 
-#define MAX_NAME     31  /* characters of a parameter or derived name */
-#define MAX_VALUES   256 /* of a parameter: points are kept as one byte each */
+#define MAX_NAME     31  /* most characters of a parameter's or derived value's name */
+#define MAX_VALUES   256 /* most values of a parameter: a point keeps one byte for each parameter */
 #define MAX_REPORTED 64
 #define MAX_SEEDS    64
 
@@ -31,7 +31,7 @@ struct reader {
 
 /* ---- members of an object ---- */
 
-/* Says where in the file the reader is. */
+/* Sets the place in the file for sentences. */
 __attribute__((format(printf, 2, 3))) static void set_where(struct reader *r, const char *format,
                                                             ...)
 {
@@ -50,7 +50,7 @@ __attribute__((format(printf, 2, 3))) static void set_where(struct reader *r, co
     va_end(args);
 }
 
-/* Fails with GT_ECONFIG: where the reader is, a colon and the sentence. */
+/* Fails with GT_ECONFIG; the sentence begins with the reader's place and a colon. */
 __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const char *format, ...)
 {
     char text[sizeof(r->err->msg)];
@@ -64,7 +64,7 @@ __attribute__((format(printf, 2, 3))) static void fail(struct reader *r, const c
     r->rc = gt_err_set(r->err, GT_ECONFIG, "%s: %s", r->where, text);
 }
 
-/* Whether the item is an object that has only keys that are words of `allowed`, each once. */
+/* Whether the item is an object whose keys are all words of `allowed`, each at most once. */
 static bool check_object(struct reader *r, const cJSON *item, const char *allowed)
 {
     if (!r->rc && !cJSON_IsObject(item))
@@ -74,7 +74,7 @@ static bool check_object(struct reader *r, const cJSON *item, const char *allowe
     return !r->rc;
 }
 
-/* A member of that type, or NULL. */
+/* The member of that key and type, or NULL. */
 static const cJSON *get(struct reader *r, const cJSON *object, const char *key, int type,
                         enum gt_presence presence)
 {
@@ -85,7 +85,8 @@ static const cJSON *get(struct reader *r, const cJSON *object, const char *key, 
     return r->rc ? NULL : member;
 }
 
-/* Zeroed room for `count` items of `size` bytes, at least one; NULL after a failure. */
+/* Allocates zeroed room for `count` items of `size` bytes, at least one item; NULL after a
+ * failure. */
 static void *allocate(struct reader *r, size_t count, size_t size)
 {
     void *memory = r->rc ? NULL : calloc(count ? count : 1, size);
@@ -95,7 +96,7 @@ static void *allocate(struct reader *r, size_t count, size_t size)
     return memory;
 }
 
-/* A copy of a string member; *to keeps what it holds if the member is absent. */
+/* Sets *to to a copy of a string member; if the member is absent, *to keeps its value. */
 static void read_string(struct reader *r, char **to, const cJSON *object, const char *key,
                         enum gt_presence presence)
 {
@@ -110,7 +111,7 @@ static void read_string(struct reader *r, char **to, const cJSON *object, const 
         *to = copy;
 }
 
-/* A number; `standard` if the member is absent and may be. */
+/* Reads a number; `standard` if the member is optional and absent. */
 static int64_t read_integer(struct reader *r, const cJSON *object, const char *key, int64_t least,
                             int64_t most, enum gt_presence presence, int64_t standard)
 {
@@ -135,8 +136,8 @@ static bool read_bool(struct reader *r, const cJSON *object, const char *key, bo
     return standard;
 }
 
-/* Which of the names a string member is: an index; `standard` if it is absent, or -1: it must be
- * there. */
+/* The index of a string member among the names; `standard` if the member is absent.  standard -1:
+ * the member is required. */
 static int read_choice(struct reader *r, const cJSON *object, const char *key,
                        const char *const *names, int count, int standard)
 {
@@ -149,7 +150,7 @@ static int read_choice(struct reader *r, const cJSON *object, const char *key,
             return i;
     for (int i = 0; member && i < count; i++)
         gt_strbuf_addf(&list, "%s%s", !i ? "" : i + 1 < count ? ", " : " or ", names[i]);
-    /* A list that is incomplete because memory ran out is still passed on. */
+    /* A list that is incomplete, because memory ran out, is still passed on. */
     if (member)
         fail(r, "\"%s\" is \"%.32s\"; it must be %s", key, member->valuestring, list.text);
     gt_strbuf_release(&list);
@@ -186,8 +187,8 @@ static void parse_expr(struct reader *r, struct gt_expr **expr, const cJSON *ite
     }
 }
 
-/* A member that is an expression (a string or a whole number); the expression `standard` if it is
- * absent, or NULL if standard is NULL. */
+/* Reads a member that is an expression (a string or a whole number).  If the member is absent, the
+ * expression is `standard`, or NULL if standard is NULL. */
 static void read_expr(struct reader *r, struct gt_expr **expr, const cJSON *object, const char *key,
                       const char *standard)
 {
@@ -207,7 +208,7 @@ static void read_needed_expr(struct reader *r, struct gt_expr **expr, const cJSO
     read_expr(r, expr, object, key, NULL);
 }
 
-/* A list of one to `most` expressions; returns how many, 0 if it is absent. */
+/* Reads a list of one to `most` expressions; returns their number, 0 if the list is absent. */
 static int read_exprs(struct reader *r, struct gt_expr **expr, const cJSON *object, const char *key,
                       int most, enum gt_presence presence)
 {
@@ -225,7 +226,7 @@ static int read_exprs(struct reader *r, struct gt_expr **expr, const cJSON *obje
     return r->rc ? 0 : count;
 }
 
-/* A list of one to three expressions; missing ones are 1. */
+/* Reads a list of one to three expressions; missing expressions are 1. */
 static void read_triple(struct reader *r, struct gt_expr *expr[3], const cJSON *object,
                         const char *key, enum gt_presence presence)
 {
@@ -233,7 +234,8 @@ static void read_triple(struct reader *r, struct gt_expr *expr[3], const cJSON *
         parse_text(r, &expr[i], "1", key);
 }
 
-/* A list under a key of the top object; `read` is called for each item, with where set to it. */
+/* Reads a list under a key of the top object: `read` is called for each item, with the reader's
+ * place set to the item. */
 static void read_list(struct reader *r, const char *key, size_t max, enum gt_presence presence,
                       void (*read)(struct reader *, const cJSON *, size_t))
 {
@@ -256,7 +258,7 @@ static void read_list(struct reader *r, const char *key, size_t max, enum gt_pre
 /* ---- "serves" ---- */
 
 /* Reads a list of names, which `parse` turns into bits; `known` is for the error sentence.  *bits
- * stays if the member is absent. */
+ * is unchanged if the member is absent. */
 static void read_bits(struct reader *r, unsigned *bits, const cJSON *object, const char *key,
                       enum gt_presence presence, const char *known,
                       bool (*parse)(unsigned *bit, const char *text, size_t length))
@@ -293,7 +295,7 @@ static bool parse_type(unsigned *bit, const char *text, size_t length)
     return true;
 }
 
-/* A type that A and B may have: sums alone are of s32. */
+/* Parses a type that A and B may have; s32 is a type of sums only. */
 static bool parse_operand_type(unsigned *bit, const char *text, size_t length)
 {
     return parse_type(bit, text, length) && *bit != GT_S32;
@@ -310,7 +312,7 @@ static enum gt_accuracy read_accuracy(struct reader *r, const cJSON *object,
     return before;
 }
 
-/* Reads an entry; what it does not specify is taken from the entry before it. */
+/* Reads an entry; members that it does not specify are taken from the entry before it. */
 static void read_entry(struct reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] = "types out layouts min_cc max_cc accuracy epilogues batch max_m";
@@ -345,7 +347,7 @@ static void read_serves(struct reader *r)
 {
     const cJSON *serves = cJSON_GetObjectItemCaseSensitive(r->root, "serves");
 
-    if (cJSON_IsObject(serves)) { /* means a list with this one entry */
+    if (cJSON_IsObject(serves)) { /* an object stands for a list with this one entry */
         set_where(r, "serves");
         read_entry(r, serves, 0);
         snprintf(r->where, sizeof(r->where), "%s", r->kernel->path);
@@ -447,7 +449,7 @@ static void read_derived(struct reader *r, const cJSON *object, size_t index)
         return;
     read_string(r, &derived->name, object, "name", GT_REQUIRED);
     read_string(r, &derived->doc, object, "doc", GT_OPTIONAL);
-    /* Read before the name is added, because a value cannot use itself. */
+    /* The expression is read before the name is added, because a value cannot use itself. */
     read_needed_expr(r, &derived->expr, object, "value");
     if (!r->rc) {
         derived->depends = gt_kernel_depends(r->kernel, derived->expr);
@@ -466,7 +468,7 @@ static void read_pattern(struct reader *r, struct gt_pattern *pattern, const cha
         fail(r, "%s", why.msg);
 }
 
-/* The values by which a point meets a bet. */
+/* Reads `instead`: the values by which a point meets a bet. */
 static void read_instead(struct reader *r, const cJSON *object, struct gt_constraint *constraint)
 {
     char *text = NULL;
@@ -590,7 +592,7 @@ static void read_maps(struct reader *r)
         fail(r, "no launch takes the \"tensor_maps\" (\"maps\": true)");
 }
 
-/* ---- what others reported, seeds ---- */
+/* ---- reported figures, seeds ---- */
 
 static void read_reported(struct reader *r, const cJSON *object, size_t index)
 {

@@ -1,12 +1,12 @@
 /* kernel_serves.c - vocabulary: which problems and devices a kernel serves ("serves" of its
- * description), and why none does. */
+ * description), and why no kernel serves a problem. */
 #include <stdio.h>
 
 #include "base/strbuf.h"
 #include "kernel/kernel.h"
 #include "problem/problem.h"
 
-/* What an entry of "serves" is asked, in this order. */
+/* The checks of an entry of "serves", in this order. */
 enum serves_check {
     SERVES_TYPE,
     SERVES_OUT,
@@ -20,7 +20,7 @@ enum serves_check {
     SERVES_CHECKS
 };
 
-/* The first of them that does not hold; SERVES_CHECKS: the entry serves the problem there. */
+/* The first check that fails; SERVES_CHECKS: the entry serves the problem on the device. */
 static enum serves_check first_failing(const struct gt_serves *entry,
                                        const struct gt_problem *problem,
                                        const struct gt_device *device)
@@ -53,11 +53,11 @@ bool gt_kernel_serves(const struct gt_kernel *kernel, const struct gt_problem *p
     return i < kernel->entries;
 }
 
-/* ---- why none serves: a sentence, made of what descriptions say under "serves" ---- */
+/* ---- why no kernel serves a problem: a sentence made from "serves" of the descriptions ---- */
 
-/* What the entries serve that come closest to the problem, all of them together. */
+/* The entries that come closest to the problem, joined into one. */
 struct reach {
-    enum serves_check check; /* the first that these entries do not pass */
+    enum serves_check check; /* the first check that these entries fail */
     struct gt_serves all;
 };
 
@@ -66,7 +66,7 @@ static const char *type_name(unsigned type)
     return gt_dtype_name((enum gt_dtype)type);
 }
 
-/* As people call the types that not every GPU computes with. */
+/* The common name of a type that not every GPU computes with. */
 static const char *arithmetic(enum gt_dtype type)
 {
     static const char *const names[GT_DTYPE_COUNT] = {
@@ -76,7 +76,7 @@ static const char *arithmetic(enum gt_dtype type)
     return names[type] ? names[type] : gt_dtype_name(type);
 }
 
-/* Adds what one more entry serves: of archs the least newer than the device, and the newest. */
+/* Joins one more entry: of archs, the least that is newer than the device, and the newest. */
 static void extend(struct gt_serves *all, const struct gt_serves *entry, int cc)
 {
     const bool first = !all->types;
@@ -95,8 +95,9 @@ static void extend(struct gt_serves *all, const struct gt_serves *entry, int cc)
         all->max_cc = entry->max_cc;
 }
 
-/* Finds the check up to which the closest entries come, and what these serve.  The two checks of
- * the arch count as one: what serves older GPUs is no closer than what serves newer ones. */
+/* Finds the check up to which the closest entries come, and joins these entries.  The two checks of
+ * the arch count as one, because an entry for older GPUs is no closer than an entry for newer
+ * GPUs. */
 static void find_reach(struct reach *reach, const struct gt_kernel *const *kernel, size_t count,
                        bool production, const struct gt_problem *problem,
                        const struct gt_device *device)

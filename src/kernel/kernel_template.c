@@ -1,5 +1,5 @@
-/* kernel_template.c - vocabulary: finds a kernel's template, reads it, checks that it uses what
- * the description declares, and signs the kernel. */
+/* kernel_template.c - vocabulary: finds a kernel's template, reads it, checks that it uses the
+ * description's parameters and entries, and signs the kernel. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 /* ---- tokens ----
  *
  * The canonical text holds each token with one blank in front of it, and each directive on its own
- * line.  It leaves out what changes no code: comments, blanks, line breaks between tokens, names of
- * included files, include guards, and what belongs to the CPU emulator (GT_EMULATE). */
+ * line.  It leaves out everything that changes no code: comments, blanks, line breaks between
+ * tokens, names of included files, include guards, and parts for the CPU emulator (GT_EMULATE). */
 
 static bool word_character(char c)
 {
@@ -114,7 +114,7 @@ static void strip_comments(struct gt_strbuf *to, const char *text)
     }
 }
 
-/* Returns what follows `#name` if the line is that directive; else NULL. */
+/* Returns the text after `#name` if the line is that directive; else NULL. */
 static const char *directive(const char *line, const char *name)
 {
     size_t length = strlen(name);
@@ -130,7 +130,7 @@ static const char *directive(const char *line, const char *name)
     return line + strspn(line, " \t");
 }
 
-/* Appends what a GPU sees of a line.  `#define F (x)` stays apart from `#define F(x)`. */
+/* Appends a line as a GPU's compiler sees it.  `#define F (x)` stays apart from `#define F(x)`. */
 static void add_line(struct gt_strbuf *to, const char *line)
 {
     const char *define = directive(line, "define"), *pragma = directive(line, "pragma");
@@ -156,7 +156,8 @@ static void add_line(struct gt_strbuf *to, const char *line)
     gt_strbuf_add_char(to, '\n');
 }
 
-/* Takes a line off *text, with those that continue it behind backslashes; returns their number. */
+/* Takes a line off *text, with the lines that continue it after backslashes; returns the number of
+ * lines. */
 static int take_line(struct gt_strbuf *line, const char **text)
 {
     int lines = 0;
@@ -176,15 +177,16 @@ static int take_line(struct gt_strbuf *line, const char **text)
     return lines;
 }
 
-#define MAX_CONDITIONS 64 /* nested #if of one file */
+#define MAX_CONDITIONS 64 /* most nested #if of one file */
 
 /* The branches of #if that a line is in.  A condition on GT_EMULATE has a GPU's side and the
  * emulator's side, and its own directives do not count. */
 struct conditions {
     int depth;
-    bool emulated[MAX_CONDITIONS]; /* by depth: this branch is the emulator's */
+    bool emulated[MAX_CONDITIONS]; /* by depth: the present branch is the emulator's */
     bool about[MAX_CONDITIONS];    /* the condition is GT_EMULATE */
-    bool met[MAX_CONDITIONS];      /* the GPU's branch has begun: others are not the GPU's */
+    bool met[MAX_CONDITIONS];      /* the GPU's branch has begun, so later branches are not the
+                                      GPU's */
 };
 
 static bool about_emulation(const char *rest)
@@ -192,7 +194,8 @@ static bool about_emulation(const char *rest)
     return !strncmp(rest, "GT_EMULATE", 10) && !word_character(rest[10]);
 }
 
-/* What a GPU sees of a line: the line, "", or a directive in its place (made in scratch). */
+/* The text that a GPU's compiler sees in place of a line: the line, "", or another directive (made
+ * in scratch). */
 static const char *follow(struct conditions *c, const char *line, struct gt_strbuf *scratch)
 {
     const char *ifdef = directive(line, "ifdef"), *ifndef = directive(line, "ifndef");
@@ -222,7 +225,7 @@ static const char *follow(struct conditions *c, const char *line, struct gt_strb
     return hidden || c->emulated[depth] ? "" : line;
 }
 
-/* Whether no branch between belongs to a condition that begins before. */
+/* Whether every branch between line and end belongs to a condition that begins between them. */
 static bool balanced(const char *line, const char *end)
 {
     int depth = 0;
@@ -270,15 +273,15 @@ struct scan {
     const char *include_dirs; /* one folder a line: the templates' first, then the user's */
     struct gt_strbuf seen;    /* paths of included files, each "\n<path>\n" */
     size_t files;
-    int depth; /* of the file's folder below the one that it was found in */
+    int depth; /* depth of the file's folder below the folder that it was found in */
     struct gt_err *err;
 };
 
-#define MAX_INCLUDES 1024 /* files: ends a circle of includes under changing names */
+#define MAX_INCLUDES 1024 /* most files: ends a circle of includes under changing names */
 
 static int add_text(struct scan *scan, struct gt_strbuf *to, const char *path, const char *text);
 
-/* Appends a file where it is included for the first time. */
+/* Appends a file if it is included for the first time. */
 static int add_file(struct scan *scan, struct gt_strbuf *to, const char *path)
 {
     struct gt_strbuf text = GT_STRBUF_INIT, mark = GT_STRBUF_INIT;
@@ -301,9 +304,9 @@ out:
     return rc;
 }
 
-/* How deep the folder of `name` is that is looked for in a folder of this depth; -1: outside of
- * all.
- * "./" and "//" are not deeper, nor are other names that begin with a sign. */
+/* The depth of the folder of `name`, which is looked for in a folder of this depth; -1: it is
+ * outside of all folders.  "./" and "//" add no depth.  Other names that begin with a sign add none
+ * either. */
 static int depth_of(const char *name, int depth)
 {
     if (*name == '/')
@@ -325,15 +328,15 @@ static int next_path(struct scan *scan, struct gt_strbuf *path, const char **dir
     return gt_strbuf_check(path, scan->err);
 }
 
-/* Finds an include as NVRTC does with our options: a quoted one in the folder of the templates, in
- * the user's folders and beside the file that includes it; one in <> in the user's folders, else it
- * belongs to the toolkit.  *found is false if it is nowhere. */
+/* Finds an include as NVRTC does with our options: a quoted name in the folder of the templates, in
+ * the user's folders and beside the including file; a name in <> in the user's folders, else it
+ * belongs to the toolkit.  *found: false if the file is nowhere. */
 static int find_include(struct scan *scan, struct gt_strbuf *path, const char *from,
                         const char *name, bool quoted, bool *found)
 {
     const char *dirs = scan->include_dirs, *slash = strrchr(from, '/');
     const int beside = depth_of(name, scan->depth), below = depth_of(name, 0);
-    bool own = false; /* a folder of the user: every one but the first */
+    bool own = false; /* a folder of the user's: every folder but the first */
     int rc = GT_OK;
 
     for (*found = false; !rc && !*found && *dirs; own = true) {
@@ -351,8 +354,8 @@ static int find_include(struct scan *scan, struct gt_strbuf *path, const char *f
     return rc;
 }
 
-/* Takes the name of `#include "name"` or `#include <name>`; *quoted tells which one it is.  false:
- * what follows makes a name, and is taken. */
+/* Takes the name of `#include "name"` or `#include <name>`; *quoted tells which form it is.  false:
+ * the text after the word is a macro that makes the name, and is taken. */
 static bool include_name(const char *line, char name[256], bool *quoted)
 {
     const char *at = line + (*line != '\0');
@@ -369,8 +372,8 @@ static bool include_name(const char *line, char name[256], bool *quoted)
     return named;
 }
 
-/* Appends an include (rest: what follows the word), or the line itself if only the compiler can
- * find the file.  A name that a macro makes could lead anywhere. */
+/* Appends an included file (rest: the text after the word), or the line itself if only the compiler
+ * can find the file.  A name that a macro makes could lead anywhere. */
 static int add_include(struct scan *scan, struct gt_strbuf *to, const char *from, int number,
                        const char *line, const char *rest)
 {
@@ -394,7 +397,7 @@ static int add_include(struct scan *scan, struct gt_strbuf *to, const char *from
     return rc;
 }
 
-/* Appends the tokens of the lines of a file and of what they include. */
+/* Appends the tokens of a file's lines and of the files that they include. */
 static int add_lines(struct scan *scan, struct gt_strbuf *to, const char *path, const char *text)
 {
     struct gt_strbuf line = GT_STRBUF_INIT, scratch = GT_STRBUF_INIT;
@@ -446,9 +449,9 @@ static int add_text(struct scan *scan, struct gt_strbuf *to, const char *path, c
     return rc;
 }
 
-/* Appends the canonical text of kernel->text, which was read from `path`, and of what it includes;
- * a missing include is GT_ECONFIG with file and line, unless the user gave include folders: then it
- * may stand in a branch that is not compiled, and the compiler decides. */
+/* Appends the canonical text of kernel->text, which was read from `path`, with its includes.  A
+ * missing include is GT_ECONFIG with file and line, unless the user gave include folders: then the
+ * include may stand in a branch that is not compiled, and the compiler decides. */
 static int add_template(struct gt_strbuf *to, const struct gt_kernel *kernel, const char *path,
                         struct gt_err *err)
 {
@@ -463,14 +466,14 @@ static int add_template(struct gt_strbuf *to, const struct gt_kernel *kernel, co
 
 /* ---- the signature ----
  *
- * Stored rows belong to it.  It covers everything that decides the code, the launches or the
- * validity of a candidate: the tokens of the template with its includes, and the parts of the
- * description that are listed here.  It leaves out everything else: names of kernels and files,
- * remarks, values, defaults, seeds, bets, the performance model, and derived values that only these
- * use. */
+ * Stored rows belong to a signature.  The signature covers everything that decides the code, the
+ * launches or the validity of a candidate: the tokens of the template with its includes, and the
+ * parts of the description that are listed here.  It leaves out everything else: names of kernels
+ * and files, remarks, values, defaults, seeds, bets, the performance model, and derived values that
+ * only these use. */
 
-/* The canonical text that is being built, and the derived values that it has used so far (bit i for
- * derived[i]). */
+/* The canonical text while it is built, and the derived values that the text has used so far (bit i
+ * for derived[i]). */
 struct signing {
     const struct gt_kernel *kernel;
     struct gt_strbuf *to;

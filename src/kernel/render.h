@@ -12,8 +12,9 @@
 
 int gt_render(struct gt_strbuf *source, const struct gt_candidate *candidate, struct gt_err *err);
 
-/* What is prepended, with what the description says of each parameter as a comment: for people and
- * for editors.  It is no part of what is compiled, so that editing a doc makes no cubin stale. */
+/* The lines that gt_render prepends, each parameter with its doc from the description as a comment:
+ * for people and for editors.  These comments are not compiled, so that editing a doc makes no
+ * cubin stale. */
 int gt_render_header(struct gt_strbuf *header, const struct gt_candidate *candidate,
                      struct gt_err *err);
 

@@ -19,24 +19,24 @@
 struct made {
     struct made *next;
     struct gt_gpu *gpu;
-    struct gt_module *module; /* NULL: of a GPU */
+    struct gt_module *module; /* NULL: the entry is a GPU */
 };
 
 struct gt_deployed {
     char *path;
-    int fd;      /* of the images; -1: there are none to load */
-    char *bytes; /* of the file, before the images' */
+    int fd;      /* file that holds the images; -1: there are none to load */
+    char *bytes; /* the file's bytes before the images */
     struct gt_deployed_head head;
     const struct gt_deployed_item *item;
     const struct gt_deployed_launch *launch;
     const struct gt_deployed_map *map;
     const struct gt_deployed_image *image;
     const char *text;
-    struct gt_problem_key *key; /* of each item */
+    struct gt_problem_key *key; /* key of each item's problem */
     uint32_t *slot;             /* hash table of items: index + 1, 0 is empty */
     uint32_t slots;             /* a power of two, at least twice the items */
     _Atomic(struct made *) gpus;
-    _Atomic(struct made *) *module; /* of each item, on any GPU */
+    _Atomic(struct made *) *module; /* list of each item's modules, on any GPU */
 };
 
 /* ---- reading ---- */
@@ -66,7 +66,7 @@ int gt_deployed_index_digest(const void *bytes, size_t size, char hex[GT_DEPLOYE
     return GT_OK;
 }
 
-/* Checks the head by itself; size: of the file. */
+/* Checks the head by itself; size: the file's. */
 static int check_head(const struct gt_deployed *deployed, uint64_t size, struct gt_err *err)
 {
     const struct gt_deployed_head *head = &deployed->head;
@@ -91,8 +91,9 @@ static int check_head(const struct gt_deployed *deployed, uint64_t size, struct 
 
 /* ---- checking ----
  *
- * Digests find damage.  These checks find what another program wrote wrongly: nothing in the file
- * may point outside of it, or lead to a call that the driver does not check itself. */
+ * Digests find damage.  The checks of this section find errors of the program that wrote the file:
+ * nothing in the file may point outside of it, or lead to a call that the driver does not check
+ * itself. */
 
 static bool within(uint32_t first, uint32_t count, uint32_t most, uint32_t all)
 {
@@ -178,7 +179,7 @@ static bool map_is_sound(const struct gt_deployed_map *map)
            is_doubling(map->swizzle, 32) && is_doubling(map->promotion, 64) && !map->unused;
 }
 
-/* Checks everything that a digest does not say: offsets, counts and ranges. */
+/* Checks what a digest cannot check: offsets, counts and ranges. */
 static int check(const struct gt_deployed *deployed, struct gt_err *err)
 {
     const struct gt_deployed_head *head = &deployed->head;
@@ -292,7 +293,7 @@ static struct gt_deployed *begin(const char *path)
     return NULL;
 }
 
-/* Hands out what was made, or closes it after a failure. */
+/* Hands out the new struct gt_deployed, or closes it after a failure. */
 static int finish(struct gt_deployed **deployed, struct gt_deployed *made, int rc)
 {
     if (rc)
@@ -477,8 +478,8 @@ void gt_deployed_geometry(const struct gt_deployed *deployed, const struct gt_de
     }
 }
 
-/* The item for this problem and arch: of the named device, else one whose launches suit a GPU with
- * that many multiprocessors (0: any number); NULL if there is none. */
+/* The item for this problem and arch: the named device's item, else an item whose launches suit a
+ * GPU with that many multiprocessors (0: any number); NULL if there is none. */
 static const struct gt_deployed_item *find(const struct gt_deployed *deployed,
                                            const struct gt_lookup_key *key, const char *name,
                                            int sms, bool *named)
@@ -531,7 +532,7 @@ static void fill_answer(const struct gt_deployed *deployed, const struct gt_depl
     }
 }
 
-/* Whether its launches are for such a GPU (sms 0: of any number of multiprocessors). */
+/* Whether the item's launches suit the GPU (sms 0: a GPU of any number of multiprocessors). */
 static bool suits(const struct gt_deployed_item *item, const struct gt_device *device)
 {
     return item->cc == device->cc && (!device->sms || item->sms == device->sms);
@@ -615,7 +616,7 @@ int gt_deployed_resolve(const struct gt_deployed *deployed, const char *device_n
 /* ---- GPUs and modules: made once, then shared by all plans ----
  *
  * Lists only grow, at their heads, by compare-and-swap, until the file is closed.  Threads that
- * find the same thing missing at the same moment each make it, and one is kept. */
+ * find the same GPU or module missing at the same moment each make one, and the first is kept. */
 
 static struct made *find_gpu(struct made *at, int ordinal)
 {
@@ -657,8 +658,8 @@ int gt_deployed_gpu(struct gt_deployed *deployed, int ordinal, struct gt_gpu **g
     return GT_OK;
 }
 
-/* Refuses code that is newer than the driver, which would refuse it itself, but with a number that
- * explains little. */
+/* Refuses code that is newer than the driver.  The driver would refuse such code, too, but with a
+ * number that explains little. */
 static int check_driver(const struct gt_deployed *deployed, const struct gt_gpu *gpu,
                         const struct gt_deployed_item *item, struct gt_err *err)
 {
@@ -722,7 +723,7 @@ int gt_deployed_module(struct gt_deployed *deployed, struct gt_gpu *gpu,
     return GT_OK;
 }
 
-/* Frees a list and what it holds: modules, or GPUs. */
+/* Frees a list and its modules or GPUs. */
 static void free_list(struct made *at)
 {
     while (at) {

@@ -17,13 +17,14 @@
 
 /* ---- answers that are remembered: for any number of threads, in bounded memory ----
  *
- * Answers live in generations of GT_ANSWERS_KEPT problems.  There are two: the present one and the
- * one before, from which an answer that is asked for again moves on.  When the present one is full,
- * it becomes the one before, and what is left in the oldest is freed.
+ * Answers live in generations of GT_ANSWERS_KEPT problems.  There are two generations: the present
+ * one and the one before.  An answer of the one before that is asked for again moves to the present
+ * one.  When the present generation is full, it becomes the one before, and the answers left in the
+ * oldest generation are freed.
  *
- * A reader takes no lock: it counts itself in, looks, and counts itself out.  Whoever frees a
- * generation has taken it out of the readers' sight before, and waits until each counter was seen
- * at zero; every reader that could still see it has then gone. */
+ * A reader takes no lock: it counts itself in, looks, and counts itself out.  Before a thread frees
+ * a generation, it takes the generation out of the readers' sight and waits until each counter was
+ * seen at zero.  By then every reader that could still see the generation has gone. */
 
 #define PLACES (2 * GT_ANSWERS_KEPT) /* a power of two: one in two stays free */
 
@@ -43,7 +44,7 @@ static void free_entry(struct gt_lookup_entry *entry)
     free(entry);
 }
 
-/* Frees the map and those entries that no later map has. */
+/* Frees the map and its entries that no later map holds. */
 static void free_map(struct gt_lookup_map *map)
 {
     for (size_t i = 0; map && i < PLACES; i++) {
@@ -102,7 +103,8 @@ static int insert(struct gt_answers *answers, struct gt_lookup_entry *entry, str
     const uint64_t before = entry->generation;
     size_t i = gt_lookup_hash(&entry->key) & (PLACES - 1);
 
-    entry->generation = map->generation + full; /* so that it is not freed with the oldest */
+    entry->generation = map->generation + full; /* so that the entry is not freed with the oldest
+                                                   generation */
     if (full && begin_generation(answers, map, err)) {
         entry->generation = before;
         return GT_ENOMEM;
@@ -128,7 +130,7 @@ static struct gt_lookup_entry *find(const struct gt_lookup_map *map,
     }
 }
 
-/* Finds the entry and moves it to the present generation; NULL if there is none. */
+/* Finds the key's entry and moves the entry to the present generation; NULL if there is none. */
 static int find_and_keep(struct gt_answers *answers, const struct gt_lookup_key *key,
                          struct gt_lookup_entry **entry, struct gt_err *err)
 {
@@ -141,8 +143,8 @@ static int find_and_keep(struct gt_answers *answers, const struct gt_lookup_key 
     return *entry ? insert(answers, *entry, err) : GT_OK;
 }
 
-/* Remembers the entry, which becomes theirs.  If another thread was faster, *entry is freed and
- * becomes that thread's.  *first: it was not remembered before. */
+/* Remembers the entry, which then belongs to answers.  If another thread was faster, *entry is
+ * freed and becomes that thread's entry.  *first: the key was not remembered before. */
 static int put(struct gt_answers *answers, struct gt_lookup_entry **entry, bool *first,
                struct gt_err *err)
 {
@@ -175,7 +177,7 @@ static atomic_uint *count_in(struct gt_answers *answers)
     return counter;
 }
 
-/* *entry: what is remembered for the key, NULL if nothing.  It stays until GT_ANSWERS_KEPT further
+/* *entry: the entry remembered for the key; NULL: none.  It stays until GT_ANSWERS_KEPT further
  * problems were remembered. */
 static int find_remembered(struct gt_answers *answers, const struct gt_lookup_key *key,
                            struct gt_lookup_entry **entry, struct gt_err *err)
@@ -277,12 +279,13 @@ ONCE static int resolve(struct gt *gt, int arch, const struct gt_device *device,
     code = gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)
                         : gt_lookup_resolve_exactly(&gt->sources, device_name, resolved, err);
     if (!device && resolved->elsewhere)
-        resolved->answer.expected_us = 0; /* of a device that is not there, a guess upon a guess */
+        resolved->answer.expected_us = 0; /* for a device that is not present, a guess upon a
+                                             guess */
     return code;
 }
 
 /* Finds the answer for a new key.  No lock is held: threads that ask for the same problem at the
- * same moment each find the answer, and the first one's is kept. */
+ * same moment each find the answer, and the answer of the first thread is kept. */
 ONCE static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
                            const struct gt_device *device, const char *device_name,
                            const struct gt_problem *problem, struct gt_lookup_entry **answered,
@@ -375,10 +378,11 @@ ONCE int gt_lookup_device(struct gt *gt, const struct gt_device *device,
 
     gt_lookup_device_key(&key, device, problem);
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};
-    while (!code && !found) { /* repeats only beside thousands of other first look-ups */
+    while (!code && !found) { /* repeats only where thousands of other first look-ups run beside
+                                 it */
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);
         if (gt->deployed)
-            break; /* its item is found as fast as an answer is copied */
+            break; /* the deployed file's item is found as fast as an answer is copied */
         GT_STEP(code, copy_remembered(&gt->answers, &key, resolved, &found, &inner));
     }
     GT_STEP(code, gt->deployed ? gt_deployed_resolve(gt->deployed, device->name, resolved, &inner)

@@ -1,54 +1,68 @@
 /* lookup_choose.c - chooses by a ranking (ranking.h) among its prototypes for the kind of problem
  * and the winners of near problems.  Part of the look-up: see lookup_impl.h.
  *
- * Each is checked against the problem, a few that are not valid for it are repaired, and those of
- * the shortest expected times are kept; then what lies around them is looked at.
- * The work is bounded: every check costs one unit of effort, an estimate GT_EFFORT_ESTIMATE. */
+ * Each candidate is checked against the problem, and a few candidates that are not valid for it are
+ * repaired.  The candidates with the shortest expected times are kept, and then their neighbours
+ * are judged.  The work is bounded: every check costs one unit of effort, an estimate costs
+ * GT_EFFORT_ESTIMATE. */
 #include <math.h>
 #include <string.h>
 
 #include "lookup/lookup_impl.h"
 
 #define SHAPE        3    /* effort of the model's view of a candidate that may be invalid */
-#define PARTS_MOST   500  /* of the effort, at most, for other numbers of parts */
+#define PARTS_MOST   500  /* most effort for other numbers of parts */
 #define PARTS_BROKEN 2    /* broken constraints of a candidate with another number of parts */
-#define VARYING      3500 /* of the effort, reserved for the surroundings of the best */
-#define ENOUGH       32   /* valid candidates; with fewer, others are repaired */
-#define ENOUGH_EACH  4    /* of each kernel */
+#define VARYING      3500 /* effort reserved for the neighbours of the best choices */
+#define ENOUGH       32   /* valid candidates; with fewer, other candidates are repaired */
+#define ENOUGH_EACH  4    /* valid candidates of each kernel, likewise */
 #define REPAIR_STEPS 8    /* changes of one parameter before a repair is given up */
 #define REPAIR_MOST  6    /* broken constraints of a candidate that is repaired */
-#define ABANDONED    1.1  /* dropped: half of the trees say this many times the last kept one, */
-#define FAR          1.5  /* or this many times ABANDONED the best */
-#define CHANGED      1.03 /* the measured one of two that are expected to take as long is taken */
-#define SAME         0.85 /* preferred: a point that won this problem on another device of the arch, */
-#define OWN          0.7 /* and more so on this one, by an older text of its kernel: see db/measured */
-#define TILE_WIDE    128  /* rows or columns: a tile that is wider than this, and than this many */
-#define TILE_OUTSIDE 4    /* times D, is no untuned answer */
-#define KERNELS      64   /* that are counted one by one */
-#define JUDGED       1024 /* candidates that are known again; a power of two */
+
+/* A candidate is dropped if half of the trees say ABANDONED times the time of the last kept choice,
+ * or ABANDONED times FAR times the time of the best choice. */
+#define ABANDONED 1.1
+#define FAR       1.5
+
+/* Factors on the expected time.  CHANGED: a point that was changed for the problem, so that of
+ * two equal expectations the measured point wins.  SAME: a point that won this problem on another
+ * device of the arch.  OWN: a point that won it on this device, with an older text of its kernel.
+ * See db/measured. */
+#define CHANGED 1.03
+#define SAME    0.85
+#define OWN     0.7
+
+/* A tile that is wider than TILE_WIDE rows or columns, and wider than TILE_OUTSIDE times D, is no
+ * untuned answer. */
+#define TILE_WIDE    128
+#define TILE_OUTSIDE 4
+
+#define KERNELS 64   /* kernels whose valid candidates are counted separately */
+#define JUDGED  1024 /* places for hashes of judged candidates; a power of two */
 
 struct choosing {
     const struct gt_ranking *ranking;
     const struct gt_kernels *kernels;
     struct gt_choices *choices;
-    const char *device; /* of struct gt_near_rows */
+    const char *device; /* the device of struct gt_near_rows */
     struct gt_candidate candidate;
-    int64_t slots[GT_MAX_SLOTS];  /* of the candidate, where it was found to be valid */
-    uint64_t judged[JUDGED];      /* hashes of candidates that were judged; see there */
-    size_t likely[GT_MAX_PARAMS]; /* constraints that changes of the parameters broke last */
-    int effort;                   /* units left */
+    int64_t slots[GT_MAX_SLOTS];  /* the candidate's slots, filled if it was found valid */
+    uint64_t judged[JUDGED];      /* hashes of judged candidates: was_judged() */
+    size_t likely[GT_MAX_PARAMS]; /* by parameter: the constraint that its change broke last */
+    int effort;                   /* units of effort left */
     int valid;                    /* candidates judged */
-    int valid_each[KERNELS];      /* of each kernel */
+    int valid_each[KERNELS];      /* candidates judged, by kernel */
 };
 
-/* Whether both divide the problem in the same way.  The ranking can hardly tell apart what else
- * differs, such as the order of tiles, so one of each way is kept. */
+/* Whether both choices divide the problem in the same way.  The ranking can hardly tell other
+ * differences apart, such as the order of tiles, so one choice of each way is kept. */
 static bool same_way(const struct gt_choice *x, const struct gt_choice *y)
 {
     return x->kernel == y->kernel && gt_predict_same_way(&x->shape, &y->shape);
 }
 
-/* Keeps the choice if it is better than the kept one of the same way, or than the last one. */
+/* Keeps the choice if it is better than the kept choice of the same way, or than the last
+ * choice. */
 static void keep(struct gt_choices *choices, const struct gt_choice *choice)
 {
     struct gt_choice *kept = choices->choice;
@@ -77,7 +91,7 @@ static size_t index_of(const struct choosing *choosing)
     return i;
 }
 
-/* Where valid candidates of the kernel are counted; kernels beyond the array share one count. */
+/* The index in valid_each of the candidate's kernel; kernels beyond the array share one count. */
 static size_t place_of(const struct choosing *choosing)
 {
     const size_t i = index_of(choosing);
@@ -85,16 +99,16 @@ static size_t place_of(const struct choosing *choosing)
     return i < KERNELS ? i : KERNELS - 1;
 }
 
-/* Whether it is compiled to the code of a near winner, whose registers did not spill. */
+/* Whether the choice has the compiled code of a near winner, whose registers did not spill. */
 static bool is_known_code(const struct gt_choice *choice)
 {
     return choice->row && !choice->adapted &&
            strcmp(choice->row->signature, choice->kernel->signature) == 0;
 }
 
-/* Whether the candidate was judged before: neighbours of neighbours are met more than once.  One
- * that was forgotten, as another has its place, is judged again, at the cost of effort: so the hash
- * is of the kernel's number, not of its address, by which answers would differ from run to run. */
+/* Whether the candidate was judged before: neighbours of neighbours are met more than once.  A
+ * candidate whose place another one has taken is judged again, which costs effort.  So the hash is
+ * of the kernel's number.  With the kernel's address, answers would differ from run to run. */
 static bool was_judged(struct choosing *choosing)
 {
     const struct gt_candidate *candidate = &choosing->candidate;
@@ -110,16 +124,16 @@ static bool was_judged(struct choosing *choosing)
     return false;
 }
 
-/* Whether a wide tile lies for most of one side outside of D.  Times of such tiles were hardly ever
- * measured, so that nothing corrects what the model thinks of them. */
+/* Whether most of one side of a wide tile lies outside of D.  Times of such tiles were hardly ever
+ * measured, so that nothing corrects the model's estimate of them. */
 static bool is_mostly_outside(const struct gt_prediction *shape, const struct gt_problem *problem)
 {
     return (shape->tile_m > TILE_WIDE && shape->tile_m > TILE_OUTSIDE * (double)problem->m) ||
            (shape->tile_n > TILE_WIDE && shape->tile_n > TILE_OUTSIDE * (double)problem->n);
 }
 
-/* Whether the row's time is of the device asked for, and of the kind that plans run in: neither
- * warm nor in a chain. */
+/* Whether the row was timed on the device asked for, and cold, as plans run: neither warm nor in a
+ * chain. */
 static bool won_here(const struct choosing *choosing, const struct gt_table_row *row)
 {
     return choosing->device && !row->timing && gt_device_same(row->device, choosing->device);
@@ -192,7 +206,8 @@ static bool repair_one(struct choosing *choosing, int *broken)
     return *broken < before;
 }
 
-/* broken: how many constraints the candidate breaks.  Fills the slots of one that is valid then. */
+/* Repairs the candidate, which breaks `broken` constraints, and fills its slots if it is valid
+ * afterwards. */
 static bool repair(struct choosing *choosing, int broken)
 {
     for (int step = 0; broken && step < REPAIR_STEPS && choosing->effort > 0; step++)
@@ -218,12 +233,12 @@ static bool is_of_kind(const struct gt_prototype *prototype, const struct gt_pro
     return false;
 }
 
-/* What a look-up begins with: a winner of a near problem, or a prototype. */
+/* A candidate that choosing begins with: a winner of a near problem, or a prototype. */
 struct start {
-    const struct gt_kernel *kernel; /* serves the problem */
+    const struct gt_kernel *kernel; /* a kernel that serves the problem */
     const struct gt_point *point;
-    const struct gt_table_row *row; /* whose winner it is; NULL: a prototype */
-    int broken;                     /* constraints, up to REPAIR_MOST + 1 */
+    const struct gt_table_row *row; /* the row of the winner; NULL: a prototype */
+    int broken;                     /* broken constraints, counted up to REPAIR_MOST + 1 */
 };
 
 struct starts {
@@ -270,8 +285,8 @@ static void take(struct choosing *choosing, const struct start *start)
     gt_candidate_renew(&choosing->candidate);
 }
 
-/* How many parts of k fill the GPU once with the tiles that the candidate has here; 0: it does not
- * divide k.  Whether it is valid as it is does not matter. */
+/* How many parts of k fill the GPU once with the candidate's tiles of this problem; 0: the
+ * candidate does not divide k.  The candidate need not be valid. */
 static double filling_parts(struct choosing *choosing)
 {
     const struct gt_candidate *candidate = &choosing->candidate;
@@ -284,9 +299,10 @@ static double filling_parts(struct choosing *choosing)
     return shape.splits > 1 ? shape.splits / shape.waves : 0;
 }
 
-/* A winner that divides k has as many parts as fill the GPU with the tiles of its own problem.  It
- * is judged with as many as fill it here, too: of few tiles and an enormous k these are many more,
- * and a winner of many parts breaks what is required of more tiles. */
+/* A winner that divides k has as many parts as fill the GPU with the tiles of its own problem.  So
+ * it is also judged with as many parts as fill the GPU for this problem.  For few tiles and an
+ * enormous k these are many more parts.  For more tiles, a winner of many parts breaks
+ * constraints. */
 static void judge_parts(struct choosing *choosing, const struct gt_table_row *row)
 {
     struct gt_candidate *candidate = &choosing->candidate;
@@ -317,7 +333,7 @@ static void judge_parts(struct choosing *choosing, const struct gt_table_row *ro
     }
 }
 
-/* Tries other numbers of parts of all that divide k. */
+/* Tries other numbers of parts for all starts that divide k. */
 static void judge_all_parts(struct choosing *choosing, const struct starts *starts)
 {
     const int kept = choosing->effort > PARTS_MOST ? choosing->effort - PARTS_MOST : 0;
@@ -330,7 +346,7 @@ static void judge_all_parts(struct choosing *choosing, const struct starts *star
     choosing->effort += kept;
 }
 
-/* Judges those that are valid as they are. */
+/* Judges the starts that are valid without a repair. */
 static void judge_starts(struct choosing *choosing, struct starts *starts)
 {
     for (size_t i = 0; i < starts->count && choosing->effort > 0; i++) {
@@ -345,10 +361,10 @@ static void judge_starts(struct choosing *choosing, struct starts *starts)
     }
 }
 
-/* Repairs candidates until enough are valid, of every kernel and in all, beginning with those that
- * break the fewest constraints.  A kernel must not become the answer only because no point of a
- * better kernel happens to be valid as it is: few rows that are stored along m, for example, break
- * what most points require of vectors. */
+/* Repairs candidates until enough are valid, of every kernel and in all, beginning with the
+ * candidates that break the fewest constraints.  A kernel must not become the answer only because
+ * no point of a better kernel happens to be valid without a repair.  For example, few rows that are
+ * stored along m break the constraints of most points on vectors. */
 static void repair_some(struct choosing *choosing, const struct starts *starts)
 {
     for (int most = 1; most <= REPAIR_MOST; most++)
@@ -365,7 +381,8 @@ static void repair_some(struct choosing *choosing, const struct starts *starts)
         }
 }
 
-/* Drops what constraints allow and a launch would refuse, where constraints are incomplete. */
+/* Drops choices that the constraints allow but a launch would refuse, because constraints are
+ * incomplete. */
 static void drop_refused(struct choosing *choosing)
 {
     struct gt_choices *choices = choosing->choices;
@@ -383,23 +400,23 @@ static void drop_refused(struct choosing *choosing)
     choices->count = count;
 }
 
-/* ---- what lies around the best ----
+/* ---- the neighbours of the best choices ----
  *
  * Best-first search: the best choice that was not yet varied is the next one whose neighbours are
  * judged.
  *
- * First come the neighbours that are valid as they are: a choice has ten of them and half a hundred
- * checks find them.  Those that need a repair cost twenty times as many checks, so they wait until
- * every choice within reach has been varied.
+ * First come the neighbours that are valid without a repair: a choice has ten such neighbours, and
+ * half a hundred checks find them.  Neighbours that need a repair cost twenty times as many checks,
+ * so they wait until every choice within reach has been varied.
  *
  * A tile that exactly fills the last wave often differs from a known one in two or more parameters:
  * one size is larger and another one smaller, or the number of warps changes with the tile.  So a
  * neighbour that breaks a constraint is repaired by one more parameter of that constraint, and a
  * neighbour that is valid but only as good is kept and varied, too. */
 
-#define REACH 1.25 /* times the best that a choice may be expected to take if it is varied */
+#define REACH 1.25 /* times the best expected time: slower choices are not varied */
 
-/* The best choice within reach that was not yet varied so far; NULL: there is none. */
+/* The best choice within reach whose `varied` is below the argument; NULL: there is none. */
 static struct gt_choice *next(struct gt_choices *choices, int varied)
 {
     for (size_t i = 0;
@@ -435,7 +452,7 @@ static void repair_by_another(struct choosing *choosing, const struct gt_choice 
     }
 }
 
-/* repairs: only changes that need one; else only those that need none. */
+/* repairs: judges only changes that need a repair; else only changes that need none. */
 static void vary_one(struct choosing *choosing, const struct gt_choice *start, bool repairs)
 {
     struct gt_candidate *candidate = &choosing->candidate;
@@ -469,8 +486,9 @@ static void vary_one(struct choosing *choosing, const struct gt_choice *start, b
     }
 }
 
-/* Judges what differs from the best choices in one parameter, or in two of which the second repairs
- * what the first one breaks; then what differs from the best of those; while there is effort. */
+/* Judges points that differ from the best choices in one parameter, or in two parameters of which
+ * the second repairs what the first breaks.  Then it does the same around the best of these points,
+ * while effort is left. */
 static void vary(struct choosing *choosing)
 {
     while (choosing->effort > 0) {

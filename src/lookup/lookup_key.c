@@ -1,5 +1,5 @@
 /* lookup_key.c - stage: what tells problems and devices of a look-up apart, and the texts that an
- * answer owns.  Everything else of the look-up stands on it. */
+ * answer owns.  All other files of the look-up use it. */
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -36,7 +36,7 @@ bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_tabl
     struct gt_problem_key key, tuned;
 
     if (asked->m != row->problem.m || asked->n != row->problem.n || asked->k != row->problem.k)
-        return false; /* as nearly always, and found at once */
+        return false; /* nearly always the case, and found at once */
     gt_problem_key(&key, asked);
     gt_problem_key(&tuned, &row->problem);
     return memcmp(&key, &tuned, sizeof(key)) == 0;

@@ -77,8 +77,8 @@ static int load_kernels(struct gt *gt, struct gt_err *err)
     return code;
 }
 
-/* Copies the options as far as the program knows them: it may be older or newer than the library. A
- * newer one may not have set what this library does not know. */
+/* Copies the options as far as the program knows them, because the program may be older or newer
+ * than the library.  A newer program may not set members that this library does not know. */
 static int copy_options(struct gt *gt, const struct gt_options *options, struct gt_err *err)
 {
     const size_t ours = sizeof(*options), size = options->size ? options->size : ours;
@@ -125,7 +125,7 @@ static int open_deployed(struct gt *gt, struct gt_err *err)
     return code;
 }
 
-/* Makes *text, which is the caller's, a copy of its own; *own: to be freed. */
+/* Replaces *text, which is the caller's, by a copy; *own: the copy, to be freed. */
 static int own_text(char **own, const char **text, struct gt_err *err)
 {
     if (*text && !(*own = strdup(*text)))
@@ -134,7 +134,8 @@ static int own_text(char **own, const char **text, struct gt_err *err)
     return GT_OK;
 }
 
-/* Copies what outlives the call; the paths of tables and log are used only in it. */
+/* Copies the options that are used after the call.  The paths of tables and log are used only in
+ * it. */
 static int take_options(struct gt *gt, const struct gt_options *options, struct gt_err *err)
 {
     int code = options ? copy_options(gt, options, err) : GT_OK;
@@ -216,8 +217,8 @@ static void register_handlers(void)
     pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
-/* From here until unguard_fork, fork() waits until no thread changes what gt remembers, so that the
- * child does not inherit a lock that nobody will open. */
+/* From here until unguard_fork, fork() waits until no thread changes the answers and times that gt
+ * remembers, so that the child does not inherit a lock that nobody will open. */
 static void guard_fork(struct gt *gt)
 {
     pthread_once(&all.once, register_handlers);

@@ -1,9 +1,10 @@
 /* lookup_repair.c - adapts a point that won elsewhere to the problem at hand.
  *
  * Repairing is descent on the number of broken constraints: the best change of one parameter as
- * long as one helps, else a change of two.  Where no winner is near and that gets stuck, a random
- * walk repairs broken constraints one by one.  Refining is descent on the model's time.  It takes
- * only steps so large that they cannot be an error of the model. */
+ * long as such a change helps, else a change of two parameters.  Where no winner is near and the
+ * descent gets stuck, a random walk repairs broken constraints one by one.  Refining is descent on
+ * the model's time.  Refining takes only steps so large that they cannot be an error of the
+ * model. */
 #include "lookup/lookup_impl.h"
 
 #include "lookup/predict.h"
@@ -13,10 +14,10 @@
 #include <math.h>
 
 #define REPAIR_ROUNDS 12   /* changes before a repair is given up */
-#define REPAIR_PAIRS  3    /* of them, changes of two parameters: each costs milliseconds */
+#define REPAIR_PAIRS  3    /* changes of two parameters in a repair: each costs milliseconds */
 #define REFINEMENTS   4    /* changes of one parameter that are made for time */
 #define WALK_STEPS    3000 /* changes of a walk; after them, no valid point is assumed to exist */
-#define WALK_FREE     0.3  /* share of them that are drawn blindly */
+#define WALK_FREE     0.3  /* share of the walk's changes that are drawn blindly */
 #define GAIN          0.75 /* a refinement must leave at most this share of the time */
 
 bool gt_lookup_fits(const struct gt_candidate *candidate, struct gt_geometry *geometry)
@@ -218,8 +219,8 @@ bool gt_lookup_repair(struct gt_candidate *candidate, struct gt_geometry *geomet
     return gt_lookup_fits(candidate, geometry);
 }
 
-/* The parameters behind one of the constraints that the point breaks, drawn at random; all of them
- * where only a derived value cannot be computed; 0: it breaks none. */
+/* The parameters that one of the point's broken constraints, drawn at random, depends on; all
+ * parameters, where only a derived value cannot be computed; 0: the point breaks no constraint. */
 static uint64_t broken_params(const struct gt_candidate *candidate, struct gt_random *random)
 {
     const struct gt_kernel *kernel = candidate->kernel;
@@ -238,8 +239,8 @@ static uint64_t broken_params(const struct gt_candidate *candidate, struct gt_ra
     return params;
 }
 
-/* Makes the change of one of the parameters that leaves the fewest constraints broken, drawn at
- * random where several do. */
+/* Makes the change of one of the parameters that leaves the fewest constraints broken.  Among
+ * equally good changes, one is drawn at random. */
 static void change_best(struct gt_candidate *candidate, uint64_t params, struct gt_random *random)
 {
     const struct gt_kernel *kernel = candidate->kernel;
@@ -268,7 +269,7 @@ static void change_best(struct gt_candidate *candidate, uint64_t params, struct 
     candidate->point = best;
 }
 
-/* Gives one of the parameters any value. */
+/* Gives one of the parameters a random value. */
 static void change_any(struct gt_candidate *candidate, uint64_t params, struct gt_random *random)
 {
     uint64_t skip = gt_random_below(random, (uint64_t)__builtin_popcountll(params));
@@ -282,9 +283,9 @@ static void change_any(struct gt_candidate *candidate, uint64_t params, struct g
     candidate->point.value[i] = param->value[gt_random_below(random, param->count)];
 }
 
-/* The share of its time that a changed point leaves, by the model.  On the problem that the start
- * was tuned for, the model should see no gain.  What it sees there is its own error and is
- * subtracted here. */
+/* The changed point's time as a share of the time before, by the model.  On the problem that the
+ * start was tuned for, the model should see no gain.  A gain that the model sees there is its own
+ * error and is subtracted here. */
 static double gain(const struct gt_candidate *changed, double before_us,
                    const struct gt_problem *tuned, double tuned_us)
 {
@@ -329,7 +330,8 @@ static bool refine_one(struct gt_candidate *candidate, const struct gt_problem *
 bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
     const struct gt_problem *problem = candidate->problem;
-    struct gt_random random = {.state = 1}; /* the same answer every time */
+    struct gt_random random = {.state = 1}; /* a fixed seed, so that the answer is always the
+                                               same */
     uint64_t params = broken_params(candidate, &random);
     int refined = 0;
 

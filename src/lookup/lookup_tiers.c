@@ -1,14 +1,15 @@
 /* lookup_tiers.c - finds the answer for a problem: exact, near, family, none.
  *
- * exact   a row of this problem, tuned on this device with the kernel's present template.
- * near, family  what the tuned problems beside it lead to.
+ * exact         a row of this problem, tuned on this device with the kernel's present template.
+ * near, family  an answer made from other tuned problems.
  *
  * Measured rows of the arch are tried first, exact and then near; predicted rows come after them,
  * because a prediction may be made by anybody without a GPU.
  *
- * An exact measured row is the answer if it won a final, in which what was handed out before was
- * timed in turns with it.  Else (a sweep was killed, or did not get to its final, or a model chose
- * the row) it is weighed against the answer that there would be without it: see weigh(). */
+ * An exact measured row is the answer if it won a final, in which the answer handed out before was
+ * timed in turns with it.  Otherwise (a sweep was killed, or did not get to its final, or a model
+ * chose the row) the row is weighed against the answer that there would be without it: see
+ * weigh(). */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,27 +23,29 @@
 
 #define MAX_SMS 4096 /* as in a profile (src/problem/device.c) */
 
-/* Where a row of the system's table comes before the user's own, its time is at most this times the
- * other: GPUs of one name, and days, differ by a few percent of themselves. */
+/* A row of the system's table comes before the user's own row if its time is at most this times the
+ * user's time: GPUs of one name differ by a few percent, and so do days. */
 #define FAR_FASTER 0.95
 
-/* A row that won no final is trusted where the model expects at least so many times its time of the
- * answer without it: of winners of near problems, whose times correct the model, and of others,
- * where nothing was ever measured. */
-#define TRUST_NEAR   2.0 /* so far the model may be wrong about a single problem */
+/* A row that won no final is trusted if the model expects the answer without it to take at least so
+ * many times the row's time.  TRUST_NEAR is for answers from winners of near problems, whose times
+ * correct the model; TRUST_FAMILY is for other answers, where nothing was ever measured. */
+#define TRUST_NEAR   2.0 /* the model may be wrong by so much about a single problem */
 #define TRUST_FAMILY 1.25
 
-/* Where the row is predicted, both times are the model's.  But the row's kernel was compiled, and
- * of the answer without it the registers are a guess: that one has to look clearly faster. */
+/* For a predicted row both times are the model's.  But the row's kernel was compiled, while the
+ * registers of the answer without the row are a guess.  So that answer has to look clearly
+ * faster. */
 #define TRUST_PREDICTED 0.75
 
 /* FP32 is taken in place of TF32 if it takes at most this times as long. */
 #define EXACT_COST 1.01
 
 /* Estimated slowdown of an answer against a tuned kernel.  Rules of thumb: about 5 % for each
- * doubling of a size between the problem asked for and the one tuned, 5 % each for another device
- * of the arch, a template changed since and a point that had to be adapted, 15 % for a model's
- * choice that was never run, a third for what was never tuned on the arch. */
+ * doubling of a size between the problem asked for and the tuned problem; 5 % each for another
+ * device of the arch, for a template that was changed since, and for a point that had to be
+ * adapted; 15 % for a model's choice that was never run; a third for a problem like which none was
+ * tuned on the arch. */
 #define LOSS_NEAR      0.02
 #define LOSS_OCTAVE    0.05
 #define LOSS_CHANGED   0.05
@@ -52,22 +55,25 @@
 #define LOSS_RACED     0.10 /* a row that won no final: the best of few may be far from the best */
 #define LOSS_MOST      1.0
 
-/* What is being resolved, and the best answer so far. */
+/* The state of a look-up: the problem to resolve, and the best answer so far. */
 struct search {
     const struct gt_sources *sources;
-    const char *device_name;          /* NULL: any of the arch */
-    const struct gt_ranking *ranking; /* that answers for the device; NULL: there is none */
+    const char *device_name;          /* NULL: any device of the arch */
+    const struct gt_ranking *ranking; /* the ranking that answers for the device; NULL: there is
+                                         none */
     struct gt_resolved *resolved;
-    const struct gt_table_row *row; /* of the best so far; NULL: a default point */
-    double score;                   /* of the best so far, in expected microseconds; 0: none */
-    double expected_us;             /* of the best so far; 0: the model cannot tell */
-    double off;                     /* what the model is off by on the nearest row of the device */
+    const struct gt_table_row *row; /* row of the best answer so far; NULL: a default point */
+    double score;                   /* score of the best answer so far, in expected microseconds; 0:
+                                       none */
+    double expected_us;             /* expected time of the best answer so far; 0: the model cannot
+                                       tell */
+    double off;                     /* the model's error on the nearest row of the device */
     bool found;
     bool doubted; /* rows of this problem that won no final are left out */
 };
 
-/* The row's kernel and point for the problem asked for; false: there is no such kernel or point
- * any more, or it does not serve the problem. */
+/* The row's kernel and point for the problem asked for; false: the kernel or point no longer
+ * exists, or the kernel does not serve the problem. */
 static bool take_row(const struct search *search, const struct gt_table_row *row,
                      struct gt_candidate *candidate)
 {
@@ -93,7 +99,7 @@ static bool same_device(const struct search *search, const struct gt_table_row *
 }
 
 /* Gives the profile of the arch the figures of the device that the row was tuned on: a point for 16
- * multiprocessors need not be valid for 132.  The figures of a GPU that is there stay. */
+ * multiprocessors need not be valid for 132.  The figures of a GPU that is present stay. */
 static void take_device(struct gt_device *device, const struct gt_table_row *row)
 {
     if (!device->profile || row->sms < 1 || row->sms > MAX_SMS)
@@ -103,8 +109,9 @@ static void take_device(struct gt_device *device, const struct gt_table_row *row
         device->l2_bytes = row->l2_bytes;
 }
 
-/* A device that is asked for by name and in a table is known from there: as it was with the most
- * multiprocessors, which is all of it.  If it has no profile, words of its name will do. */
+/* Takes the facts of a device that is asked for by name from a table, if a table has the device.
+ * Among several entries, the one with the most multiprocessors is the whole device.  If the device
+ * has no profile, words of its name will do. */
 static void find_device(struct search *search)
 {
     const struct gt_table *table = &search->sources->table;
@@ -123,9 +130,9 @@ static void find_device(struct search *search)
         }
 }
 
-/* Which of two rows of the same problem and device to take, both measured or both predicted: the
- * winner of a final; timed with cold L2 before warm, and that before chains; of measured ones the
- * faster; else the first, which is the user's. */
+/* Whether the row is better than the best one of the same problem and device, where both are
+ * measured or both predicted.  The winner of a final comes first; then cold timing before warm, and
+ * warm before chains; then the faster of measured rows; else the first row, which is the user's. */
 static bool is_better(const struct search *search, const struct gt_table_row *row,
                       const struct gt_table_row *best)
 {
@@ -138,7 +145,7 @@ static bool is_better(const struct search *search, const struct gt_table_row *ro
     return !row->predicted && row->us < best->us * (best < users && row >= users ? FAR_FASTER : 1);
 }
 
-/* A winner was measured: what its description bets on, it has shown itself. */
+/* A winner may break bets of its description: it was measured, so a bet tells nothing more. */
 static bool is_possible(const struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
     int failed;
@@ -182,7 +189,7 @@ static void find_exact(struct search *search, bool predicted)
     resolved->answer.expected_loss = best && predicted ? LOSS_PREDICTED : 0;
 }
 
-/* Fills the public part. */
+/* Fills the public part of the answer. */
 static int describe(const struct search *search, enum gt_tier tier, struct gt_err *err)
 {
     struct gt_resolved *resolved = search->resolved;
@@ -225,7 +232,7 @@ static bool stands(const struct search *search, const struct search *row,
     const double trust = row->row->predicted ? TRUST_PREDICTED : TRUST_FAMILY;
 
     if (!search->found || gt_resolved_same(own, other->kernel, &other->point))
-        return false; /* the row says how long that very point takes */
+        return false; /* the row is the measured time of that very point */
     if (tier == GT_TIER_NEAR)
         return search->expected_us < TRUST_NEAR * us;
     return search->expected_us > 0 && search->expected_us < trust * us;
@@ -233,15 +240,16 @@ static bool stands(const struct search *search, const struct search *row,
 
 /* ---- near and family: answers for a problem that was not tuned ----
  *
- * near    prototypes and winners of the nearest tuned problems of the arch, of which a ranking
- *         expects the least time here (lookup_choose.c); where there is no ranking for the arch,
- *         near winners adapted to this problem (lookup_repair.c), ranked by the model alone.
- * family  no problem like it was tuned on the arch: default points and winners of other layouts,
+ * near    the prototype or winner of a near tuned problem of the arch for which a ranking expects
+ *         the least time here (lookup_choose.c); without a ranking for the arch, the near winner,
+ *         adapted to this problem (lookup_repair.c), that the model ranks first.
+ * family  no similar problem was tuned on the arch: default points and winners of other layouts,
  *         epilogues and archs, ranked by the model. */
 
 /* Which rows take part. */
 struct among {
-    bool distant;   /* rows of any arch, layout and epilogue; else only of those asked for */
+    bool distant;   /* rows of any arch, layout and epilogue; else only rows of the arch, layout and
+                       epilogue asked for */
     bool predicted; /* predicted rows only; else measured ones only */
 };
 
@@ -249,7 +257,7 @@ struct among {
 struct neighbour {
     const struct gt_table_row *row;
     double distance, loss;
-    bool kin; /* it was tuned on the device that the ranking was learned on */
+    bool kin; /* the row was tuned on the device that the ranking was learned on */
 };
 
 #define NEAR_TAKEN 8 /* winners handed to the model */
@@ -272,10 +280,10 @@ static double distance(const struct gt_problem *x, const struct gt_problem *y)
     return sqrt(m * m + n * n + 0.25 * k * k + 0.5 * tiles * tiles);
 }
 
-/* The time to expect here, or 0 if that cannot be told.  It is the model's estimate; for a row that
- * was timed cold, it is scaled by the model's error where that can be checked, which is the row's
- * own point on its own problem.  The farther that problem is, the less the error counts.  A time of
- * another device says what that device takes: beside rows of this one, the error is theirs. */
+/* The expected time of the candidate, or 0 if it is not known: the model's estimate.  For a row
+ * that was timed cold, the estimate is scaled by the model's error on the row's own point and
+ * problem.  The farther that problem is, the less the error counts.  A row of another device tells
+ * that device's time, so the error is taken from a row of this device, if one was met before. */
 static double expect_us(struct search *search, const struct gt_candidate *candidate,
                         const struct gt_geometry *geometry, const struct gt_table_row *row)
 {
@@ -309,7 +317,7 @@ static void consider(struct search *search, const struct gt_candidate *candidate
     struct gt_resolved *resolved = search->resolved;
     double us = expect_us(search, candidate, geometry, row), score = us * (1 + loss);
 
-    /* Without an estimate the first candidate stays, which is the nearest. */
+    /* Without an estimate the first candidate stays, which is of the nearest problem. */
     if (search->found && (score == 0 || (search->score > 0 && score >= search->score)))
         return;
     search->found = true;
@@ -322,7 +330,7 @@ static void consider(struct search *search, const struct gt_candidate *candidate
     resolved->answer.expected_loss = loss < LOSS_MOST ? loss : LOSS_MOST;
 }
 
-#define NEAR_TRIES 16 /* nearest winners of serving kernels, from which they are taken */
+#define NEAR_TRIES 16 /* nearest winners of serving kernels, among which NEAR_TAKEN are found */
 
 static bool is_doubted(const struct search *search, const struct gt_table_row *row)
 {
@@ -330,8 +338,9 @@ static bool is_doubted(const struct search *search, const struct gt_table_row *r
            gt_lookup_same_problem(&search->resolved->problem, row);
 }
 
-/* Whether a winner for the tuned problem may compute the one that is asked: same types, at least
- * the accuracy and, unless distant relatives are wanted, the same layout and epilogue. */
+/* Whether a winner for the tuned problem may compute the problem asked for: the types are the same,
+ * the accuracy is at least as good and, unless distant relatives are wanted, layout and epilogue
+ * are the same. */
 static bool same_kind(const struct gt_problem *asked, const struct gt_problem *tuned, bool distant)
 {
     return asked->type == tuned->type && asked->out == tuned->out && asked->acc == tuned->acc &&
@@ -422,8 +431,8 @@ static int find_near(struct search *search, struct among among, struct gt_err *e
     return code;
 }
 
-/* Lets default points compete: of the kernels in production or, if none of these works, of the
- * ladder's kernels, the highest rung first. */
+/* Lets default points compete: those of the kernels in production or, in a second call, those of
+ * the ladder's kernels, the highest rung first. */
 static void find_default(struct search *search, bool production)
 {
     const struct gt_kernels *kernels = &search->sources->kernels;
@@ -478,7 +487,8 @@ static int list_choices(const struct search *search, struct gt_choices *choices,
     return GT_OK;
 }
 
-/* Takes the ranking's choice.  Its loss is that of choices on problems left out of learning. */
+/* Takes the ranking's choice.  The answer's loss is the mean loss of the ranking's choices on
+ * problems left out of learning. */
 static void take_choice(struct search *search, const struct gt_choice *choice)
 {
     struct gt_resolved *resolved = search->resolved;
@@ -507,8 +517,8 @@ static int find_ranked(struct search *search, struct gt_err *err)
     return gt_resolved_geometry(resolved, err);
 }
 
-/* What near winners lead to: by a ranking, where there is one and something is valid; else by the
- * model alone.  predicted: from predicted rows only; else from measured ones only. */
+/* Finds an answer from near winners: by a ranking, if there is one and a candidate is valid; else
+ * by the model alone.  predicted: uses only predicted rows; else only measured rows. */
 static int find_close(struct search *search, bool predicted, struct gt_err *err)
 {
     const int code = predicted ? GT_OK : find_ranked(search, err);
@@ -517,10 +527,11 @@ static int find_close(struct search *search, bool predicted, struct gt_err *err)
                                  : find_near(search, (struct among){.predicted = predicted}, err);
 }
 
-/* An exact row that won no final was found: takes the answer without it instead, if the model does
- * not expect that to be clearly slower (a predicted row: if it expects it to be clearly faster).
- * Where the model cannot tell, the answer made from a near winner stands, and a default point does
- * not.  device: as it was before the row. */
+/* Weighs an exact row that won no final against the answer without the row.  For a measured row,
+ * that answer is taken unless the model expects it to be clearly slower; for a predicted row, only
+ * if the model expects it to be clearly faster.  Where the model cannot tell, an answer made from a
+ * near winner is taken, and a default point is not.  device: the device as it was before the row
+ * was taken. */
 static int weigh(struct search *search, const struct gt_device *device, enum gt_tier *tier,
                  struct gt_err *err)
 {
@@ -549,8 +560,8 @@ static int weigh(struct search *search, const struct gt_device *device, enum gt_
     return GT_OK;
 }
 
-/* Default points and distant relatives compete with what near predicted rows have led to, if
- * anything: all of them are the model's choice. */
+/* Default points and distant relatives compete with the answer from near predicted rows, if there
+ * is one: all of them are the model's choice. */
 static int find_far(struct search *search, enum gt_tier *tier, struct gt_err *err)
 {
     const double score = search->score;
@@ -613,7 +624,7 @@ int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *re
     return GT_OK;
 }
 
-/* ---- what was not taken ----
+/* ---- rows that were not taken ----
  *
  * A row of the very problem that is not the answer is named with the reason, because whoever tuned
  * the problem expects it. */
@@ -630,7 +641,7 @@ static bool says_more(const struct gt_table_row *row, const struct gt_table_row 
     return row->us < best->us;
 }
 
-/* Whether the row is the one that was taken; the same winner may be in two tables. */
+/* Whether `row` is the taken row; the same winner may be in two tables. */
 static bool is_taken(const struct gt_table_row *row, const struct gt_table_row *taken)
 {
     return taken && row->predicted == taken->predicted && row->timing == taken->timing &&
@@ -647,7 +658,7 @@ static bool was_outweighed(const struct gt_table_row *row, const struct gt_table
            (resolved->answer.tier != GT_TIER_EXACT || (taken && taken->contested));
 }
 
-/* Adds the reason why such a row is not the answer. */
+/* Adds the reason why an outweighed row is not the answer. */
 static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
                       const struct gt_resolved *resolved)
 {
@@ -669,7 +680,8 @@ static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
                        answer->tuned_for ? answer->tuned_for : "");
 }
 
-/* Whether the row was measured on another device than is asked about, or than the row taken. */
+/* Whether the row was measured on another device than the one asked about, or than the taken
+ * row's. */
 static bool is_elsewhere(const struct search *search, const struct gt_table_row *row)
 {
     if (row->predicted)
@@ -725,7 +737,7 @@ static int explain_damage(const struct search *search, struct gt_err *err)
     return answer->passed_over ? GT_OK : gt_err_nomem(err);
 }
 
-/* As says_more; nobody expects a row of another device, which comes last. */
+/* As says_more, but rows of another device come last, because nobody expects them. */
 static bool is_told(const struct search *search, const struct gt_table_row *row,
                     const struct gt_table_row *best)
 {
@@ -736,9 +748,9 @@ static bool is_told(const struct search *search, const struct gt_table_row *row,
     return says_more(row, best);
 }
 
-/* Sets answer.passed_over: the best row of the arch that was tuned for the problem and is not the
- * search's (NULL: a default point), with the reason; else, where nothing is exact, the damage of
- * the ranking. */
+/* Sets answer.passed_over: the best row of the arch that was tuned for the problem and was not
+ * taken, with the reason; else, where no row is exact, the damage of the ranking.  search->row
+ * NULL: a default point was taken. */
 static int explain(const struct search *search, struct gt_err *err)
 {
     const struct gt_sources *sources = search->sources;
@@ -790,14 +802,15 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
 static bool is_out_of_reach(const struct gt_resolved *fast)
 {
     const struct gt_device *device = &fast->device;
-    const double rate = 2.0 * device->sms * device->fma_lanes * device->clock_mhz; /* a us */
+    const double rate = 2.0 * device->sms * device->fma_lanes * device->clock_mhz; /* per
+                                                                                      microsecond */
 
     return rate > 0 && fast->answer.expected_us > 0 &&
            gt_problem_flops(&fast->problem) > 1.5 * rate * fast->answer.expected_us;
 }
 
-/* Both times are this problem's, or both are estimates, which are off by more than a percent, but
- * by about the same. */
+/* The two times can be compared if both are this problem's, or if both are estimates: estimates are
+ * off by more than a percent, but by about the same. */
 static bool is_as_fast(const struct gt_answer *exact, const struct gt_answer *fast)
 {
     return exact->tier != GT_TIER_NONE &&

@@ -1,6 +1,6 @@
-/* plan.c - stage: gt_plan, the part of the library that programs run: makes a loaded module of an
- * answer of lookup.c, on the device's primary context, beside the program's own work; gt_run is in
- * plan_run.c. */
+/* plan.c - stage: gt_plan, the part of the library that programs run: turns an answer of lookup.c
+ * into a loaded module, on the device's primary context, beside the program's own work.  gt_run is
+ * in plan_run.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@
 /* ---- machine code: a stored cubin that the device's driver takes, or compiled ----
  *
  * A cache may hold cubins of several versions of the compiler: machines with other drivers share
- * it, or the driver was a newer one once. */
+ * the cache, or the driver was once a newer one. */
 
 static bool is_refused(const struct gt_refused *refused, int version)
 {
@@ -33,7 +33,7 @@ static bool is_refused(const struct gt_refused *refused, int version)
     return false;
 }
 
-/* False: it was there before, is 0 (not known), or there is no room. */
+/* False: the version is already among the refused, is 0 (not known), or finds no room. */
 static bool add_refused(struct gt_refused *refused, int version)
 {
     if (!version || refused->count == GT_REFUSED_MOST || is_refused(refused, version))
@@ -89,7 +89,7 @@ static int compile(const char *dir, const struct gt_resolved *resolved,
              ? gt_err_set(err, GT_ENOTFOUND, "the driver refuses what NVRTC %d.%d compiles",
                           *version / 1000, *version % 1000 / 10)
              : gt_compile(nvrtc, request, binary, err);
-    /* A binary that the cache does not take is compiled again next time. */
+    /* If the cache cannot store the binary, it is compiled again next time. */
     if (!rc && dir && gt_cache_limit(&limit, NULL) == GT_OK &&
         gt_cache_key(key, resolved->kernel, request, gt_nvrtc_version(nvrtc), NULL) == GT_OK &&
         gt_cache_save(dir, key, binary, NULL) == GT_OK)
@@ -140,12 +140,14 @@ int gt_plan_binary(const struct gt_options *options, const struct gt_resolved *r
 
 /* ---- an answer whose registers spill gives way to the next candidate ----
  *
- * A look-up only estimates what the compiler will do (`lacking` of a kernel's model).  A plan has
- * compiled the answer and knows; at the price of one more compilation it can do better. */
+ * A look-up only estimates whether registers will spill (`lacking` of a kernel's model).  A plan
+ * has compiled the answer and knows.  For the price of one more compilation, the plan can find a
+ * better kernel. */
 
-#define SPILLED 1.5 /* times as long as expected: no slower candidate is taken */
+/* A candidate that is expected to take more than so many times the answer's time is not taken. */
+#define SPILLED 1.5
 
-/* Whether both are compiled to the same code: they differ at most in launch parameters. */
+/* Whether choice and answer compile to the same code: they differ at most in launch parameters. */
 static bool same_code(const struct gt_choice *choice, const struct gt_resolved *resolved)
 {
     const struct gt_kernel *kernel = resolved->kernel;
@@ -156,7 +158,8 @@ static bool same_code(const struct gt_choice *choice, const struct gt_resolved *
     return same;
 }
 
-/* The best candidate that is other code; NULL: none is expected to be as fast as what spills. */
+/* The best candidate with other code; NULL: no such candidate is expected to be as fast as the
+ * answer that spills. */
 static const struct gt_choice *next_of(const struct gt_choices *choices,
                                        const struct gt_resolved *resolved)
 {
@@ -169,9 +172,10 @@ static const struct gt_choice *next_of(const struct gt_choices *choices,
                : NULL;
 }
 
-/* Replaces an answer that no table has for this problem and whose binary spills registers by the
- * next candidate, and *binary by its code, which NVRTC *nvrtc has compiled, if that does not spill;
- * costs at most one compilation.  What fails leaves all of them as they are. */
+/* If no table has the answer for this problem and its binary spills registers, compiles the next
+ * candidate, at most one.  If the candidate does not spill, it replaces the answer, its code
+ * replaces *binary, and *nvrtc becomes the version of its compiler.  A failure leaves all three as
+ * they are. */
 static void avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt_binary *binary,
                          int *nvrtc)
 {
@@ -203,16 +207,16 @@ static void avoid_spills(struct gt *gt, struct gt_resolved *resolved, struct gt_
 /* ---- times of a few candidates, beside a running program ----
  *
  * The memory holds sets of A, B and D and is larger than L2; each launch takes the next set, so
- * that L2 holds nothing of it.  Candidates take turns, and those that are far behind leave after a
- * few rounds. */
+ * that L2 holds no part of that set.  Candidates take turns, and candidates that are far behind
+ * leave after a few rounds. */
 
 #define L2_TIMES     3         /* times L2: size of the memory that launches rotate through */
 #define MEMORY_PART  4         /* at most one part in this many of the free memory is taken */
-#define SET_ALIGN    256       /* bytes */
+#define SET_ALIGN    256       /* bytes: alignment of sets */
 #define PATTERN      (1 << 18) /* words of the pattern that fills the operands, repeated */
-#define ROUNDS_LEAST 7         /* after so many, candidates that are far behind leave */
-#define ROUNDS_MOST  61        /* medians of short launches are then certain to 1 % */
-#define TIME_US      100000.0  /* of all rounds, unless the least take longer */
+#define ROUNDS_LEAST 7         /* rounds after which candidates that are far behind leave */
+#define ROUNDS_MOST  61        /* most rounds: medians of short launches are then certain to 1 % */
+#define TIME_US      100000.0  /* time of all rounds, unless ROUNDS_LEAST take longer */
 #define BEHIND       1.25      /* times the best median: a candidate above is far behind */
 
 struct timing {
@@ -222,8 +226,9 @@ struct timing {
     struct gt_module *module[GT_PLAN_TIMED]; /* NULL: not loaded, or out of the race */
     size_t count;
     gt_devptr memory, workspace;
-    size_t bytes, set, sets, next; /* of the memory; of a set; number of sets; the next one */
-    size_t at[4];                  /* of A, B, D and bias in a set */
+    size_t bytes, set, sets, next; /* size of the memory; size of a set; number of sets; index of
+                                      the next set */
+    size_t at[4];                  /* offsets of A, B, D and bias in a set */
     struct gt_event *event[GT_PLAN_TIMED + 1];
     float sample[GT_PLAN_TIMED][ROUNDS_MOST]; /* microseconds */
     int samples[GT_PLAN_TIMED];
@@ -325,7 +330,7 @@ static void leave(struct timing *timing, size_t i)
     timing->module[i] = NULL;
 }
 
-/* Runs every contestant once; each round begins with another one. */
+/* Runs every contestant once; each round begins with another contestant. */
 static int play(struct timing *timing, size_t round, bool counts, struct gt_err *err)
 {
     size_t played[GT_PLAN_TIMED], plays = 0;
@@ -355,7 +360,7 @@ static int play(struct timing *timing, size_t round, bool counts, struct gt_err 
     return rc;
 }
 
-/* Computes the medians so far; returns their sum and sets *best to the least. */
+/* Computes the medians so far; returns their sum, and sets *best to the least median. */
 static double medians(struct timing *timing, double *best)
 {
     double sum = 0;
@@ -428,15 +433,15 @@ int gt_plan_time(int ordinal, const struct gt_problem *problem, struct gt_contes
 
 /* ---- GT_PLAN_MEASURE: an untuned problem's first candidates are timed once ----
  *
- * The model of a look-up cannot rank candidates within some per cent of each other; times can.  All
- * of it happens in a thread of its own, so that the caller's thread keeps its context and its
- * stream capture.  Winners are remembered as long as the struct gt is open. */
+ * The model of a look-up cannot rank candidates within some per cent of each other; times can.  The
+ * timing runs in a thread of its own, so that the caller's thread keeps its context and its stream
+ * capture.  Winners are remembered as long as the struct gt is open. */
 
 /* A problem whose candidates were timed. */
 struct gt_timed_problem {
     struct gt_lookup_key key;
-    struct gt_choice winner; /* us: as timed */
-    int timed;               /* candidates */
+    struct gt_choice winner; /* winner.us is the timed median */
+    int timed;               /* number of candidates that were timed */
 };
 
 struct measuring {
@@ -453,7 +458,8 @@ struct measuring {
 
 #define WORTH 0.99 /* another candidate must take at most this share of the answer's time */
 
-/* The fastest contestant, or the answer, contestant 0, unless another is clearly faster. */
+/* The index of the fastest contestant if it is clearly faster than the answer; else 0, which is the
+ * answer. */
 static size_t winner_of(const struct measuring *m, int *timed)
 {
     const struct gt_contestant *contestant = m->contestant;
@@ -469,7 +475,7 @@ static size_t winner_of(const struct measuring *m, int *timed)
     return best;
 }
 
-/* Puts the winner in the answer's place; false: memory ran out, and the answer stays. */
+/* Makes the winner the answer; false: memory ran out, and the answer stays. */
 static bool take(const struct gt_timed_problem *problem, struct gt_resolved *resolved)
 {
     if (!gt_resolved_same(resolved, problem->winner.kernel, &problem->winner.point) &&
@@ -528,7 +534,8 @@ static void *measure(void *context)
     return NULL;
 }
 
-/* Remembers the winner; without memory it is not kept, and the problem is timed again next time. */
+/* Remembers the winner.  Without memory the winner is not kept, and the problem is timed again next
+ * time. */
 static void remember(struct gt_timed *timed, const struct gt_timed_problem *problem)
 {
     if (timed->count == GT_TIMED_KEPT) {
@@ -581,8 +588,9 @@ static const struct gt_timed_problem *find(const struct gt_timed *timed,
 }
 
 /* GT_PLAN_MEASURE: replaces an answer that nobody timed on this problem by the fastest of the first
- * candidates, all of them timed now or at an earlier call.  *binary: the winner's, to be released;
- * empty where the answer stays or was remembered.  What fails leaves the answer as it is. */
+ * candidates, which are timed now or were timed by an earlier call.  *binary: the winner's binary,
+ * to be released; empty if the answer stays or was remembered.  A failure leaves the answer as it
+ * is. */
 static void replace_by_timing(struct gt *gt, int ordinal, struct gt_resolved *resolved,
                               struct gt_binary *binary)
 {
@@ -605,8 +613,8 @@ static void replace_by_timing(struct gt *gt, int ordinal, struct gt_resolved *re
 
 /* ---- plans ---- */
 
-/* The alignment that the plan was made for, which is at least the size of an element, and what
- * cuBLASLt's algorithm was chosen for. */
+/* The alignment that the plan was made for, which is at least the size of an element, and the one
+ * that cuBLASLt's algorithm was chosen for, if that runs. */
 static uintptr_t alignment_of(const struct gt_plan *plan, enum gt_dtype type)
 {
     const struct gt_problem *p = &plan->resolved.problem;
@@ -628,7 +636,7 @@ static void fill_args(struct gt_plan *plan)
     plan->misaligned_workspace = (plan->vendor ? GT_CUBLASLT_WORKSPACE : 16) - 1;
 }
 
-/* Adds to the driver's words who compiled the code, if that tells why it is refused. */
+/* Adds the compiler's version to the driver's words, if it tells why the code is refused. */
 static int explain(const struct gt_plan *plan, int nvrtc, int rc, struct gt_err *err)
 {
     const struct gt_device *device = gt_gpu_device(plan->gpu);
@@ -642,8 +650,8 @@ static int explain(const struct gt_plan *plan, int nvrtc, int rc, struct gt_err 
                          device->driver / 1000, device->driver % 1000 / 10, device->driver / 1000);
 }
 
-/* Gets the code, unless the binary has it already, and loads it.  Where the driver refuses it, code
- * of another version of NVRTC is tried; if there is none, the first refusal is the error. */
+/* Gets the code, unless the binary has it already, and loads it.  If the driver refuses the code,
+ * code of another version of NVRTC is tried; if there is none, the first refusal is the error. */
 static int load_code(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary,
                      struct gt_err *err)
 {
@@ -678,9 +686,10 @@ static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, s
                         : load_code(plan, gt, binary, err);
 }
 
-/* Prepares cuBLASLt's algorithm if the answer has one that may be run.  It may not if the library
- * takes factors as f16, or if it must be told the bias before each run, which threads could not do
- * at the same time.  Without the algorithm, for whatever reason, the kernel runs. */
+/* Prepares cuBLASLt's algorithm if the answer has one that may be run.  The algorithm may not be
+ * run if the library takes factors as f16, or if the library must be told the bias before each run,
+ * which threads could not do at the same time.  Without the algorithm, for whatever reason, the
+ * kernel runs. */
 static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options)
 {
     const struct gt_problem *p = &plan->resolved.problem;

@@ -16,9 +16,9 @@ struct gt_plan {
     struct gt_cublaslt *vendor; /* NULL: the kernel runs */
     struct gt_lt_answer algo;
     struct gt_resolved resolved;
-    struct gt_args args;      /* without pointers; each run sets its own factors */
-    uintptr_t misaligned_in;  /* bits that must be 0 in a and b */
-    uintptr_t misaligned_out; /* in c, d and bias */
+    struct gt_args args;      /* arguments without pointers; each run sets its own factors */
+    uintptr_t misaligned_in;  /* bits that must be 0 in the addresses of a and b */
+    uintptr_t misaligned_out; /* likewise in c, d and bias */
     uintptr_t misaligned_workspace;
 };
 
@@ -34,16 +34,17 @@ int gt_plan_refuse(const struct gt_plan *plan, const struct gt_operands *operand
 
 #define GT_PLAN_TIMED 8 /* candidates at most */
 
-/* One that is timed: what it is made from, and what came out. */
+/* A candidate that is timed: geometry, code and result. */
 struct gt_contestant {
     const struct gt_geometry *geometry;
     const struct gt_binary *binary;
-    double us; /* median; 0: it was not timed */
+    double us; /* median time; 0: the candidate was not timed */
 };
 
 /* Times the contestants in turns on a stream of its own, with operands of its own that are not in
- * L2; GT_ENOMEM, or GT_ECUDA, if there is no memory for that or the device fails.  One that the
- * driver refuses has no time.  The context of the device is made current on this thread. */
+ * L2.  GT_ENOMEM: there is no memory for the operands; GT_ECUDA: the device fails.  A contestant
+ * that the driver refuses gets no time.  The context of the device is made current on this
+ * thread. */
 int gt_plan_time(int ordinal, const struct gt_problem *problem, struct gt_contestant *contestant,
                  size_t count, struct gt_err *err);
 

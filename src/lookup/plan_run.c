@@ -1,5 +1,5 @@
-/* plan_run.c - gt_run: checks the operands and launches what the plan holds.  It is called for
- * every product and compiled for speed, beside plan.c, which is for size. */
+/* plan_run.c - gt_run: checks the operands and launches the plan's kernel or cuBLASLt's algorithm.
+ * It is called for every product and is compiled for speed, while plan.c is compiled for size. */
 #include "gemmtune.h"
 
 #include "base/err.h"
@@ -7,7 +7,7 @@
 #include "lookup/plan_impl.h"
 #include "problem/problem.h"
 
-/* Whether members of later versions are set, which this version would ignore. */
+/* Whether the program has set members of later versions, which this version would ignore. */
 static int beyond(const struct gt_operands *o)
 {
     for (size_t i = sizeof(*o); i < o->size; i++)

@@ -15,19 +15,19 @@
 /* Machine facts that no device query gives; in cycles of the SM clock unless a unit is named. */
 #define FMA_RATE          0.92   /* usable share of the FMA pipe, with real operand fetches */
 #define TENSOR_RATE       0.78   /* usable share of the tensor pipe under the power limit (H200) */
-#define MMA_LATENCY       33.0   /* of one mma.sync, from issue to result (sm_80) */
-#define MMA_BYTES         32.0   /* of k that one instruction multiplies */
-#define SCHEDULERS        4      /* of an SM; each issues one instruction a cycle */
-#define WARP              32     /* threads */
+#define MMA_LATENCY       33.0   /* latency of one mma.sync, from issue to result (sm_80) */
+#define MMA_BYTES         32.0   /* bytes along k that one instruction multiplies */
+#define SCHEDULERS        4      /* schedulers of an SM; each issues one instruction a cycle */
+#define WARP              32     /* threads of a warp */
 #define SHARED_LATENCY    30.0   /* from ld.shared to the use of its value */
 #define BARRIER           30.0   /* a barrier, as one warp sees it */
-#define MEMORY_LATENCY    1000.0 /* of cold operands: an L2 miss under load */
+#define MEMORY_LATENCY    1000.0 /* latency of cold operands: an L2 miss under load */
 #define BLOCK_START       900.0  /* from a block's launch to its first load */
-#define L2_MERGED         0.85   /* share of tile reads left: SMs that want one tile share it */
+#define L2_MERGED         0.85   /* share of tile reads that reach L2: SMs share one tile's read */
 #define L2_TRANSFER       (1 / 32.0) /* cycles for a byte of a tile from L2 when all SMs load */
 #define CLUSTER_WAIT      1.05       /* blocks of a cluster wait for each other at every tile */
 #define CLUSTER_SUM_US    3.0        /* to pass sums through the shared memory of a cluster */
-#define GPC_SMS           16.0       /* of a GPC that clusters of more than two use */
+#define GPC_SMS           16.0       /* SMs of a GPC that clusters of more than two blocks use */
 #define L2_PORT           64.0       /* bytes that an SM gets from L2 each cycle */
 #define EVEN_US           4.0        /* to pass sums through memory and counters to another block */
 #define LAUNCH_US         2.7        /* an empty kernel, where the device was not calibrated */
@@ -35,10 +35,10 @@
 #define ATOMIC_SHARE      0.25       /* share of the L2 bandwidth that atomic additions reach */
 #define L2_RESIDENT       0.6        /* operands below this share of L2 are read from memory once */
 #define DEFAULT_REGISTERS 64.0       /* of a thread, where a description has no estimate */
-#define REGISTERS_MOST    255.0      /* of a thread */
+#define REGISTERS_MOST    255.0      /* most registers of a thread */
 #define REGISTER_STEP     8.0        /* registers are allocated in such steps */
-#define LACKING_ERROR     13.0       /* registers: width of the logistic curve of what spills */
-#define SPILL_COST        0.3 /* of the time, if registers spill; see db/measured/README.md */
+#define LACKING_ERROR     13.0       /* registers: width of the logistic curve of spilling */
+#define SPILL_COST        0.3 /* share of the time added by spilling; see db/measured/README.md */
 
 /* A candidate in the model's terms. */
 struct shape {
@@ -50,11 +50,11 @@ struct shape {
     double padded;  /* tiles of whole clusters, times the parts of the depth and the batch */
     double cluster; /* blocks of the launch's clusters */
     double slices;  /* groups of warps of a block that divide the k steps of a tile between them */
-    int resident;   /* blocks of an SM */
+    int resident;   /* resident blocks of an SM */
 };
 
-/* Joins costs that overlap imperfectly: the fourth or sixth root of the sum of their powers lies
- * between their maximum and their sum. */
+/* Joins costs that overlap imperfectly: the fourth or sixth root of the sum of the costs' powers
+ * lies between the costs' maximum and their sum. */
 static double soften4(double a, double b)
 {
     a *= a;
@@ -91,8 +91,8 @@ static double product(const unsigned dim[3])
     return (double)dim[0] * dim[1] * dim[2];
 }
 
-/* Fills what the description's model leaves out: square tiles, no overlap, both factors of each FMA
- * loaded anew. */
+/* Fills the members that the description's model leaves out: square tiles, no overlap, both factors
+ * of each FMA loaded anew. */
 static void fill_defaults(struct shape *shape, const struct gt_model *model)
 {
     if (!model->fma && !model->mma)
@@ -105,14 +105,14 @@ static void fill_defaults(struct shape *shape, const struct gt_model *model)
         shape->load_m = shape->block_m;
     if (!model->load_n)
         shape->load_n = shape->block_n;
-    /* More FMA in a k step than the tile has elements: not every thread does every step. */
+    /* If a k step has more FMA than the tile has elements, not every thread does every step. */
     shape->slices =
         at_least(round(shape->threads * shape->fma / (shape->block_m * shape->block_n)), 1);
     shape->slices = fmin(shape->slices, shape->block_k);
 }
 
 /* Limits the estimate of registers before the kernel is compiled.  A thread can have as many as a
- * block leaves it, or max_registers of the description; what exceeds that spills. */
+ * block leaves it, or max_registers of the description; registers beyond that limit spill. */
 static void limit_registers(struct shape *shape, const struct gt_device *device, int limit,
                             int *spill_bytes)
 {
@@ -127,8 +127,8 @@ static void limit_registers(struct shape *shape, const struct gt_device *device,
     shape->registers = most;
 }
 
-/* How many times as long a candidate takes that may or may not spill, where it lacks so many
- * registers by the description's estimate. */
+/* The factor on the time of a candidate that may spill, because it lacks so many registers by the
+ * description's estimate. */
 static double spill_risk(double lacking)
 {
     return 1 + SPILL_COST / (1 + exp(-lacking / LACKING_ERROR));
@@ -193,8 +193,9 @@ static double whole_clusters(const struct shape *shape, double sms)
 }
 
 /* The SMs that whole clusters of this size fill.  A cluster lies within a GPC, and of an H200's 132
- * SMs 120 take part in clusters of more than two.  Taken as seven times 16 SMs and eight more, they
- * hold 30 clusters of four and 15 of eight, as was seen, but 15 of six and 37 of three. */
+ * SMs 120 take part in clusters of more than two.  Taken as seven times 16 SMs and eight more,
+ * these 120 SMs hold 30 clusters of four and 15 of eight, which agrees with what was seen.  They
+ * would also hold 15 clusters of six and 37 of three, which does not. */
 static double cluster_sms(const struct shape *shape, const struct gt_device *device)
 {
     double sms = device->sms, filled;
@@ -229,16 +230,18 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
     double shared = shape->warps * shape->shared_words;
     double size = (double)gt_dtype_size(problem->type);
     double bytes = (shape->load_m + shape->load_n) * size;
-    double steps = shape->block_k / shape->slices; /* of one warp */
+    double steps = shape->block_k / shape->slices; /* k steps of one warp */
     double inside = soften6(soften6(soften6(pipe, issue), shared), tensor_cycles(shape, device));
     double work = resident * soften6(steps * inside, shape->block_k * bytes / L2_PORT);
-    /* One warp alone: its instructions one after the other, and the latencies it cannot fill. */
+    /* The time of one warp alone: its instructions one after the other, and the latencies that it
+     * cannot fill. */
     double step = shape->fma * at_least(SCHEDULERS * WARP / lanes, 1) + shape->issue;
     double latency =
         shape->mma > 0 ? (SHARED_LATENCY + MMA_LATENCY) * size / MMA_BYTES : SHARED_LATENCY;
     double alone = steps * at_least(step, latency) + BARRIER;
     double tile = soften4(work, alone);
-    double ahead = at_least(shape->stages - 1, 0) * tile; /* loads are issued that long before */
+    double ahead = at_least(shape->stages - 1, 0) * tile; /* loads are issued so long before their
+                                                             use */
 
     if (shape->cluster_m * shape->cluster_n > 1)
         tile *= CLUSTER_WAIT;
@@ -262,7 +265,7 @@ static double compute_us(const struct shape *shape, const struct gt_problem *pro
                          const struct gt_device *device)
 {
     double share = shape->blocks / cluster_sms(shape, device);
-    double blocks = shape->even > 0 ? share : ceil(share); /* of the busiest SM */
+    double blocks = shape->even > 0 ? share : ceil(share); /* blocks of the busiest SM */
     double full = floor(blocks / shape->resident);
     double rest = blocks - full * shape->resident;
     double cycles = 0;
@@ -276,8 +279,8 @@ static double compute_us(const struct shape *shape, const struct gt_problem *pro
     return cycles / device->clock_mhz;
 }
 
-/* Bytes of A and B read from device memory: once if they stay in L2, else what each wave of
- * concurrent blocks touches, which depends on how the raster groups them. */
+/* Bytes of A and B read from device memory: once if the operands stay in L2; else the bytes that
+ * each wave of concurrent blocks touches, which depend on how the raster groups the blocks. */
 static double operand_bytes(const struct shape *shape, const struct gt_problem *problem,
                             const struct gt_device *device)
 {
@@ -301,7 +304,7 @@ static double operand_bytes(const struct shape *shape, const struct gt_problem *
     return at_least(fmin(traffic, every), once);
 }
 
-/* Time of the launches that come first: what they write stays in L2 if it fits. */
+/* Time of the launches that prepare operands.  Their output stays in L2 if it fits. */
 static double prepare_us(const struct shape *shape, const struct gt_device *device)
 {
     bool fits = shape->prepare_write <= L2_RESIDENT * (double)device->l2_bytes;
@@ -311,7 +314,8 @@ static double prepare_us(const struct shape *shape, const struct gt_device *devi
            1e-3;
 }
 
-/* Time to bring partial results together when k is split; workspace: bytes of them. */
+/* Time to bring partial results together when k is split; workspace: bytes of the partial
+ * results. */
 static double reduction_us(const struct shape *shape, const struct gt_problem *problem,
                            const struct gt_device *device, double workspace)
 {
@@ -319,7 +323,8 @@ static double reduction_us(const struct shape *shape, const struct gt_problem *p
     double bandwidth = workspace <= L2_RESIDENT * (double)device->l2_bytes ? device->l2_gbps / 2
                                                                            : device->memory_gbps;
 
-    if (shape->even > 0) /* two parts of a tile for each block, of which half is left for another */
+    if (shape->even > 0) /* each block has two parts of tiles, and leaves half of them to another
+                            block */
         return EVEN_US + workspace / (bandwidth * 1e3);
     if (shape->splits <= 1)
         return 0;

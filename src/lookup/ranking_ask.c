@@ -1,4 +1,4 @@
-/* ranking_ask.c - stage: evaluates what was learned (ranking.h). */
+/* ranking_ask.c - stage: evaluates the trees of a ranking (ranking.h). */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -132,8 +132,9 @@ void gt_ranking_kind_name(size_t kind, char name[32])
 
 /* ---- the sum of a kernel's trees, which is most of the work of an estimate ----
  *
- * Each step down a tree waits for the one before it; those down different trees do not, so AT_ONCE
- * trees are walked together, in variables of their own that a compiler keeps in registers. */
+ * Each step down a tree waits for the step before it, but steps down different trees do not wait
+ * for each other.  So AT_ONCE trees are walked together, each in variables of its own, which a
+ * compiler keeps in registers. */
 
 static inline double leaf(const struct gt_ranking_steps *tree, size_t at)
 {
@@ -148,7 +149,7 @@ static inline size_t below(const struct gt_ranking_steps *tree, size_t at, const
 
 #define AT_ONCE 4
 
-/* The values of the trees from the first to before the second, together; asked: by the model's
+/* The sum of the values of the trees from `from` to before `to`; asked: values by the model's
  * columns. */
 static double sum_of(const struct gt_ranking_model *model, size_t from, size_t to,
                      const float *asked)
@@ -180,14 +181,14 @@ static double sum_of(const struct gt_ranking_model *model, size_t from, size_t t
     return sum;
 }
 
-/* The sum of the model's trees, or of the first of them where these say that it is far too slow:
- * the first trees have most of what all say. */
+/* The sum of the model's trees.  If the first trees already say that the candidate is far too slow,
+ * it is only their sum, because the first trees make up most of the whole sum. */
 static double sum_in_stages(const struct gt_ranking_model *model, const float *asked, double us,
                             double most)
 {
     static const struct {
-        size_t trees; /* asked so far, at most half of all */
-        double times; /* `most` that they say of one that is dropped */
+        size_t trees; /* trees asked so far, at most half of all */
+        double times; /* a candidate is dropped if these trees say more than so many times `most` */
     } stage[] = {{0, 1.5}, {16, 1.15}, {48, 1.05}, {SIZE_MAX, 1}};
     const size_t half = model->trees / 2;
     double sum = 0;

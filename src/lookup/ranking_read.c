@@ -1,6 +1,6 @@
 /* ranking_read.c - stage: reads a ranking (README.md of this folder has the format).  A ranking may
- * be damaged or come from elsewhere: its digest and every number are checked, and what it says of
- * kernels is held against those that are there.  See ranking.h. */
+ * be damaged or come from elsewhere: its digest and every number are checked, and its kernels,
+ * points and columns are compared with the kernels that are there.  See ranking.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "lookup/ranking.h"
 #include "problem/problem.h"
 
-#define MAX_NODES 60000 /* of all trees of a kernel: a distance between nodes has 16 bits */
+/* Most nodes of all trees of a kernel: a distance between nodes has 16 bits. */
+#define MAX_NODES 60000
 
 /* The state of reading the file. */
 struct reading {
@@ -19,7 +20,8 @@ struct reading {
     const struct gt_kernels *kernels;
     const char *path;
     int line;
-    const struct gt_kernel *kernel; /* of the lines that follow; NULL: it no longer exists */
+    const struct gt_kernel *kernel; /* the kernel of the following lines; NULL: it no longer
+                                       exists */
     bool named;                     /* a line has named a kernel */
 };
 
@@ -41,9 +43,9 @@ static char *next_word(char **at)
     return word;
 }
 
-/* Reads what nearly all numbers of a ranking look like, in a third of strtod's time and with its
- * result: a quotient of two numbers that a double holds exactly is rounded once.  False: the number
- * is longer, has an exponent or is none. */
+/* Reads a short decimal number, as nearly all numbers of a ranking are, in a third of strtod's time
+ * and with strtod's result: a quotient of two numbers that a double holds exactly is rounded once.
+ * False: the number is longer, has an exponent, or the text is no number. */
 static bool read_short(const char *text, double *value)
 {
     static const double power[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -180,7 +182,7 @@ static int read_point(struct reading *reading, char *rest, struct gt_err *err)
         gt_kinds_add(&prototype.kinds, kind);
     }
     if (!reading->kernel || gt_point_parse(&prototype.point, reading->kernel, point, NULL))
-        return GT_OK; /* it is gone */
+        return GT_OK; /* the point no longer exists */
     if (ranking->prototypes == GT_RANKING_PROTOTYPES)
         return fail(reading, "more points than a look-up could go through", err);
     if (GT_ARRAY_RESERVE(&ranking->prototype, ranking->prototypes + 1, &ranking->prototype_capacity,
@@ -190,7 +192,7 @@ static int read_point(struct reading *reading, char *rest, struct gt_err *err)
     return GT_OK;
 }
 
-/* The column of that name; -1 if there is none any more. */
+/* The column of that name; -1 if it no longer exists. */
 static short find_column(const struct gt_kernel *kernel, const char *name)
 {
     for (size_t i = 0; kernel && i < GT_TERM_COUNT + kernel->names.count; i++)
@@ -239,7 +241,7 @@ static bool parse_node(const char *word, size_t columns, struct gt_ranking_node 
     return true;
 }
 
-/* Below the step all leaves have the value. */
+/* Gives all leaves below the step the value. */
 static void fill_leaves(struct gt_ranking_steps *steps, size_t step, float value)
 {
     size_t count = 1;
@@ -250,8 +252,8 @@ static void fill_leaves(struct gt_ranking_steps *steps, size_t step, float value
         steps->leaf[step - GT_RANKING_INNER + count] = value;
 }
 
-/* Reads a tree, whose nodes come in preorder.  open[]: the inner nodes above that still lack their
- * right subtree, and their steps. */
+/* Reads a tree, whose nodes come in preorder.  open[]: the inner nodes above the present one that
+ * still lack their right subtree, and their steps. */
 static int read_tree(struct reading *reading, char *rest, struct gt_err *err)
 {
     struct gt_ranking *ranking = reading->ranking;
@@ -388,7 +390,8 @@ void gt_ranking_release(struct gt_ranking *ranking)
 
 /* ---- the rankings of several devices ---- */
 
-/* Of files that are not used, the sentence on the first is kept. */
+/* Adds the ranking of a file.  If the file cannot be used and is the first such file, the sentence
+ * is kept. */
 static int add(struct gt_rankings *rankings, const struct gt_kernels *kernels, const char *path,
                struct gt_err *err)
 {
@@ -425,7 +428,8 @@ void gt_rankings_release(struct gt_rankings *rankings)
     *rankings = (struct gt_rankings){.count = 0};
 }
 
-/* How unlike the device is the one that was learned on; infinite where the file does not say. */
+/* How much the device differs from the one that the ranking was learned on; infinite where the file
+ * does not say. */
 static double distance(const struct gt_ranking *ranking, const struct gt_device *device)
 {
     return fabs(log(device->sms) - log(ranking->sms)) +

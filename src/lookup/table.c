@@ -17,7 +17,7 @@
 #include "problem/problem.h"
 
 #define GT_TABLE_FIELDS 16 /* names in GT_TABLE_COLUMNS */
-#define GT_TABLE_MORE   2  /* and in GT_TABLE_CONTEST */
+#define GT_TABLE_MORE   2  /* names in GT_TABLE_CONTEST */
 #define GT_STAGE_FINAL  3
 
 /* The texts of one row. */
@@ -30,7 +30,7 @@ struct gt_table_chunk {
 struct loading {
     struct gt_table *table;
     const char *path;
-    int line; /* 0: of a database */
+    int line; /* line of a text table; 0: a database */
 };
 
 static int fail(const struct loading *loading, const char *what, const char *value,
@@ -68,7 +68,7 @@ static int keep_texts(struct gt_table *table, struct gt_table_row *row, struct g
     return GT_OK;
 }
 
-/* Adds the row, whose texts are the file's, once it is checked and its problem is read. */
+/* Checks the row, whose texts are the file's, reads its problem and adds it. */
 static int add(struct loading *loading, struct gt_table_row *row, struct gt_err *err)
 {
     struct gt_table *table = loading->table;
@@ -100,7 +100,7 @@ static int add(struct loading *loading, struct gt_table_row *row, struct gt_err 
     return code;
 }
 
-/* What a table had before something is added. */
+/* The size of a table before rows are added. */
 struct mark {
     size_t rows, rankings;
     const struct gt_table_chunk *chunk;
@@ -111,7 +111,7 @@ static struct mark mark_of(const struct gt_table *table)
     return (struct mark){table->rows, table->rankings, table->chunk};
 }
 
-/* Removes everything that was added since. */
+/* Removes everything that was added after the mark. */
 static void roll_back(struct gt_table *table, const struct mark *mark)
 {
     while (table->chunk != mark->chunk) {
@@ -366,7 +366,8 @@ static int is_of_use(const struct dirent *entry)
            (ends_with(name, ".csv") || ends_with(name, ".db") || ends_with(name, RANKING));
 }
 
-/* Loads one file of a folder.  Of a ranking the path is kept, which becomes the table's. */
+/* Loads one file of a folder.  For a ranking only the path is kept, which then belongs to the
+ * table. */
 static int load_entry(struct gt_table *table, char **path, struct gt_err *err)
 {
     int code;
@@ -411,7 +412,8 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
     struct stat status;
 
     if (stat(path, &status) != 0) {
-        if (strpbrk(path, "@=")) /* it may be an address with a password, which is not repeated */
+        if (strpbrk(path, "@=")) /* the path may be an address with a password, which is not
+                                    repeated */
             path = "the database";
         return gt_err_set(err, GT_EDB, "%s: cannot open the table: %s", path, strerror(errno));
     }

@@ -95,8 +95,8 @@ static int read_limits(struct gt_device *device, const cJSON *root, const char *
     return rc;
 }
 
-/* The next word of a device's name, and its length; 0: there is none.  What names of many models
- * have in common is left out, also from words such as "rtx4090". */
+/* The next word of a device's name, and its length; 0: there is none.  Parts that the names of many
+ * models have in common are left out, also from words such as "rtx4090". */
 static size_t next_word(const char **at)
 {
     static const char common[][8] = {"profile", "nvidia", "geforce", "tesla", "rtx", "gtx", "gpu"};
@@ -135,8 +135,8 @@ bool gt_device_same(const char *x, const char *y)
     return strcmp(x, y) == 0 || (gt_device_called(x, y) && gt_device_called(y, x));
 }
 
-/* How well the name is the profile's: 2 both have the same words, 1 it has some of them, 0 it has
- * others. */
+/* How well the name fits the profile's name: 2 if both have the same words, 1 if the name has some
+ * of the profile's words and no others, 0 otherwise. */
 static int likeness(const cJSON *profile, const char *name)
 {
     const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(profile, "device"));
@@ -144,9 +144,9 @@ static int likeness(const cJSON *profile, const char *name)
     return !own || !gt_device_called(own, name) ? 0 : 1 + gt_device_called(name, own);
 }
 
-/* Replaces members of the profile by those of the listed device that is named best ("RTX 2080" is
- * no RTX 2080 Ti), unless the profile is of that device itself.  What the profile does not have is
- * added, for read_profile to refuse. */
+/* Replaces members of the profile by the members of the listed device that the name fits best ("RTX
+ * 2080" is no RTX 2080 Ti), unless the name fits the profile itself.  Members that the profile
+ * lacks are added, so that read_profile refuses them. */
 static void take_listed(cJSON *root, const char *name)
 {
     cJSON *listed, *item, *was, *found = NULL;
@@ -268,7 +268,7 @@ int gt_device_tensor_rate(const struct gt_device *device, enum gt_dtype type)
 #define WARP              32
 #define MAX_THREAD_REGS   255
 #define REGISTER_GRANULE  256 /* registers, per warp */
-#define SUB_PARTITIONS    4   /* of an SM; a warp's registers lie in one of them */
+#define SUB_PARTITIONS    4   /* sub-partitions of an SM; a warp's registers lie in one of them */
 #define MAX_BLOCK_THREADS 1024
 
 /* The warps of an SM whose registers fit, in all sub-partitions together. */
@@ -284,7 +284,7 @@ static int64_t warps_by_registers(const struct gt_device *device, int registers)
 int gt_device_occupancy(const struct gt_device *device, int registers, int threads,
                         int64_t shared_bytes)
 {
-    int64_t granule = device->cc >= 80 ? 128 : 256; /* of shared memory, bytes */
+    int64_t granule = device->cc >= 80 ? 128 : 256; /* granule of shared memory in bytes */
     int64_t warps = (threads + WARP - 1) / WARP;
     int64_t shared, blocks, by_registers;
 

@@ -1,5 +1,5 @@
-/* device.h - vocabulary: what is known of a GPU, present (facts from the driver) or not (a profile
- * of configs/devices, numbers only). */
+/* device.h - vocabulary: the facts of a GPU, either present (facts from the driver) or not (a
+ * profile of configs/devices, numbers only). */
 #ifndef GT_DEVICE_H
 #define GT_DEVICE_H
 
@@ -21,23 +21,25 @@ struct gt_device {
     int64_t regs_sm;
     int max_threads_sm, max_blocks_sm;
     int64_t l2_bytes;
-    bool chained; /* candidates run in chains of launches (--timing graph); set by the tuner, and
-                     false for whoever runs a winner */
-    int64_t memory_bytes;             /* total */
+    bool chained; /* candidates run in chains of launches (--timing graph).  Only the tuner sets it;
+                     programs that run a winner have false */
+    int64_t memory_bytes;             /* total memory */
     double clock_mhz;                 /* sustained SM clock */
     double memory_gbps;               /* achievable copy bandwidth, read + written, GB/s */
     double l2_gbps;                   /* achievable L2 read bandwidth, GB/s */
-    double launch_us, next_launch_us; /* an empty kernel; each further one right behind it */
+    double launch_us, next_launch_us; /* time of an empty kernel; of each further empty kernel right
+                                         behind it */
     int fma_lanes;                    /* FP32 FMA per clock and SM */
     /* Tensor cores, per clock and SM: additions and multiplications of dense products with sums in
-     * FP32 (or S32); 0: they have no such type.  f16 is bf16's, too, where there is one. */
+     * FP32 (or S32); 0: they lack the type.  tensor_f16 is also the rate of bf16, where there is
+     * bf16. */
     int tensor_tf32, tensor_f16, tensor_f8, tensor_s8;
     int driver;     /* CUDA version of the driver, e.g. 13000; 0 for a profile */
-    double power_w; /* its power limit as NVML has it; 0: not known */
+    double power_w; /* power limit by NVML; 0: not known */
 };
 
-/* Whether the device's driver may take code of that version of NVRTC: drivers refuse code of a
- * compiler of a later major version.  True where no driver is known. */
+/* Whether the device's driver may accept code of that version of NVRTC.  Drivers refuse code of a
+ * compiler of a later major version.  True if no driver is known. */
 static inline bool gt_device_takes_code(const struct gt_device *device, int nvrtc)
 {
     return !device->driver || device->driver / 1000 >= nvrtc / 1000;
@@ -53,30 +55,30 @@ bool gt_arch_known(int cc);
 /* Reads configs/devices/sm_<cc>.json of the data folder. */
 int gt_device_profile(struct gt_device *device, const char *data_dir, int cc, struct gt_err *err);
 
-/* The same for a device by name, "NVIDIA H100 80GB HBM3" or words of that, "h100": with what the
- * profile's "devices" say of it, its name included; other devices are the profile's.  NULL: none is
- * named. */
+/* As gt_device_profile, for a device by name, "NVIDIA H100 80GB HBM3" or words of the name, "h100".
+ * If the profile's "devices" list the device, its name and figures are taken from there; else the
+ * result is the profile itself.  name NULL: no device is named. */
 int gt_device_profile_of(struct gt_device *device, const char *data_dir, int cc, const char *name,
                          struct gt_err *err);
 
-/* Whether the device or profile of that name is meant by `asked`, words of it in any order and
- * writing, "h100", "RTX-4090" or "a100 pcie"; what all names have in common, as NVIDIA, counts for
- * nothing. */
+/* Whether `asked` means the device or profile of that name.  `asked` has words of the name in any
+ * order and writing: "h100", "RTX-4090" or "a100 pcie".  Words that all names have in common, such
+ * as NVIDIA, count for nothing. */
 bool gt_device_called(const char *name, const char *asked);
 
-/* Whether two names are of one device: "NVIDIA GeForce RTX 3090", "RTX 3090 (profile)". */
+/* Whether two names mean the same device: "NVIDIA GeForce RTX 3090", "RTX 3090 (profile)". */
 bool gt_device_same(const char *x, const char *y);
 
 /* Reads a profile of the arch cc from any file. */
 int gt_device_read(struct gt_device *device, const char *path, int cc, struct gt_err *err);
 
 /* Operations (2 per multiply-add) per clock and SM of the tensor cores in a type of A and B, F32
- * standing for TF32; 0: they do not have it. */
+ * standing for TF32; 0: the tensor cores lack the type. */
 int gt_device_tensor_rate(const struct gt_device *device, enum gt_dtype type);
 
 /* Resident blocks of an SM for a kernel's registers, threads and shared bytes (static + dynamic);
- * 0: it cannot be launched.  Register allocation: 256 per warp granules, rounded up (CUDA occupancy
- * calculator's rule for cc >= 7). */
+ * 0: the kernel cannot be launched.  Register allocation: 256 per warp granules, rounded up (CUDA
+ * occupancy calculator's rule for cc >= 7). */
 int gt_device_occupancy(const struct gt_device *device, int registers, int threads,
                         int64_t shared_bytes);
 

@@ -36,7 +36,7 @@ static const int *tensor_rate(const struct gt_device *device, enum gt_calibratio
 
 double gt_calibration_expected(const struct gt_device *device, enum gt_calibration_figure figure)
 {
-    double clocks = 1e-6 * device->clock_mhz * device->sms; /* 10^12 a second */
+    double clocks = 1e-6 * device->clock_mhz * device->sms; /* 10^12 clocks of all SMs a second */
     const int *rate = tensor_rate(device, figure);
 
     if (rate)
@@ -50,7 +50,7 @@ double gt_calibration_expected(const struct gt_device *device, enum gt_calibrati
         return device->memory_gbps;
     case GT_CALIBRATION_L2:
         return device->l2_gbps;
-    case GT_CALIBRATION_SHARED_READ: /* a word from each of 32 banks each clock */
+    case GT_CALIBRATION_SHARED_READ: /* each SM reads a word from each of 32 banks each clock */
         return 128e3 * clocks;
     case GT_CALIBRATION_FMA:
         return 2 * device->fma_lanes * clocks;

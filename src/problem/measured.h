@@ -1,7 +1,8 @@
-/* measured.h - vocabulary: what is measured of a GPU and beside a candidate, and stored with it.
+/* measured.h - vocabulary: measurements of a GPU, and measurements beside a candidate that are
+ * stored with it.
  *
- * The GPU worker fills these structures, the database keeps them, reports print them.  They stand
- * here so that whoever reads a database needs no code that measures. */
+ * The GPU worker fills these structures, the database keeps them, reports print them.  They are
+ * declared here so that code that reads a database needs no code that measures. */
 #ifndef GT_MEASURED_H
 #define GT_MEASURED_H
 
@@ -11,46 +12,48 @@
 /* cuBLASLt's answers to a problem: each was timed, the fastest one is kept. */
 struct gt_baseline {
     char name[96];                     /* "cublasLt 13.1.0, answer 3 of 8" */
-    char algo[192];                    /* how the best one is configured (db/README.md); "": it is
-                                          a yardstick only and no candidate */
+    char algo[192];                    /* configuration of the best answer (db/README.md); "": the
+                                          baseline is only a yardstick and no candidate */
     int answers, best;                 /* heuristic answers timed; index of the fastest */
-    double us, lo_us, hi_us, first_us; /* the best answer's; the first answer's median */
+    double us, lo_us, hi_us, first_us; /* the best answer's times; first_us: the first answer's
+                                          median */
     float sample[GT_MAX_SAMPLES];
     int samples;
-    double err_u; /* its measured error, as for trials */
+    double err_u; /* measured error, as for trials */
 };
 
-/* Takes the times of a trial of the baseline, if it was timed. */
+/* Copies the times of a trial of the baseline, if the trial was timed. */
 void gt_baseline_take(struct gt_baseline *baseline, const struct gt_trial *trial);
 
-/* How a product's energy is to be measured: for so long at least, after heating for 2.4 times that,
- * until the bound of the error is so, and no longer than so many seconds in all. */
+/* How a product's energy is to be measured: for at least `seconds`, after heating for 2.4 times as
+ * long, until the bound of the error is `error`, and for at most `most_s` seconds in all. */
 struct gt_energy_wish {
     double seconds;
     double error;  /* relative */
     double most_s; /* 0: no such limit */
 };
 
-/* What a product costs (tuner/timing/bench.h). */
+/* The energy of a product (tuner/timing/bench.h). */
 struct gt_energy {
-    double us;        /* its time in the same run */
-    double joules;    /* of the whole GPU */
+    double us;        /* the product's time in the same run */
+    double joules;    /* energy of the whole GPU */
     double error;     /* bound of the relative error of joules */
-    double watts;     /* mean while it ran */
+    double watts;     /* mean power while the product ran */
     double clock_mhz; /* SM clock at the end; 0: not seen */
     int64_t launches;
-    bool counted; /* by the device's energy counter; false: from its power */
+    bool counted; /* true: joules are from the device's energy counter; false: from its power */
 };
 
-/* What memory alone takes for a problem's operands, by the best of several plain kernels. */
+/* The time to only move a problem's operands through memory, by the best of several plain
+ * kernels. */
 struct gt_move {
     double us, lo_us, hi_us; /* median of the best one and its 95 % interval */
     char form[48];           /* "move_loads_8, 2048 blocks" */
 };
 
-/* Every figure: its number, its name in the database, unit, decimals, and what it is.  Bandwidths
- * in 10^9 bytes a second; rates in 10^12 operations a second, two per multiply-add, sums in FP32
- * (or S32), operands of zeros, so without a power limit. */
+/* X(number, name in the database, unit, decimals, meaning): every figure.  Bandwidths in 10^9 bytes
+ * a second; rates in 10^12 operations a second, two per multiply-add, sums in FP32 (or S32),
+ * operands of zeros, so without a power limit. */
 #define GT_CALIBRATION_MAP(X)                                                           \
     X(LAUNCH, "launch", "us", 2, "an empty kernel, timed alone")                        \
     X(NEXT_LAUNCH, "next_launch", "us", 2, "each further empty kernel right behind it") \
@@ -93,10 +96,10 @@ struct gt_calibration_row {
 };
 extern const struct gt_calibration_row gt_calibration_rows[GT_CALIBRATION_COUNT];
 
-/* What the device's own facts or its profile say of a figure; 0: nothing. */
+/* A figure's value by the device's own facts or its profile; 0: they do not say. */
 double gt_calibration_expected(const struct gt_device *device, enum gt_calibration_figure figure);
 
-/* Replaces the device's facts by what was measured. */
+/* Replaces the device's facts by the measured figures. */
 void gt_calibration_apply(const struct gt_calibration *calibration, struct gt_device *device);
 
 #endif

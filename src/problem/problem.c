@@ -27,7 +27,7 @@ static const char *const accuracies[] = {
     [GT_ACCURACY_LOW] = "low",
 };
 
-/* By GT_EPILOGUE_; NULL: there is no such activation. */
+/* Names by GT_EPILOGUE_ value; NULL: there is no such activation. */
 static const char *const epilogues[8] = {
     [GT_EPILOGUE_NONE] = "none",
     [GT_EPILOGUE_BIAS] = "bias",
@@ -69,7 +69,7 @@ int64_t gt_dtype_size(enum gt_dtype type)
 
 bool gt_dtype_parse(enum gt_dtype *type, const char *text, size_t length)
 {
-    /* What other programs call them.  FP8 is not here: there are two. */
+    /* Other programs' names of types.  FP8 is not here, because there are two such types. */
     static const struct {
         char name[14];
         unsigned char type;
@@ -182,7 +182,8 @@ enum gt_dtype gt_problem_dtype(const struct gt_problem *problem, enum gt_operand
     return operand == GT_OPERAND_C ? problem->out : problem->type;
 }
 
-/* Elements that one matrix spans; cannot overflow, as rows and ld are at most GT_MAX_EXTENT. */
+/* Elements that one matrix spans.  The product cannot overflow, because rows and ld are at most
+ * GT_MAX_EXTENT. */
 static int64_t span(const struct gt_problem *problem, enum gt_operand operand)
 {
     int64_t rows = gt_problem_rows(problem, operand), cols = gt_problem_cols(problem, operand);
@@ -210,7 +211,7 @@ int gt_problem_alignment(const struct gt_problem *problem, enum gt_operand opera
 
     if (problem->batch > 1)
         offsets |= gt_problem_stride(problem, operand) * size;
-    return (int)(offsets & -offsets); /* the lowest bit set in any of them */
+    return (int)(offsets & -offsets); /* the lowest bit that is set in any of the offsets */
 }
 
 double gt_problem_touched(const struct gt_problem *problem, enum gt_operand operand)
@@ -258,7 +259,8 @@ void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type)
 
 void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k)
 {
-    memset(problem, 0, sizeof(*problem)); /* padding, too: equal problems have equal bytes */
+    memset(problem, 0, sizeof(*problem)); /* clears padding, too, so that equal problems have equal
+                                             bytes */
     problem->version = GT_PROBLEM_VERSION;
     problem->m = m;
     problem->n = n;
@@ -413,12 +415,12 @@ int gt_problem_check(const struct gt_problem *p, struct gt_err *err)
 
 /* ---- "4096x4096x4096:f32:nn:lda=8192" to struct gt_problem and back ----
  *
- * The canonical text leaves out what has its default value, so that equal problems have equal
- * texts: databases and logs use it as a key. */
+ * The canonical text leaves out parts that have their default value, so that equal problems have
+ * equal texts: databases and logs use the text as a key. */
 
 #define QUOTED 100 /* characters of the text repeated in a sentence */
 
-/* What the text has specified so far; the rest gets defaults afterwards. */
+/* The parts that the text has specified so far; all other parts get defaults afterwards. */
 struct said {
     const char *text;
     struct gt_err *err;
@@ -559,7 +561,8 @@ static int parse_key(struct gt_problem *problem, struct said *said, const char *
                   "accuracy align");
 }
 
-/* Sets the sentence for an unknown part; it names our word for what other programs call so. */
+/* Sets the sentence for an unknown part; it names our word if the part is another program's
+ * word. */
 static int unknown_part(const struct said *said, const char *part, size_t length)
 {
     static const char *const own[] = {"f32", "tf32", "f16", "bf16", "e4m3", "e5m2",
@@ -602,8 +605,9 @@ static int parse_part(struct gt_problem *problem, struct said *said, const char 
     return unknown_part(said, part, length);
 }
 
-/* Where the first size ends; the sign behind it, *length bytes, is also the second one: x, or what
- * others write, "512X512X64", "512*512*64", "512,512,64", "512×512×64". */
+/* The end of the first size.  The sign behind it, of *length bytes, also stands between the other
+ * sizes: x, or a sign that other programs write: "512X512X64", "512*512*64", "512,512,64",
+ * "512×512×64". */
 static const char *first_sign(const char *at, const char *end, size_t *length)
 {
     while (at < end && !strchr("xX*,\xc3", *at))
@@ -612,7 +616,7 @@ static const char *first_sign(const char *at, const char *end, size_t *length)
     return at;
 }
 
-/* "MxNxK"; range is checked here so that the sentence names the text. */
+/* Parses "MxNxK"; the range is checked here so that the sentence names the text. */
 static int parse_sizes(struct gt_problem *problem, const struct said *said, const char *part,
                        size_t length)
 {
@@ -676,8 +680,8 @@ static bool is_stride(size_t key)
     return keys[key].name[0] == 's';
 }
 
-/* Gives everything that the text did not specify its default.  Strides of a single matrix have no
- * meaning and get their default, too, so that equal problems stay equal. */
+/* Gives every part that the text did not specify its default.  Strides of a single matrix have no
+ * meaning and also get their default, so that equal problems stay equal. */
 static void fill_defaults(struct gt_problem *problem, const struct said *said)
 {
     for (size_t i = 0; i < KEYS; i++) {

@@ -1,12 +1,12 @@
-/* trial.h - vocabulary: what became of a candidate. */
+/* trial.h - vocabulary: a trial, the outcome of a candidate. */
 #ifndef GT_TRIAL_H
 #define GT_TRIAL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Every status once: name, text, final.  A final status is never tried again; the others are
- * retried up to GT_MAX_ATTEMPTS times. */
+/* X(name, text, final): every status.  A candidate with a final status is never tried again; with
+ * another status it is retried up to GT_MAX_ATTEMPTS times. */
 #define GT_STATUS_MAP(X)                       \
     X(OK, "ok", 1)                             \
     X(COMPILE_ERROR, "compile_error", 1)       \
@@ -32,15 +32,16 @@ enum gt_status {
         GT_STATUS_COUNT
 };
 
-#define GT_MAX_ATTEMPTS 3   /* of a candidate whose status is not final */
-#define GT_MAX_SAMPLES  512 /* kept of one trial */
+#define GT_MAX_ATTEMPTS 3   /* attempts at a candidate whose status is not final */
+#define GT_MAX_SAMPLES  512 /* samples kept of one trial */
 
-/* What a time in microseconds may be, whoever wrote it: below, it would be 0 as a float and look
- * like a candidate that was not tried; the upper bound is eleven days.  Also in db/store*.c. */
+/* Bounds of a time in microseconds, whoever wrote it.  A smaller time would be 0 as a float and
+ * look like a candidate that was not tried; the upper bound is eleven days.  db/store*.c have the
+ * bounds, too. */
 #define GT_LEAST_US 1e-6
 #define GT_MOST_US  1e12
 
-/* Where a time comes from; replayed: out of a recording, so it says nothing of a device that is
+/* The source of a time.  replayed: from a recording, so the time says nothing of a device that is
  * here (tuner/evaluate/evaluator_replay.c). */
 enum gt_provenance { GT_MEASURED, GT_PREDICTED, GT_REPLAYED, GT_PROVENANCE_COUNT };
 
@@ -54,9 +55,10 @@ static inline bool gt_interval_known(enum gt_provenance provenance, double lo_us
     return provenance == GT_MEASURED ? lo_us > 0 : provenance == GT_REPLAYED && hi_us > lo_us;
 }
 
-/* How a time was taken; part of what a trial is stored under, so the three are never mixed.  Cold
- * and warm: launches timed one by one.  Graph: chains of launches in a CUDA graph, each of which
- * waits for the one before (tuner/timing/bench_internal.h), with operands as cold. */
+/* How a time was taken.  It is part of the key of a stored trial, so the three ways are never
+ * mixed.  Cold and warm: launches timed one by one.  Graph: chains of launches in a CUDA graph,
+ * each of which waits for the launch before it (tuner/timing/bench_internal.h), with operands as
+ * cold. */
 enum gt_timing { GT_TIMING_COLD, GT_TIMING_WARM, GT_TIMING_GRAPH, GT_TIMING_COUNT };
 
 const char *gt_timing_name(int timing); /* "cold" */
@@ -76,12 +78,13 @@ struct gt_trial {
     double us, lo_us, hi_us; /* median and its 95 % interval; 0 if not timed */
     double err_u;            /* max |c-ref| / (|A||B|), in units of u = 2^-24 */
     int registers, spill_bytes, static_shared;
-    int64_t shared_bytes;                 /* of a block, static and dynamic */
-    int64_t workspace_bytes;              /* of the whole candidate */
+    int64_t shared_bytes;                 /* shared memory of a block, static and dynamic */
+    int64_t workspace_bytes;              /* workspace of the whole candidate */
     bool varies;                          /* last bits may differ between launches (atomics) */
     double clock_mhz;                     /* SM clock seen while timing; 0: not seen */
-    double compile_ms, prove_ms, time_ms; /* what it cost */
-    char detail[512]; /* why, for people: "element (3,17) is 1.25, expected 1.5" */
+    double compile_ms, prove_ms, time_ms; /* costs of the trial */
+    char detail[512]; /* the reason of the status, for people: "element (3,17) is 1.25, expected
+                         1.5" */
 };
 
 #endif

@@ -1,5 +1,6 @@
-/* blas.h - vocabulary: what src/serve needs of cuBLAS's interface, declared here because the
- * library builds without CUDA's headers (cublas_api.h and cublasLt.h of CUDA 13.1 have them all).
+/* blas.h - vocabulary: the part of cuBLAS's interface that src/serve needs, declared here because
+ * the library builds without CUDA's headers (cublas_api.h and cublasLt.h of CUDA 13.1 have all of
+ * it).
  *
  * Each function of cuBLAS whose products may be served is one row of GT_GEMM_MAP: its symbol, the
  * kind of its parameter list, the integer type of its sizes and, where the symbol alone says so,
@@ -69,7 +70,7 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
 #define GT_NAMES_EX \
     (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, compute, algo)
 
-/* Types of its own, but scalars and sums in FP32. */
+/* The call names the operands' types; scalars and sums are in FP32. */
 #define GT_PARAMETERS_SUMS_32F(I)                                                                  \
     (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *a, int at, I lda, \
      const void *b, int bt, I ldb, const void *beta, void *c, int ct, I ldc)
@@ -100,7 +101,7 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasGemmStridedBatchedEx, BATCHED_EX, int, 0, 0)                             \
     X(cublasGemmStridedBatchedEx_64, BATCHED_EX, int64_t, 0, 0)
 
-/* Batches as arrays of pointers, and groups of them, each with sizes of its own. */
+/* Batches as arrays of pointers, and groups of batches, each group with sizes of its own. */
 #define GT_PARAMETERS_ARRAY(I)                                                                     \
     (void *handle, int ta, int tb, I m, I n, I k, const void *alpha, const void *const a[], I lda, \
      const void *const b[], I ldb, const void *beta, void *const c[], I ldc, I batch)
@@ -129,7 +130,8 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     (handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, groups, sizes, \
      compute)
 
-/* They are only counted: X(symbol, kind, integer).  Older versions of cuBLAS lack some. */
+/* X(symbol, kind, integer): functions whose products are only counted.  Older versions of cuBLAS
+ * lack some of these functions. */
 #define GT_ARRAYS_MAP(X)                              \
     X(cublasSgemmBatched, ARRAY, int)                 \
     X(cublasSgemmBatched_64, ARRAY, int64_t)          \
@@ -150,8 +152,8 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     (handle, desc, alpha, a, la, b, lb, beta, c, lc, d, ld, algo, workspace, workspace_bytes, \
      stream)
 
-/* Functions of libcublas that are only observed, because they change what a handle is set to:
- * X(symbol, parameters, names). */
+/* X(symbol, parameters, names): functions of libcublas that are only observed, because they change
+ * the settings of a handle. */
 #define GT_OBSERVED_MAP(X)                                                  \
     X(cublasSetWorkspace_v2, (void *handle, void *workspace, size_t bytes), \
       (handle, workspace, bytes))                                           \
@@ -161,16 +163,16 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(cublasSetAtomicsMode, (void *handle, int value), (handle, value))     \
     X(cublasSetSmCountTarget, (void *handle, int value), (handle, value))
 
-/* Functions that make a handle: X(symbol), for (void **handle).  They are only observed: a device
- * that was reset needs new handles. */
+/* X(symbol): functions that make a handle, with the parameter (void **handle).  They are only
+ * observed, because a device that was reset needs new handles. */
 #define GT_CREATE_MAP(X)    X(cublasCreate_v2)
 #define GT_LT_CREATE_MAP(X) X(cublasLtCreate)
 
-/* The function that destroys a handle: X(symbol), for (void *handle). */
+/* X(symbol): the function that destroys a handle, with the parameter (void *handle). */
 #define GT_DESTROY_MAP(X) X(cublasDestroy_v2)
 
-/* Functions of libcublas that say what a handle is set to: X(field, symbol, parameters).  Older
- * versions of cuBLAS lack the last one. */
+/* X(field, symbol, parameters): functions of libcublas that tell the settings of a handle.  Older
+ * versions of cuBLAS lack GetSmCountTarget. */
 #define GT_GETTER_MAP(X)                                                    \
     X(GetStream, "cublasGetStream_v2", (void *handle, void **stream))       \
     X(GetPointerMode, "cublasGetPointerMode_v2", (void *handle, int *mode)) \
@@ -178,7 +180,7 @@ enum { GT_BLAS_OK = 0, GT_BLAS_NOT_INITIALIZED = 1 };
     X(GetAtomicsMode, "cublasGetAtomicsMode", (void *handle, int *mode))    \
     X(GetSmCountTarget, "cublasGetSmCountTarget", (void *handle, int *count))
 
-/* The same of libcublasLt, for descriptors and layouts. */
+/* The getters of libcublasLt, for descriptors and layouts. */
 #define GT_LT_GETTER_MAP(X)                                                 \
     X(DescGet, "cublasLtMatmulDescGetAttribute",                            \
       (void *desc, int attribute, void *to, size_t bytes, size_t *written)) \

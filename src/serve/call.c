@@ -148,13 +148,13 @@ static bool take_out(struct gt_problem *problem, int type)
     return false;
 }
 
-/* Sets types and accuracy. */
+/* Sets the problem's types and accuracy. */
 static bool take_types(struct gt_problem *problem, const struct gt_call_key *key,
                        enum gt_accuracy accuracy, bool no_tf32)
 {
     const int at = key->kind[2], bt = key->kind[3], ct = key->kind[4], compute = key->kind[5];
     const int math = key->kind[6] & GT_MATH_MODE;
-    const bool plain = compute != GT_COMPUTE_32I && math != 2 /* pedantic */;
+    const bool plain = compute != GT_COMPUTE_32I && math != 2 /* 2: a pedantic mode */;
 
     if (at != bt)
         return false;

@@ -1,8 +1,8 @@
-/* call.h - vocabulary: a product as a program asks cuBLAS for it, the gemmtune problem that is the
- * same product, and the reasons for which a call is left to cuBLAS.
+/* call.h - vocabulary: a product as a program asks cuBLAS for it, the gemmtune problem of the same
+ * product, and the reasons why a call is left to cuBLAS.
  *
- * Capturing and look-ups use the same function to make the problem (gt_call_problem), so that what
- * was captured and tuned is what is looked up. */
+ * Capturing and look-ups make the problem with the same function (gt_call_problem), so that the
+ * captured and tuned problem is the one that is looked up. */
 #ifndef GT_CALL_H
 #define GT_CALL_H
 
@@ -19,12 +19,12 @@ struct gt_gemm {
     int ta, tb, at, bt, ct;    /* types: cudaDataType */
     int compute;               /* cublasComputeType_t */
     int epilogue;              /* GT_EPILOGUE_ flags */
-    const void *alpha, *beta;  /* host pointers to what `compute` computes with */
+    const void *alpha, *beta;  /* host pointers to the scalars, whose type follows from `compute` */
     const void *a, *b, *c, *bias;
     void *d;
 };
 
-/* What the cuBLAS handle of a call is set to. */
+/* The settings of a call's cuBLAS handle. */
 struct gt_scene {
     void *stream, *workspace;
     size_t workspace_bytes;
@@ -63,7 +63,7 @@ struct gt_scene {
     X(FAILED, "gemmtune could not begin")
 
 enum gt_reason {
-    GT_SERVED, /* no reason: it is served */
+    GT_SERVED, /* no reason: the call is served */
 #define GT_REASON_ENUM(name, text) GT_PASS_##name,
     GT_REASON_MAP(GT_REASON_ENUM)
 #undef GT_REASON_ENUM
@@ -73,7 +73,8 @@ enum gt_reason {
 /* "not tuned on this device"; "served" for GT_SERVED. */
 const char *gt_reason_text(enum gt_reason reason);
 
-/* What makes two calls the same problem: all bytes are set, so that they can be compared. */
+/* Two calls with equal keys are the same problem.  All bytes of a key are set, so that keys can be
+ * compared. */
 struct gt_call_key {
     int64_t size[6];     /* m n k lda ldb ldc */
     int64_t batched[4];  /* batch and strides */
@@ -81,7 +82,8 @@ struct gt_call_key {
     int16_t kind[12];    /* ta tb at bt, ct compute math epilogue, align has_beta varies 0 */
 };
 
-/* Word by word: what was just written in words is not there yet for wider loads. */
+/* Compares word by word, because wider loads would wait for stores of single words that were just
+ * made. */
 static inline bool gt_call_same(const struct gt_call_key *x, const struct gt_call_key *y)
 {
     uint64_t a, b;
@@ -95,14 +97,14 @@ static inline bool gt_call_same(const struct gt_call_key *x, const struct gt_cal
     return true;
 }
 
-/* Scalars and key of a call.  A reason: it is one that cuBLAS computes. */
+/* Sets the scalars and key of a call.  Returns a reason if the call is left to cuBLAS. */
 enum gt_reason gt_call_key(struct gt_call_key *key, float *alpha, float *beta,
                            const struct gt_gemm *gemm, const struct gt_scene *scene,
                            const void *context);
 
-/* The row-major problem of a key: D^T = op(B)^T op(A)^T.  `accuracy`: what the program's strict
- * FP32 products may be computed with instead.  no_tf32: those for which it allows TF32 are strict,
- * too.  A reason: gemmtune has no such problem. */
+/* The row-major problem of a key: D^T = op(B)^T op(A)^T.  accuracy: the accuracy with which the
+ * program's strict FP32 products may be computed instead.  no_tf32: products for which the program
+ * allows TF32 are strict, too.  Returns a reason if gemmtune has no such problem. */
 enum gt_reason gt_call_problem(struct gt_problem *problem, const struct gt_call_key *key,
                                enum gt_accuracy accuracy, bool no_tf32);
 

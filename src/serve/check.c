@@ -1,9 +1,9 @@
-/* check.c - runs a served product and cuBLAS's, and has them compared; see check.h.
+/* check.c - runs a served product and cuBLAS's product, and compares the results; see check.h.
  *
- * The winner is wrong if an element of it is off by more than its accuracy allows while cuBLAS's is
- * not. The bound is twice as wide as that of the proof (tuner/proof/verify.c), which the
- * kernel has already passed.  So a check looks for what a proof cannot find, such as a driver that
- * computes something else. */
+ * The winner is wrong if an element of its result is off by more than its accuracy allows, while
+ * cuBLAS's element is not.  The bound is twice as wide as that of the proof (tuner/proof/verify.c),
+ * which the kernel has already passed.  So a check looks for errors that a proof cannot find, such
+ * as a driver that computes something else. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,13 @@
 #include "templates/proof/args.h"
 
 #define FINDINGS      4096 /* bytes before cuBLAS's result, in the same piece of memory */
-#define KEPT          ((size_t)64 << 20) /* bytes that are kept for the next check */
+#define KEPT          ((size_t)64 << 20) /* most bytes that are kept for the next check */
 #define WORST         16                 /* elements that the host checks against the exact value */
-#define LEAST_STEPS   4                  /* of k that a thread takes at least */
+#define LEAST_STEPS   4                  /* least steps along k that a thread takes */
 #define BLOCK_THREADS 256
 
-/* Error that a result may have: relative to |alpha||A||B| + |beta C| + |bias|, to the exact
- * result, and of any. */
+/* Allowed error of a result, in three parts: relative to |alpha||A||B| + |beta C| + |bias|,
+ * relative to the exact result, and absolute. */
 struct bound {
     double sums, result, absolute;
 };
@@ -50,27 +50,27 @@ static void find_bound(const struct gt_problem *p, struct bound *bound)
         bound->sums += (16 + root / 8) * 0x1p-12;
 }
 
-/* What checks need in a context: its kernels, and the memory of the last check. */
+/* The state of checking in a context: its kernels, and the memory of the last check. */
 struct gt_checker {
     void *compare, *exact; /* CUfunction; NULL: results are compared on the host */
-    unsigned blocks;       /* that fill the device */
+    unsigned blocks;       /* number of blocks that fill the device */
     pthread_mutex_t lock;
     uint64_t kept; /* memory that no check uses; 0: none */
     size_t kept_bytes;
 };
 
-/* Both results of a product: ours is in D. */
+/* The memory of both results of a product.  The served result is in D. */
 struct both {
-    uint64_t findings; /* room for those of the kernels */
+    uint64_t findings; /* room for the findings of the kernels */
     uint64_t theirs;   /* cuBLAS's D */
-    uint64_t before;   /* C as it was; 0: beta is 0 */
+    uint64_t before;   /* copy of C; 0: beta is 0 */
 };
 
 enum verdict { RIGHT, WRONG, NOT_COMPARED };
 
 /* ---- memory ---- */
 
-/* Takes the memory that was kept, or allocates some; *bytes becomes its size.  0: there is none. */
+/* Takes the kept memory, or allocates memory; *bytes becomes its size.  0: there is none. */
 static uint64_t take(const struct gt_serve_driver *driver, struct gt_checker *checker,
                      size_t *bytes)
 {
@@ -128,8 +128,8 @@ static bool copy(const struct gt_checking *c, uint64_t to, const void *from)
                                               c->stream) == 0;
 }
 
-/* Copies what the products overwrite: C where it is D, and what lies between the rows of D, which
- * cuBLAS's result brings back. */
+/* Copies the bytes that the products overwrite: C if it is D, and the bytes between the rows of D,
+ * which come back with cuBLAS's result. */
 static bool save(const struct gt_checking *c, struct both *both)
 {
     const struct gt_problem *p = &c->entry->problem;
@@ -142,7 +142,8 @@ static bool save(const struct gt_checking *c, struct both *both)
     return dense || copy(c, both->theirs, c->operands->d);
 }
 
-/* Runs cuBLAS's product beside D, and ours in D; *comparable: cuBLAS's is there. */
+/* Runs cuBLAS's product into memory beside D, and the served product into D; *comparable: cuBLAS's
+ * result is there. */
 static enum gt_reason run_both(const struct gt_checking *c, struct both *both, bool *comparable)
 {
     void *const theirs = (void *)(uintptr_t)both->theirs;
@@ -153,14 +154,14 @@ static enum gt_reason run_both(const struct gt_checking *c, struct both *both, b
     return run_ours(c);
 }
 
-/* ---- the comparison on the host, in one thread: it takes a hundred times as long ---- */
+/* ---- the comparison on the host, in one thread, which takes a hundred times as long ---- */
 
 /* The copies on the host; all malloc'ed. */
 struct host {
     void *a, *b, *before, *ours, *theirs;
 };
 
-/* Downloads what there is to compare, and waits for it. */
+/* Downloads both results and the operands, and waits for them. */
 static bool download(const struct gt_checking *c, const struct both *both, struct host *host)
 {
     const struct gt_serve_driver *driver = &c->session->driver;
@@ -201,7 +202,7 @@ static int64_t place_of(const struct gt_problem *p, const struct worst *at)
     return at->matrix * gt_problem_stride(p, GT_OPERAND_C) + at->row * p->ldc + at->column;
 }
 
-/* The value of a float of at most 16 bits.  E4M3 has no infinities, and one NaN of each sign. */
+/* The value of a float of at most 16 bits.  E4M3 has no infinities and, for each sign, one NaN. */
 static double small_float(unsigned bits, int exponents, int fractions)
 {
     const unsigned most = (1u << exponents) - 1, exponent = bits >> fractions & most;
@@ -272,8 +273,8 @@ static double exact(const struct gt_checking *c, const struct host *host, const 
     return alpha * sum + result;
 }
 
-/* Whether our result is wrong and cuBLAS's is right.  With an epilogue only the two results are
- * compared, because the value before it is not known. */
+/* Whether the served result is wrong and cuBLAS's is right.  With an epilogue only the two results
+ * are compared, because the value before the epilogue is not known. */
 static bool wrong(const struct gt_checking *c, const struct host *host, const struct bound *bound,
                   const struct worst *at)
 {
@@ -303,8 +304,8 @@ static void keep_worst(struct worst worst[WORST], const struct worst *found)
     worst[at] = *found;
 }
 
-/* How far ours is off beyond what rounding the two results explains; 0 where cuBLAS has no number
- * either. */
+/* The difference of the two results beyond the rounding of both; 0 where cuBLAS's result is no
+ * number. */
 static double difference(double ours, double theirs, double of_result)
 {
     if (!isfinite(theirs))
@@ -358,10 +359,11 @@ static enum verdict compare_on_host(const struct gt_checking *c, const struct bo
 
 /* ---- the comparison on the device ----
  *
- * Two launches of templates/proof/served.cu on the program's stream: one reads both results and
- * finds the elements that differ most, one computes these in float64. */
+ * Two launches of templates/proof/served.cu on the program's stream: the first reads both results
+ * and finds the elements that differ most, the second computes these elements in float64. */
 
-/* Whether rows of both results begin at multiples of 16 bytes: ours in D, and theirs. */
+/* Whether the rows of both results begin at multiples of 16 bytes: the served result in D, and
+ * cuBLAS's. */
 static bool is_wide(const struct gt_problem *p, const struct gt_operands *operands, uint64_t theirs)
 {
     const int64_t size = gt_dtype_size(p->out);
@@ -408,7 +410,7 @@ static void fill(struct gt_served_args *args, const struct gt_checking *c, const
     };
 }
 
-/* The blocks that take so many pieces of work, one each thread at least. */
+/* The number of blocks for so many pieces of work, at least one piece for each thread. */
 static unsigned blocks_for(int64_t pieces, unsigned most)
 {
     const int64_t blocks = (pieces + BLOCK_THREADS - 1) / BLOCK_THREADS;
@@ -472,7 +474,7 @@ static enum verdict judge(const struct gt_checking *c, const struct both *both)
     return verdict;
 }
 
-/* Gives D back to cuBLAS, and the problem. */
+/* Copies cuBLAS's result to D, and leaves the problem to cuBLAS from now on. */
 static void give_back(const struct gt_checking *c, const struct both *both)
 {
     char text[GT_PROBLEM_TEXT_MAX];
@@ -541,7 +543,7 @@ static int compile(struct gt_binary *binary, int arch, struct gt_nvrtc *nvrtc, s
     char *data = NULL, *cubins = NULL;
     int rc = gt_data_dir(&data, err);
 
-    gt_cache_dir(&cubins, NULL); /* without one they are compiled each time */
+    gt_cache_dir(&cubins, NULL); /* without a cache the kernels are compiled each time */
     GT_STEP(rc, gt_sources_compile(binary, arch, nvrtc, data, cubins, &sources, err));
     free(cubins);
     free(data);

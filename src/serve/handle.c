@@ -1,15 +1,15 @@
-/* handle.c - remembers what handles are set to; see handle.h.
+/* handle.c - remembers the settings of handles; see handle.h.
  *
- * cuBLAS allows only one thread at a time to change or destroy a handle, so the fields of its slot
+ * cuBLAS allows only one thread at a time to change or destroy a handle, so the fields of a slot
  * need no memory order among them.  A slot is empty until the first handle takes it, and free when
- * that handle is gone.  A search ends at an empty slot and goes on behind a free one, because other
- * handles may have passed it when it was taken. */
+ * that handle is gone.  A search ends at an empty slot.  It goes on behind a free slot, because
+ * other handles may have passed the slot when it was taken. */
 #include <sched.h>
 
 #include "serve/handle.h"
 
 #define FIRST_CALLS 64 /* first calls of a handle, which ask all getters */
-#define ONE_OF      64 /* of the later calls, one in this many asks all again */
+#define ONE_OF      64 /* one in this many later calls asks all getters again */
 #define PROBES      64
 
 #define GET(field)        atomic_load_explicit(&slot->field, memory_order_relaxed)
@@ -18,7 +18,7 @@
 GT_FAST_TLS int gt_inside;
 
 static char freed;
-#define FREE ((void *)&freed) /* the handle of a slot that is free again */
+#define FREE ((void *)&freed) /* marks a slot that is free again */
 
 static size_t place(const void *pointer)
 {
@@ -37,7 +37,7 @@ struct gt_handle *gt_handle_find(struct gt_handles *all, void *handle)
 
     if (!handle)
         return NULL;
-    do { /* again if another thread takes the room */
+    do { /* search again if another thread takes the slot */
         room = NULL;
         before = there = handle;
         for (size_t i = 0; i < PROBES && there; i++) {
@@ -64,7 +64,8 @@ static bool ask_all(const struct gt_real *real, void *handle, struct gt_settings
            (!real->GetSmCountTarget || !real->GetSmCountTarget(handle, &to->sms));
 }
 
-/* Asks what no product may be served without, and what allows more than a new handle does. */
+/* Asks for the settings without which no product may be served, and for the settings that allow
+ * more than a new handle's. */
 static bool ask_some(const struct gt_real *real, void *handle, const struct gt_settings *noted,
                      struct gt_settings *to)
 {
@@ -121,7 +122,7 @@ void gt_handle_set_stream(struct gt_handle *slot, void *stream)
 
 void gt_handle_set_workspace(struct gt_handle *slot, void *workspace, size_t bytes)
 {
-    if (GET(ask)) /* another one may have been set that no hook has seen */
+    if (GET(ask)) /* another workspace may have been set that no hook has seen */
         workspace = NULL;
     PUT(workspace, workspace);
     PUT(workspace_bytes, workspace ? bytes : 0);
@@ -151,8 +152,8 @@ void gt_handle_free(struct gt_handles *all, void *handle)
 #define PER_THREAD_STREAM ((void *)(uintptr_t)2) /* a different stream in each thread */
 #define LEAST             ((size_t)1 << 20)      /* bytes of a buffer that this library allocates */
 
-/* Whether the slot is that stream's, which takes it if it is free.  A slot that is being taken may
- * become this stream's: each stream has one. */
+/* Whether the slot belongs to the stream; a free slot is taken for the stream.  A slot that another
+ * thread is taking may become this stream's, because each stream has only one slot. */
 static bool is_own(struct gt_own *slot, void *context, void *stream)
 {
     int state = atomic_load_explicit(&slot->state, memory_order_acquire);
@@ -171,7 +172,7 @@ static bool is_own(struct gt_own *slot, void *context, void *stream)
     return slot->context == context && slot->stream == stream;
 }
 
-/* NULL: there is none for such a stream, or no room. */
+/* The stream's slot; NULL: such a stream gets none, or there is no room. */
 static struct gt_own *own_slot(struct gt_workspaces *all, void *context, void *stream)
 {
     if (stream == PER_THREAD_STREAM)
@@ -205,9 +206,9 @@ void *gt_workspace_own(struct gt_workspaces *all, void *context, void *stream, s
     return NULL;
 }
 
-/* A product of several launches that has a workspace takes its turn at the stream.  There is no
- * turn where the stream is another one in each thread, nor where there are too many streams, which
- * have no workspace of ours either. */
+/* A product that has a workspace holds the lock of its stream during its launches.  There is no
+ * lock for the per-thread stream, which differs from thread to thread, nor for streams beyond the
+ * slots, for which this library has no workspace either. */
 int gt_workspace_run(struct gt_workspaces *all, const struct gt_entry *entry, void *stream,
                      const struct gt_operands *operands, struct gt_err *err)
 {
@@ -225,8 +226,9 @@ int gt_workspace_run(struct gt_workspaces *all, const struct gt_entry *entry, vo
     return rc;
 }
 
-/* Makes a larger buffer.  The old one is kept, because enqueued kernels may still use it.  A
- * stream's is kept, too: nothing tells that the program has destroyed the stream. */
+/* Makes a larger buffer.  The old one is kept, because enqueued kernels may still use it.  The
+ * buffer of a destroyed stream is kept, too, because nothing tells that the program has destroyed
+ * the stream. */
 static void make_one(struct gt_workspaces *all, struct gt_own *slot,
                      const struct gt_serve_driver *driver, size_t wanted)
 {
@@ -265,7 +267,7 @@ void gt_workspace_make(struct gt_workspaces *all, const struct gt_serve_driver *
         wanted = atomic_load(&slot->wanted);
         if (wanted > atomic_load(&slot->bytes) && !(refused && wanted >= refused))
             make_one(all, slot, driver, wanted);
-        /* What is refused is wanted no longer; something smaller may be asked for. */
+        /* A refused size is wanted no longer; a smaller size may be asked for. */
         if (wanted > atomic_load(&slot->bytes))
             atomic_compare_exchange_strong(&slot->wanted, &wanted, atomic_load(&slot->bytes));
     }

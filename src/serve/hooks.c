@@ -1,11 +1,11 @@
-/* hooks.c - the symbols that take the place of cuBLAS's: each asks serve.c, and calls cuBLAS's own
- * function if the product is not served.
+/* hooks.c - the symbols that take the place of cuBLAS's: each hook asks serve.c, and calls cuBLAS's
+ * own function if the product is not served.
  *
  * There is one definition for each version of cuBLAS (serve.map, .symver).  The loader binds a
  * caller to the version that it was linked with, so that a process with two versions of cuBLAS
  * keeps them apart.  Programs that ask dlsym for a function (JAX, TensorFlow) get a hook from the
- * dlsym and the dlvsym below.  dlopen is not replaced, because the caller's RUNPATH would be lost.
- */
+ * dlsym and the dlvsym below.  dlopen is not replaced, because the caller's RUNPATH would be
+ * lost. */
 #include <dlfcn.h>
 #include <string.h>
 
@@ -17,14 +17,14 @@
 
 #define CALLER __builtin_return_address(0)
 
-/* The loader binds a reference without a version to the oldest one (real.c finds what it means),
- * and dlsym finds the newest. */
+/* The loader binds a reference without a version to the oldest version (real.c finds the function
+ * that it means), and dlsym finds the newest. */
 #define AT_13 "@@"
 #define AT_12 "@"
 #define AT_11 "@"
 
 /* Defines the hook for a symbol of cuBLAS's version VERSION: it finds cuBLAS's own function
- * (`what`: gt_real or gt_real_lt) and does what is given last, which sets rc. */
+ * (`what`: gt_real or gt_real_lt) and runs the last argument, which sets rc. */
 #define HOOK_OF(v, symbol, library, what, parameters, ...)                                  \
     GT_VISIBLE int gt_hook_##v##_##symbol parameters;                                       \
     __asm__(".symver gt_hook_" #v "_" #symbol "," #symbol AT_##v "lib" #library ".so." #v); \
@@ -41,7 +41,7 @@
 #define HOOK_EXPANDED(v, symbol, ...) HOOK_OF(v, symbol, __VA_ARGS__)
 #define HOOK(symbol, ...)             HOOK_EXPANDED(VERSION, symbol, __VA_ARGS__)
 
-/* Calls cuBLAS's own function, whose own calls are not the program's. */
+/* Calls cuBLAS's own function.  Calls from inside that function do not count as the program's. */
 #define CALL(function) \
     gt_inside++;       \
     rc = function;     \
@@ -79,7 +79,7 @@
     HOOK(symbol, cublas, gt_real, GT_PARAMETERS_##kind(I), if (!gt_inside) gt_serve_arrays(); \
          CALL(real->symbol GT_NAMES_##kind))
 
-/* Calls that are only observed; BEGIN: whether a session begins for it. */
+/* Calls that are only observed; BEGIN: whether a session begins for the call. */
 #define OBSERVED_HOOK(symbol, parameters, names)                                               \
     HOOK(symbol, cublas, gt_real, parameters, struct gt_handle *slot; rc = real->symbol names; \
          slot = rc == GT_BLAS_OK ? gt_serve_handle(handle, BEGIN_##symbol) : NULL;             \
@@ -100,8 +100,8 @@
 #define OBSERVE_cublasSetAtomicsMode    NOTE(atomics)
 #define OBSERVE_cublasSetSmCountTarget  NOTE(sms)
 
-/* Calls that make a handle, and the call that destroys one.  A handle is forgotten first:
- * afterwards another thread may have got a handle at its address. */
+/* Calls that make a handle, and the call that destroys a handle.  A handle is forgotten before it
+ * is destroyed, because afterwards another thread may get a handle at the same address. */
 #define CREATE_HOOK_OF(symbol, library, what)                               \
     HOOK(symbol, library, what, (void **handle), rc = real->symbol(handle); \
          if (rc == GT_BLAS_OK) gt_serve_created(*handle);)
@@ -164,8 +164,8 @@ static void *address_of(const struct hook *hook, int version)
     return address;
 }
 
-/* What the program would have found without this library: in what all of the process sees, or else
- * in what only the caller's library does. */
+/* The function that the program would have found without this library: among the symbols that the
+ * whole process sees, or else among those that only the caller's library sees. */
 static void *find_without(const struct hook *hook, const char *version, const void *caller)
 {
     void *found = gt_find_name(RTLD_NEXT, hook->name, version);
@@ -189,11 +189,13 @@ static void *stand_before(const struct hook *hook, void *library, const char *ve
         if (gt_real_is((enum gt_blas_version)v, hook->name, found))
             return address_of(hook, v);
     if (found)
-        dlerror(); /* programs ask it whether dlsym failed: what failed here is not theirs */
+        dlerror(); /* clears failures of this library, because programs ask dlerror whether their
+                      dlsym failed */
     return found;
 }
 
-/* The hook for a name; NULL: there is none, or what comes behind the caller is asked for. */
+/* The hook for a name; NULL: there is none, or the call asks for the libraries behind the
+ * caller. */
 static const struct hook *hook_for(void *library, const char *name)
 {
     return strncmp(name, "cublas", 6) == 0 && library != RTLD_NEXT ? find_hook(name) : NULL;

@@ -139,7 +139,7 @@ static char *trim(char *text)
     return text;
 }
 
-/* Takes a line "key = value", which is changed. */
+/* Takes a line "key = value", whose text is changed. */
 static int take_line(struct gt_policy *policy, char *line, struct gt_err *err)
 {
     char *value;
@@ -160,7 +160,8 @@ int gt_policy_parse(struct gt_policy *policy, const char *path, const char *text
 {
     int rc = GT_OK, number = 0;
 
-    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* what Windows' editors put before UTF-8 */
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* the byte-order mark that Windows' editors put
+                                                  before UTF-8 */
         text += 3;
     while (!rc && *text) {
         const size_t length = strcspn(text, "\n");
@@ -229,7 +230,8 @@ int gt_policy_read(struct gt_policy *policy, const char *folder, struct gt_err *
             continue;
         rc = gt_err_set(&inner, why.code, "%s: %.900s", keys[i].variable, why.msg);
     }
-    /* A capture is to show the program as it is, so nothing is served unless that was asked for. */
+    /* A capture is to show the unchanged program, so nothing is served unless the user asked for
+     * serving. */
     if (policy->serve == GT_SERVE_RECORD && !*policy->capture)
         policy->serve = GT_SERVE_TUNED;
     return gt_err_pass(err, &inner, rc);

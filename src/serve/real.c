@@ -1,10 +1,9 @@
-/* real.c - finds cuBLAS's own functions in the copy of the library that the caller would have
- * called.
+/* real.c - finds cuBLAS's own functions in the copy of cuBLAS that the caller would have called.
  *
- * A process may hold several copies of one version: beside the usual one, wheels bring renamed
- * ones, and libraries have cuBLAS linked into them.  A handle of one copy means nothing to another.
- * So the copy is found for each place in the program that calls, as the loader would have found it
- * had this library not been preloaded. */
+ * A process may hold several copies of one version: wheels bring renamed copies beside the usual
+ * one, and libraries have cuBLAS linked into them.  A handle of one copy means nothing to another
+ * copy.  So the copy is found for each place in the program that calls, as the loader would have
+ * found it had this library not been preloaded. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -20,11 +19,11 @@
 
 enum layer { CUBLAS, CUBLASLT, LAYERS };
 
-#define MOST_COPIES 32  /* of cuBLAS in a process, at most */
+#define MOST_COPIES 32  /* most copies of cuBLAS in a process */
 #define SITES       512 /* places that call functions of one version; a power of two */
-#define PROBES      8   /* slots in which a place may be kept */
+#define PROBES      8   /* slots in which a place may be found */
 
-/* Where the symbols have these versions, and the usual files these names. */
+/* Versions of the symbols, and names of the usual files. */
 #define CUBLAS_FILE(v)   "libcublas.so." #v,
 #define CUBLASLT_FILE(v) "libcublasLt.so." #v,
 static const char *const file[LAYERS][GT_BLAS_VERSION_COUNT] = {{GT_BLAS_VERSIONS(CUBLAS_FILE)},
@@ -33,8 +32,8 @@ static const char *const file[LAYERS][GT_BLAS_VERSION_COUNT] = {{GT_BLAS_VERSION
 static const char *const first_symbol[LAYERS] = {"cublasGetStream_v2",
                                                  "cublasLtMatmulDescGetAttribute"};
 
-/* A copy of a layer, known by where it lies in memory, as a library calls it that stands in for
- * some of its functions (NULL: as all others call it). */
+/* A copy of a layer, identified by its address in memory, and by the library that calls it if that
+ * library stands in for some of its functions (NULL: all other callers). */
 struct copy {
     const void *base, *wrapper;
     union {
@@ -43,7 +42,7 @@ struct copy {
     } table;
 };
 
-/* A place that calls, and the copy that it calls. */
+/* A place in the program that calls, and the copy that it calls. */
 struct site {
     const void *caller;
     const struct copy *copy;
@@ -53,7 +52,8 @@ static struct copy copies[LAYERS][MOST_COPIES];
 static struct site pool[LAYERS * SITES];
 static size_t pool_used;
 static _Atomic(const struct site *) sites[LAYERS][GT_BLAS_VERSION_COUNT][SITES];
-static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* nothing is loaded under it */
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* no library is loaded while the lock is
+                                                              held */
 
 /* Returns the address, or NULL if it is one of this library's own hooks. */
 static void *foreign(void *address)
@@ -66,15 +66,15 @@ static void *foreign(void *address)
     return address;
 }
 
-/* Its functions that a library or its dependencies have, of that version. */
+/* An address in the layer as a library or its dependencies have it, of that version. */
 static void *find_versioned(void *library, enum layer layer, enum gt_blas_version version)
 {
     return foreign(gt_find_name(library, first_symbol[layer], file[layer][version]));
 }
 
-/* Those without a version, as a library has them that cuBLAS is linked into: but without this
- * library it would see first what all of the process sees.  Such callers are bound to the oldest
- * version of this library. */
+/* An address in the layer without a version, as in a library that cuBLAS is linked into.  Without
+ * this library, the caller would see the symbols of the whole process first.  Such callers are
+ * bound to the oldest version of this library's hooks. */
 static void *find_unversioned(void *library, enum layer layer)
 {
     void *address = foreign(gt_find_name(library, first_symbol[layer], NULL)), *everybody;
@@ -93,7 +93,7 @@ static void *find_in(void *library, enum layer layer, enum gt_blas_version versi
     return address ? address : find_unversioned(library, layer);
 }
 
-/* What the caller's library or its dependencies have. */
+/* An address in the layer as the caller's library or its dependencies have it. */
 static void *find_around(const void *caller, enum layer layer, enum gt_blas_version version)
 {
     void *library, *address;
@@ -143,8 +143,8 @@ static int add_name(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* What any library has.  The caller's own is not known where a function of it ends by calling
- * cuBLAS: then the return address is its caller's. */
+/* An address in the layer as any library has it.  The caller's library is not known if its function
+ * ends by calling cuBLAS, because then the return address is that of the function's caller. */
 static void *find_anywhere(enum layer layer, enum gt_blas_version version)
 {
     struct names names = {NULL, 0};
@@ -163,17 +163,17 @@ static void *find_anywhere(enum layer layer, enum gt_blas_version version)
     return address;
 }
 
-/* What a copy is read for. */
+/* The circumstances of reading a copy. */
 struct reading {
     struct copy *copy;
-    void *library; /* of the copy */
+    void *library; /* the copy's library */
     enum layer layer;
-    const void *caller; /* where the caller's library lies */
+    const void *caller; /* address of the caller's library */
     bool returns;       /* the caller is this library: a wrapper has ended by calling a hook */
 };
 
-/* The function of that name in a library that stands behind this one and in for cuBLAS: one
- * without versions, which the loader takes for any; NULL: there is none. */
+/* The function of that name in a library behind this one that stands in for cuBLAS.  Such a library
+ * has no versions, so the loader takes its symbols for any version.  NULL: there is none. */
 static void *find_wrapper(enum layer layer, const char *name)
 {
     void *address = gt_find_name(RTLD_NEXT, name, NULL);
@@ -184,8 +184,9 @@ static void *find_wrapper(enum layer layer, const char *name)
     return address;
 }
 
-/* Sets a function's address: that of a wrapper's, as the loader would have it, or of the copy's
- * own.  Where the wrapper is what calls, it is the copy's: else its call would come back to it. */
+/* Sets a function's address: the wrapper's, as the loader would choose it, or else the copy's.  If
+ * the wrapper itself calls, the address is the copy's, because otherwise the wrapper would call
+ * itself. */
 static void fill(const struct reading *from, const char *name, void *field)
 {
     void *address = foreign(gt_find_name(from->library, name, NULL));
@@ -224,7 +225,7 @@ static void fill_cublaslt(struct gt_real_lt *real, const struct reading *from)
 }
 
 /* Makes the table of the copy that has this address, for this caller.  The library stays open, so
- * that the functions stay where they are. */
+ * that the functions stay loaded. */
 static bool read_copy(struct copy *copy, void *address, enum layer layer,
                       enum gt_blas_version version, const void *caller)
 {
@@ -250,7 +251,7 @@ static bool read_copy(struct copy *copy, void *address, enum layer layer,
     return true;
 }
 
-/* The kept one of that copy, which is made of `from` if there is none; NULL: no room. */
+/* The kept entry of that copy, which is made from `from` if there is none; NULL: no room. */
 static struct copy *keep_copy(enum layer layer, const struct copy *from)
 {
     for (int i = 0; i < MOST_COPIES; i++) {
@@ -269,7 +270,8 @@ static size_t place_of(const void *caller)
     return (size_t)(((uint64_t)(uintptr_t)caller * 0x9e3779b97f4a7c15u) >> 32);
 }
 
-/* Keeps what the place calls.  Where there is no room it is found again at every call. */
+/* Keeps the copy that the place calls.  If there is no room, the copy is found again at every
+ * call. */
 static void keep_site(_Atomic(const struct site *) *slots, const void *caller,
                       const struct copy *copy)
 {
@@ -295,8 +297,8 @@ static void *find_version(enum layer layer, enum gt_blas_version version, const 
     return address ? address : find_anywhere(layer, version);
 }
 
-/* Finds the copy for a place that calls for the first time.  A library that stands before this one
- * and asks for what comes next gets the hook of the newest version, whatever is loaded. */
+/* Finds the copy for a place that calls for the first time.  A library before this one that asks
+ * for the next definition gets the hook of the newest version, whatever version is loaded. */
 static const struct copy *find(enum layer layer, enum gt_blas_version hook, const void *caller)
 {
     enum gt_blas_version version = hook;
@@ -366,8 +368,8 @@ int gt_real_is(enum gt_blas_version version, const char *name, const void *addre
 
 /* ---- the C library's dlsym and dlvsym ----
  *
- * Since this library has both names itself, they cannot be asked for each other: they are read out
- * of the symbol tables of the libraries that are loaded. */
+ * This library defines both names itself, so neither function can be used to find the other.  Both
+ * are read out of the symbol tables of the loaded libraries. */
 
 /* The hash of names in DT_GNU_HASH. */
 static uint32_t hash_of(const char *name)
@@ -379,13 +381,14 @@ static uint32_t hash_of(const char *name)
     return hash;
 }
 
-/* An address in the dynamic section; the loader adds where the library lies, but for some. */
+/* An address in the dynamic section, to which the loader has added the library's base, except in
+ * some libraries. */
 static const void *place(const struct link_map *map, ElfW(Addr) address)
 {
     return (const void *)(address < map->l_addr ? address + map->l_addr : address);
 }
 
-/* A function that the library defines, in any version; NULL: it does not. */
+/* A function that the library defines, in any version; NULL: it defines none of that name. */
 static void *defined_in(const struct link_map *map, const char *name)
 {
     const uint32_t hash = hash_of(name), *table = NULL, *bucket, *chain;
@@ -405,8 +408,8 @@ static void *defined_in(const struct link_map *map, const char *name)
     }
     if (!symbols || !names || !table || !table[0])
         return NULL;
-    /* Buckets, first symbol, words of the filter, its shift; the filter, the buckets, the chains.
-     */
+    /* The table: numbers of buckets, first symbol, words of the filter, shift of the filter; then
+     * the filter, the buckets and the chains. */
     bucket = table + 4 + table[2] * (sizeof(ElfW(Addr)) / sizeof(*table));
     chain = bucket + table[0];
     i = bucket[hash % table[0]];
@@ -415,7 +418,7 @@ static void *defined_in(const struct link_map *map, const char *name)
 
         if (symbol->st_shndx != SHN_UNDEF && !strcmp(names + symbol->st_name, name))
             return (void *)(map->l_addr + symbol->st_value);
-        if (chain[i - table[1]] & 1) /* the last one of its bucket */
+        if (chain[i - table[1]] & 1) /* the last symbol of its bucket */
             break;
     }
     return NULL;
@@ -477,7 +480,7 @@ void *gt_find_around(const void *caller, const char *name, const char *version)
     if (dladdr(caller, &info) && info.dli_fname)
         library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     if (library)
-        dlclose(library); /* it stays, since its code is running */
+        dlclose(library); /* the library stays loaded, since its code is running */
     return gt_find_name(library ? library : RTLD_NEXT, name, version);
 }
 

@@ -1,9 +1,9 @@
 /* real.h - stage: finds cuBLAS's own functions, which the hooks replace and call.
  *
  * A process may hold several versions of cuBLAS, so everything here exists once for each version: a
- * caller's reference names the version that it was linked with, and there is one hook for each. The
- * functions are those of the library that the program has loaded.  Linking or loading a cuBLAS
- * instead would replace the copy that the program brings along. */
+ * caller's reference names the version that it was linked with, and there is one hook for each
+ * version.  The functions are those of the library that the program has loaded.  Linking or loading
+ * a cuBLAS instead would replace the copy that the program brings along. */
 #ifndef GT_REAL_H
 #define GT_REAL_H
 
@@ -52,14 +52,15 @@ struct gt_real_lt {
 #undef GT_REAL_GETTER
 };
 
-/* The functions of that version in the copy that a place in the program would call: `caller`, an
- * address in its code.  They are found on its first call, and from then on without a lock.  A
- * function for which another preloaded library stands in, behind this one, is that library's, but
- * for calls of that library itself.  NULL: there are none. */
+/* The functions of that version in the copy of cuBLAS that a place in the program would call;
+ * caller: an address in the place's code.  The first call of a place finds the functions; later
+ * calls get them without a lock.  If another preloaded library, behind this one, stands in for a
+ * function, the function is that library's, except for calls of that library itself.  NULL: there
+ * are none. */
 const struct gt_real *gt_real(enum gt_blas_version version, const void *caller);
 const struct gt_real_lt *gt_real_lt(enum gt_blas_version version, const void *caller);
 
-/* In a child of fork: no thread is looking for functions any more. */
+/* For a child of fork, in which no other thread is looking for functions any more. */
 void gt_real_forked(void);
 
 /* Whether the usual library of that version is loaded and has `name` at this address. */
@@ -72,23 +73,24 @@ int gt_real_is(enum gt_blas_version version, const char *name, const void *addre
 typedef void *gt_dlsym(void *library, const char *name);
 typedef void *gt_dlvsym(void *library, const char *name, const char *version);
 
-/* Those that stand behind this library.  They look at who calls them, for RTLD_NEXT and
+/* The C library's functions behind this library.  They examine who calls them, for RTLD_NEXT and
  * RTLD_DEFAULT. */
 gt_dlsym *gt_real_dlsym(void);
 gt_dlvsym *gt_real_dlvsym(void);
 
-/* What a library has, or this one's followers (RTLD_NEXT): with that version, or with any (NULL).
- */
+/* The symbol in a library, or in the libraries behind this one (RTLD_NEXT), of that version;
+ * version NULL: of any. */
 void *gt_find_name(void *library, const char *name, const char *version);
 
-/* What the library that has `caller` in its code finds in itself and in its dependencies, which
- * nobody else may see.  NULL: nothing, and dlerror says what the library would have been told. */
+/* The symbol that the library of `caller` finds in itself and in its dependencies, which other
+ * libraries may not see.  NULL: it finds none, and dlerror says what the library would have been
+ * told. */
 void *gt_find_around(const void *caller, const char *name, const char *version);
 
 /* ---- the few functions of the CUDA driver that serving calls itself ----
  *
- * They are those of the driver that the program has loaded, beside the functions that gt_plan and
- * gt_run call; where the program has loaded no driver, there is nothing to serve. */
+ * They are taken from the driver that the program has loaded.  gt_plan and gt_run call further
+ * functions.  If the program has loaded no driver, there is nothing to serve. */
 
 /* X(field, symbol, parameters); all of them are in every driver since CUDA 11. */
 #define GT_SERVE_DRIVER_MAP(X)                                                                   \
@@ -115,8 +117,8 @@ void *gt_find_around(const void *caller, const char *name, const char *version);
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,     \
        void **, void **))
 
-/* CU_STREAM_CAPTURE_MODE_RELAXED: what this thread does, such as allocating, leaves the graphs
- * alone that other threads capture. */
+/* CU_STREAM_CAPTURE_MODE_RELAXED: calls of this thread, such as allocating, do not disturb graphs
+ * that other threads capture. */
 #define GT_CAPTURE_RELAXED 2
 
 struct gt_serve_driver {
@@ -126,13 +128,13 @@ struct gt_serve_driver {
     int (*CtxGetId)(void *context, uint64_t *id); /* since CUDA 12; NULL: older */
 };
 
-/* false: the driver is not loaded, or lacks one of them. */
+/* false: the driver is not loaded, or lacks one of the functions. */
 bool gt_serve_driver_load(struct gt_serve_driver *driver);
 
 /* A number that no other context of the process has or had; 0: the driver is too old to tell. */
 uint64_t gt_serve_context_id(const struct gt_serve_driver *driver, void *context);
 
-/* Whether a graph is being captured on the stream; what cannot be asked counts as captured. */
+/* Whether a graph is being captured on the stream; true also where the driver does not tell. */
 bool gt_serve_capturing(const struct gt_serve_driver *driver, void *stream);
 
 #endif

@@ -90,7 +90,8 @@ void gt_book_decide(struct gt_entry *entry, enum gt_reason reason)
 
 /* ---- sentences ---- */
 
-static bool mute; /* the process began without standard error: what has its number is a file */
+static bool mute; /* the process began without standard error, so descriptor 2 is a file of the
+                     program */
 
 __attribute__((constructor)) static void note_error_stream(void)
 {
@@ -120,7 +121,7 @@ void gt_say_once(struct gt_session *session, enum gt_said kind, const char *form
 struct line {
     const struct gt_entry *entry;
     uint64_t calls, served;
-    double us; /* estimated time of all its calls */
+    double us; /* estimated time of all calls of the problem */
 };
 
 /* Estimates the time of a call, for weights and shares: the larger of arithmetic at about four
@@ -234,7 +235,8 @@ static void add_line(struct gt_strbuf *text, const struct line *line, double us)
     gt_strbuf_add_char(text, '\n');
 }
 
-/* Adds how many calls were served though nobody knows that they are faster than cuBLAS's. */
+/* Adds how many calls were served although it is not known that the winner is faster than
+ * cuBLAS. */
 static void add_doubts(struct gt_strbuf *text, const struct line *lines, size_t count)
 {
     uint64_t doubtful[GT_REASON_COUNT] = {0};
@@ -248,7 +250,7 @@ static void add_doubts(struct gt_strbuf *text, const struct line *lines, size_t 
                 doubtful[doubt], gt_reason_text((enum gt_reason)doubt));
 }
 
-/* Adds what became of the calls that were to be checked. */
+/* Adds the results of the calls that were to be checked. */
 static void add_compared(struct gt_strbuf *text, const struct gt_session *session)
 {
     static const char *const texts[] = {
@@ -337,8 +339,8 @@ static void add_capture(struct gt_strbuf *text, struct gt_session *session)
 
 /* ---- files ---- */
 
-/* Replaces the last %p in the path by the process's number.  Only the last: tune appends one to the
- * name of a folder, which may contain %p itself. */
+/* Replaces the last %p in the path by the process's number.  Only the last %p, because tune appends
+ * %p to the name of a folder, which may contain %p itself. */
 static void expand(char to[GT_POLICY_TEXT + 64], const char *path)
 {
     const char *mark = NULL;
@@ -366,7 +368,7 @@ static bool write_all(int file, const char *text, size_t length)
     return good;
 }
 
-/* Creates a new file that nobody can have planted; removes one that a killed process of the same
+/* Creates a new file that nobody can have planted; removes a file that a killed process of the same
  * number has left. */
 static int open_new(const char *path)
 {
@@ -378,7 +380,7 @@ static int open_new(const char *path)
     return file;
 }
 
-/* Writes to a device or a pipe, or what standard output is. */
+/* Writes to a device, a pipe or the file that is standard output. */
 static bool write_special(const char *path, const struct gt_strbuf *text)
 {
     const int file = gt_open_special(path, O_NONBLOCK);

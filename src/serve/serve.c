@@ -1,9 +1,8 @@
 /* serve.c - handles a call: key, entry, plan, launch; see serve.h.
  *
- * A call that is served costs cuBLAS's getters, one hash, one probe and gt_run; one that is not
+ * A served call costs cuBLAS's getters, one hash, one probe and gt_run.  A call that is not served
  * costs the same without gt_run.  There is no allocation, no access to the environment, and no lock
- * but for products that need a workspace (handle.h).
- */
+ * except for products that need a workspace (handle.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,11 +13,11 @@
 #include "serve/serve.h"
 #include "serve/session.h"
 
-/* Longest waits with GEMMTUNE_WAIT: for a kernel that may have to be compiled, and for memory. */
+/* Longest waits with GEMMTUNE_WAIT: for a decision, which may compile a kernel, and for memory. */
 #define DECISION_SECONDS  120
 #define WORKSPACE_SECONDS 1
 
-/* Counts a call that is left to cuBLAS before anything about it was looked at; returns false. */
+/* Counts a call that is left to cuBLAS before its arguments were read; returns false. */
 static bool pass(struct gt_session *session, enum gt_reason reason)
 {
     if (session)
@@ -26,11 +25,12 @@ static bool pass(struct gt_session *session, enum gt_reason reason)
     return false;
 }
 
-/* Sleeps, each time longer, so that many threads which wait leave the processor to the one that
- * works.  false: `seconds` have passed, or nobody works any more. */
+/* Sleeps, each time longer, so that many waiting threads leave the processor to the background
+ * thread.  false: `seconds` have passed, or there is no background thread any more. */
 static bool doze(struct gt_session *session, double *waited, double seconds)
 {
-    const long most = 10000000, ns = 50000 + (long)(*waited * 1e8); /* a tenth of what passed */
+    const long most = 10000000, ns = 50000 + (long)(*waited * 1e8); /* a tenth of the time that has
+                                                                       passed */
     const struct timespec pause = {0, ns < most ? ns : most};
 
     if (*waited >= seconds || !atomic_load(&session->running))
@@ -78,8 +78,8 @@ static enum gt_reason find_workspace(struct gt_session *session, const struct gt
     return *workspace ? GT_SERVED : GT_PASS_WORKSPACE;
 }
 
-/* Why an algorithm of cuBLASLt cannot run here.  It was chosen for operands that the driver has
- * aligned.  Its first launch may load code, which no capture of a graph allows. */
+/* Why an algorithm of cuBLASLt cannot run here.  The algorithm was chosen for operands that the
+ * driver has aligned.  Its first launch may load code, which no capture of a graph allows. */
 static enum gt_reason check_vendor(struct gt_session *session, struct gt_entry *entry,
                                    const struct gt_gemm *gemm, const struct gt_scene *scene,
                                    float beta)
@@ -95,7 +95,7 @@ static enum gt_reason check_vendor(struct gt_session *session, struct gt_entry *
     return GT_SERVED;
 }
 
-/* Whether the call is one to compare with cuBLAS's (GEMMTUNE_CHECK). */
+/* Whether the call's result is to be compared with cuBLAS's (GEMMTUNE_CHECK). */
 static bool is_checked(const struct gt_session *session, const struct gt_entry *entry, void *stream)
 {
     return session->policy.check &&
@@ -154,7 +154,7 @@ static struct gt_entry *find_entry(struct gt_session *session, const struct gt_c
     return entry;
 }
 
-/* Serves the call or says why not; *entry: its entry, if it has one. */
+/* Serves the call or returns the reason why not; *entry: the call's entry, if it has one. */
 static enum gt_reason attempt(struct gt_session *session, struct gt_entry **entry,
                               const struct gt_gemm *gemm, const struct gt_scene *scene,
                               const struct gt_reference *reference)
@@ -209,11 +209,11 @@ static int run_reference(const struct gt_reference *reference, const void *c, vo
 
     (void)c; /* d already holds C */
     gt_inside++;
-    if (real->cublasGemmStridedBatchedEx) /* all that is served fits into an int */
+    if (real->cublasGemmStridedBatchedEx) /* the sizes of all served products fit into an int */
         rc = real->cublasGemmStridedBatchedEx(
             reference->handle, g->ta, g->tb, (int)g->m, (int)g->n, (int)g->k, g->alpha, g->a, g->at,
             (int)g->lda, g->sa, g->b, g->bt, (int)g->ldb, g->sb, g->beta, d, g->ct, (int)g->ldc,
-            g->sc, (int)g->batch, g->compute, -1 /* the library's choice */);
+            g->sc, (int)g->batch, g->compute, -1 /* -1: the library chooses the algorithm */);
     gt_inside--;
     return rc;
 }
@@ -288,9 +288,9 @@ struct gt_handle *gt_serve_handle(void *handle, bool begin)
  * Reads descriptors and layouts, which are plain data behind
  * getters, and serves the product that they describe.
  *
- * Asking a dozen getters takes longer than a call may.  So where the layout of the data is known
- * (cuBLAS 13: 256 bytes of a descriptor, 64 of a layout), each thread remembers what it has read by
- * a digest of those bytes. */
+ * Asking a dozen getters takes longer than a call may.  So if the layout of the data is known
+ * (cuBLAS 13: 256 bytes of a descriptor, 64 of a layout), each thread remembers the values that it
+ * has read, by a digest of those bytes. */
 
 /* cublasLtMatmulDescAttributes_t */
 enum {
@@ -308,13 +308,13 @@ enum {
     DESC_D_SCALE_POINTER = 20,
     DESC_AMAX_D_POINTER = 21,
     DESC_BIAS_DATA_TYPE = 26,
-    DESC_ATOMIC_SYNC_FIRST = 27, /* of 12.2 to 12.9: counters between products, and parts of D */
+    DESC_ATOMIC_SYNC_FIRST = 27, /* in 12.2 to 12.9: counters between products, and parts of D */
     DESC_ATOMIC_SYNC_LAST = 30,
     DESC_D_OUT_SCALE_POINTER = 36,
     DESC_EMULATION_DESCRIPTOR = 38,
-    DESC_KNOWN =
-        38, /* the last that is known here; 13.4 has two more (strides of alpha and beta) */
-    DESC_NEWEST = 47, /* the last that is asked for */
+    DESC_KNOWN = 38, /* the last attribute that this file knows; 13.4 has two more (strides of alpha
+                        and beta) */
+    DESC_NEWEST = 47, /* the last attribute that is asked for */
 };
 
 /* cublasLtMatrixLayoutAttribute_t */
@@ -328,7 +328,8 @@ enum {
     LAYOUT_STRIDE = 6,
     LAYOUT_PLANE_OFFSET = 7,
     LAYOUT_BATCH_MODE = 8,
-    LAYOUT_KNOWN = 8, /* as above; 13.4 has three more (sizes of grouped matrices) */
+    LAYOUT_KNOWN = 8, /* the last attribute that this file knows; 13.4 has three more (sizes of
+                         grouped matrices) */
     LAYOUT_NEWEST = 15,
 };
 
@@ -361,8 +362,8 @@ static uint64_t layout_value(const struct gt_real_lt *real, void *layout, int at
     return real->LayoutGet(layout, attribute, &value, bytes, &written) ? absent : value;
 }
 
-/* Reads a layout; false if it is not a plain column-major matrix.  What a newer cuBLAS has, and
- * this library does not know, must be 0. */
+/* Reads a layout; false if it is not a plain column-major matrix.  Attributes that only a newer
+ * cuBLAS has must be 0. */
 static bool read_layout(struct layout *to, const struct gt_real_lt *real, void *from)
 {
     const int newest = real->version == GT_BLAS_13 ? LAYOUT_NEWEST : LAYOUT_KNOWN;
@@ -413,8 +414,8 @@ static enum gt_reason read_layouts(struct gt_gemm *gemm, const struct gt_real_lt
     return GT_SERVED;
 }
 
-/* Whether a bias whose type is not set has the type of D.  It has not where FP8 operands make a D
- * of 32 or 8 bits (cublasLt.h at CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE). */
+/* Whether a bias whose type is not set has the type of D.  It does not if FP8 operands make a D of
+ * 32 or 8 bits (cublasLt.h at CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE). */
 static bool bias_like_d(const struct gt_gemm *gemm)
 {
     const bool fp8 = gemm->at == GT_CUDA_R_8F_E4M3 || gemm->at == GT_CUDA_R_8F_E5M2;
@@ -422,7 +423,7 @@ static bool bias_like_d(const struct gt_gemm *gemm)
     return !fp8 || gemm->ct == GT_CUDA_R_16F || gemm->ct == GT_CUDA_R_16BF;
 }
 
-/* GELU is left to cuBLAS: its header does not say which formula it is. */
+/* GELU is left to cuBLAS, because cuBLAS's header does not say which formula it uses. */
 static enum gt_reason read_epilogue(struct gt_gemm *gemm, const struct gt_real_lt *real, void *desc)
 {
     const int epilogue = (int)desc_value(real, desc, DESC_EPILOGUE, 4, 0);
@@ -443,7 +444,7 @@ static enum gt_reason read_epilogue(struct gt_gemm *gemm, const struct gt_real_l
     return GT_SERVED;
 }
 
-/* Whether one of the attributes, of either size, is not 0. */
+/* Whether one of the attributes first..last, read as 4 or as 8 bytes, is not 0. */
 static bool has_any(const struct gt_real_lt *real, void *desc, int first, int last)
 {
     for (int attribute = first; attribute <= last; attribute++)
@@ -452,8 +453,8 @@ static bool has_any(const struct gt_real_lt *real, void *desc, int first, int la
     return false;
 }
 
-/* Whether something is set that gemmtune does not support: scales, maxima, emulation, and what only
- * a newer cuBLAS knows. */
+/* Whether an attribute is set that gemmtune does not support: scales, maxima, emulation, and
+ * attributes that only a newer cuBLAS has. */
 static bool has_extras(const struct gt_real_lt *real, void *desc)
 {
     const int newest = real->version == GT_BLAS_13 ? DESC_NEWEST : DESC_KNOWN;
@@ -505,12 +506,13 @@ static enum gt_reason read_call(struct gt_gemm *gemm, const struct gt_real_lt *r
 
 struct remembered {
     XXH128_hash_t digest;
-    struct gt_gemm gemm; /* without scalars and matrices */
+    struct gt_gemm gemm; /* the product without scalars and matrices */
     enum gt_reason reason;
     bool used;
 };
 
-static GT_FAST_TLS struct remembered *remembered; /* this thread's, freed when the thread ends */
+static GT_FAST_TLS struct remembered *remembered; /* this thread's table, freed when the thread
+                                                     ends */
 static pthread_key_t remembered_key;
 static bool remembered_has_key; /* false: the program has taken every key */
 static pthread_once_t remembered_once = PTHREAD_ONCE_INIT;
@@ -526,7 +528,8 @@ static void make_key(void)
     remembered_has_key = pthread_key_create(&remembered_key, forget) == 0;
 }
 
-/* NULL: nothing is remembered, for want of a key or of memory. */
+/* The digest's place in this thread's table; NULL: nothing is remembered, for want of a key or of
+ * memory. */
 static struct remembered *place_of(XXH128_hash_t digest)
 {
     if (!remembered) {

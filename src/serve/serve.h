@@ -5,10 +5,10 @@
 
 #include "serve/handle.h"
 
-/* true: the product is enqueued.  gemm: without what the handle says. */
+/* true: the product is enqueued.  gemm: the call's arguments, without the handle's settings. */
 bool gt_serve_gemm(const struct gt_real *real, void *handle, const struct gt_gemm *gemm);
 
-/* The same for cublasLtMatmul, whose arguments these are. */
+/* As gt_serve_gemm, for cublasLtMatmul, whose arguments are the members. */
 struct gt_matmul {
     void *handle, *desc;
     const void *alpha, *a;
@@ -25,15 +25,16 @@ bool gt_serve_matmul(const struct gt_real_lt *real, const struct gt_matmul *matm
 /* Counts a product of arrays of matrices by pointer, which cuBLAS computes. */
 void gt_serve_arrays(void);
 
-/* A handle was made: what is remembered of an older one at its address is forgotten.  If the
- * device was reset since a context's first product, nothing is served from now on. */
+/* To be called after a handle was made: the settings of an older handle at its address are
+ * forgotten.  If the device was reset since a context's first product, nothing is served from now
+ * on. */
 void gt_serve_created(void *handle);
 
-/* A handle is about to be destroyed. */
+/* To be called before a handle is destroyed. */
 void gt_serve_destroyed(void *handle);
 
-/* Where a setter's value is noted; NULL: nowhere.  begin: the session begins for it, as a getter
- * will not tell later. */
+/* The slot in which a setter's value is noted; NULL: none.  begin: the session begins for the
+ * value, because no getter tells it later. */
 struct gt_handle *gt_serve_handle(void *handle, bool begin);
 
 #endif

@@ -21,16 +21,16 @@
 #include "cuda/cublaslt.h"
 #include "serve/check.h"
 
-#define FLUSH_SECONDS 2 /* between two writes of the captured problems */
-#define STACK_BYTES \
-    ((size_t)8 << 20)  /* the compiler needs much; the program's limit may be small */
-#define END_SECONDS 10 /* for which the program's end waits for a kernel that is being compiled */
+#define FLUSH_SECONDS 2                 /* between two writes of the captured problems */
+#define STACK_BYTES   ((size_t)8 << 20) /* for the compiler; the program's limit may be less */
+#define END_SECONDS   10 /* most, that the program's end waits for a kernel's compilation */
 
 static _Atomic(struct gt_session *) current;
 static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
 static char began_in[PATH_MAX]; /* the process's first folder; "": not known */
 
-/* A program may change its folder before its first product, for which everything else waits. */
+/* The folder is noted at once, because a program may change it before its first product, at which
+ * the session begins. */
 __attribute__((constructor)) static void note_folder(void)
 {
     if (!getcwd(began_in, sizeof(began_in)) || *began_in != '/')
@@ -66,7 +66,7 @@ static void stop(void)
 /* A context that calls came from. */
 struct device {
     void *context;
-    int ordinal, arch; /* ordinal -1: not the primary context of any device */
+    int ordinal, arch; /* ordinal -1: the context is no device's primary context */
     char name[256];
     struct gt_checker *checker; /* NULL: not made yet */
 };
@@ -74,14 +74,15 @@ struct device {
 /* The state of the deciding thread. */
 struct decider {
     struct gt_session *session;
-    struct gt *gt, *compiling; /* without and with the compiler; NULL: not opened yet */
+    struct gt *gt, *compiling; /* tables opened without and with the compiler; NULL: not opened
+                                  yet */
     struct gt_nvrtc *nvrtc;
     bool failed; /* the tables cannot be opened */
     struct device device[GT_CONTEXTS];
     int devices;
 };
 
-/* The primary context of a device; NULL: it has none now, and gets none by being asked. */
+/* The primary context of a device; NULL: it has none now, and asking makes none. */
 static void *primary_of(const struct gt_serve_driver *driver, int ordinal)
 {
     void *primary = NULL;
@@ -217,8 +218,8 @@ static bool has_cublaslt(const char *algorithm)
     return loaded != NULL;
 }
 
-/* How many times as long as the answer's algorithm of cuBLASLt the one takes that cuBLAS would
- * choose; 0: there is none that may be served. */
+/* The time of the algorithm that cuBLAS would choose, divided by the time of the answer's algorithm
+ * of cuBLASLt; 0: the answer has no algorithm that may be served. */
 static double vendor_gain(const struct gt_policy *policy, const struct gt_answer *answer,
                           const struct device *device)
 {
@@ -236,7 +237,7 @@ static bool has_vendor(const struct gt_policy *policy, const struct gt_answer *a
     return gain > 0 && gain >= policy->margin;
 }
 
-/* What is to be known of a winner before it is certainly faster than cuBLAS. */
+/* Why the winner is not certainly faster than cuBLAS; GT_SERVED: it is. */
 static enum gt_reason find_doubt(const struct gt_policy *policy, const struct gt_answer *answer,
                                  const struct device *device)
 {
@@ -249,8 +250,8 @@ static enum gt_reason find_doubt(const struct gt_policy *policy, const struct gt
     return GT_SERVED;
 }
 
-/* Whether the answer is served; in any case the entry notes what keeps it from being certainly
- * faster than cuBLAS. */
+/* Whether the answer is served.  In any case the entry notes the doubt that the winner is faster
+ * than cuBLAS. */
 static enum gt_reason judge(const struct gt_policy *policy, const struct gt_answer *answer,
                             const struct device *device, struct gt_entry *entry)
 {
@@ -368,7 +369,8 @@ static uint32_t decide_all(struct decider *decider, uint32_t decided)
 {
     struct gt_session *session = decider->session;
     const uint32_t entries = gt_book_entries(&session->book);
-    const bool quick = session->policy.serve == GT_SERVE_RECORD; /* finished even at the end */
+    const bool quick = session->policy.serve == GT_SERVE_RECORD; /* captured problems are decided
+                                                                    even at the end */
 
     for (uint32_t i = decided; i < entries && (quick || !atomic_load(&session->stop)); i++) {
         struct gt_entry *entry = &session->book.entry[i];
@@ -415,8 +417,8 @@ static void *work(void *argument)
     /* Loading a kernel must not disturb a graph that another thread captures. */
     if (session->usable)
         session->driver.ExchangeCaptureMode(&mode);
-    /* One more time after the end was asked for, because a short program may end before this thread
-     * first runs. */
+    /* The loop runs once more after the end was asked for, because a short program may end before
+     * this thread first runs. */
     do {
         wait_for_work(session);
         last = atomic_load(&session->stop);
@@ -433,8 +435,8 @@ static void *work(void *argument)
 
 /* ---- beginning and end ---- */
 
-/* Forgets the session in a forked child, which has none of its threads and cannot use the parent's
- * GPU context.  What the session holds stays behind unused. */
+/* Forgets the session in a forked child, which has none of the session's threads and cannot use the
+ * parent's GPU context.  The session's memory stays behind unused. */
 static void after_fork(void)
 {
     pthread_mutex_init(&beginning, NULL);
@@ -442,7 +444,7 @@ static void after_fork(void)
     atomic_store(&current, NULL);
 }
 
-/* A report is wanted now. */
+/* The signal asks for a report now. */
 static void on_signal(int number)
 {
     struct gt_session *session = gt_session_begun();

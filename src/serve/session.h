@@ -1,11 +1,12 @@
 /* session.h - stage: all state of serving in a process, and the background thread, which looks up
- * the problems that were asked for, loads their kernels and allocates workspaces.  It exists from
- * the first product that the program asks cuBLAS for until the program ends.
+ * the problems that were asked for, loads their kernels and allocates workspaces.  The session
+ * exists from the first product that the program asks cuBLAS for until the program ends.
  *
- * It is the only global state of the project: a hook is called with cuBLAS's arguments alone, so
- * there is no handle of ours to keep it in.  Before the first product nothing is read, opened,
- * started or printed, and only the process's folder is noted, so that the library may be preloaded
- * into programs that never multiply.  A child of fork() begins a session of its own. */
+ * The session is the only global state of the project: a hook is called with cuBLAS's arguments
+ * alone, so no handle of gemmtune could hold the session.  Before the first product nothing is
+ * read, opened, started or printed, and only the process's folder is noted, so that the library may
+ * be preloaded into programs that never multiply.  A child of fork() begins a session of its
+ * own. */
 #ifndef GT_SESSION_H
 #define GT_SESSION_H
 
@@ -16,7 +17,7 @@
 #include "serve/policy.h"
 #include "serve/report.h"
 
-#define GT_CONTEXTS 16 /* whose calls may be served */
+#define GT_CONTEXTS 16 /* contexts whose calls may be served */
 
 /* A context from which calls came, noted before anything is loaded into it.  After a reset of the
  * device another context may have its address. */
@@ -25,7 +26,7 @@ struct gt_context {
     _Atomic uint64_t id; /* gt_serve_context_id */
 };
 
-/* What became of the calls that were to be compared with cuBLAS (check.h): X(name, text). */
+/* X(name, text): results of the calls that were to be compared with cuBLAS (check.h). */
 #define GT_COMPARED_MAP(X)                                                              \
     X(ON_DEVICE, "compared with cuBLAS on the device")                                  \
     X(ON_HOST, "compared with cuBLAS on the host, which takes a hundred times as long") \
@@ -53,11 +54,11 @@ struct gt_session {
     bool usable;                            /* policy and driver are in order */
     _Atomic bool reset;        /* kernels that are loaded here are gone: serve nothing any more */
     _Atomic bool running;      /* there is a background thread */
-    _Atomic bool stop, report; /* it is to end; to write the report now */
+    _Atomic bool stop, report; /* orders to the background thread: end; write the report now */
 };
 
-/* The session, begun on the first call; NULL: there can be none (no memory).  One atomic load from
- * then on. */
+/* The session, which the first call begins; NULL: there is no memory for a session.  Later calls
+ * cost one atomic load. */
 struct gt_session *gt_session_open(void);
 
 /* The session; NULL: no product was asked for yet. */
