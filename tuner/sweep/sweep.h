@@ -35,7 +35,7 @@ struct gt_scouts;
 
 /* How a run used its time. */
 struct gt_sweep_totals {
-    double wall_s, busy_s; /* elapsed; with the GPU worker at work */
+    double wall_s, busy_s; /* seconds elapsed; seconds that the GPU worker was busy */
     double compile_s;      /* seconds that the compile workers were busy, summed over workers */
     int jobs;              /* compile workers */
     int64_t compiled;      /* cubins */
