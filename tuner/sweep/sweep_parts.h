@@ -241,10 +241,8 @@ int gt_sweep_take_race(struct gt_run *run, size_t i, struct gt_race **race, stru
 
 /* ---- finals.c ---- */
 
-#define GT_SWEEP_SAMPLED 32 /* candidates of stage 2 */
-#define GT_SWEEP_TOO_SLOW                                                  \
-    1.15 /* a candidate whose time is more than this times the best is not \
-            sampled */
+#define GT_SWEEP_SAMPLED  32   /* candidates of stage 2 */
+#define GT_SWEEP_TOO_SLOW 1.15 /* a time above this times the best is not sampled */
 
 /* Finds and times the vendor library's best algorithm, unless that was done in this turn. */
 int gt_sweep_open_baseline(struct gt_race *race, struct gt_err *err);
