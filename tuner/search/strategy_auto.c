@@ -5,8 +5,8 @@
  * 2. Models.  A Gaussian process (gp_model.h) and a forest of trees (forest.h) are fitted to the
  *    times told.  Transfer data and the expectation of a model enter the process (prior_mean.h).
  * 3. Candidates.  A pool is drawn around the elites and elsewhere (elites.h).
- * 4. Acquisition.  The point of the pool with the greatest expected improvement, by a fixed blend
- * of both predictions, is given out.
+ * 4. Acquisition.  The point of the pool with the greatest expected improvement is given out.  A
+ *    fixed blend of both predictions gives the expected improvement.
  * 5. Local points.  Now and then, and every other time while nothing is gained, a point near the
  *    best point is given out instead.
  *
