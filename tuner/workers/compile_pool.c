@@ -27,14 +27,12 @@
 
 #define MAX_JOBS       256
 #define DOUBTS         16
-#define SOUND_MS       10000 /* then the known source is compiled again: memory may be short by then */
+#define SOUND_MS       10000 /* then the known source is compiled again: memory may be short */
 #define MAX_BAD_STARTS 3     /* in a row, after which the pool gives up */
 #define MAX_NO_STARTS  20    /* refusals by the system in a row, while no worker is alive */
-#define RETRY_MS       500 /* after such a refusal */
-#define TOKEN_MS       5   /* between two looks for a free token; compiling takes 100 times that */
-#define MAX_KILLED                                                          \
-    20 /* workers killed from outside under one job before the job gets the \
-          status `killed` */
+#define RETRY_MS       500   /* after such a refusal */
+#define TOKEN_MS       5  /* between two looks for a free token; compiling takes 100 times that */
+#define MAX_KILLED     20 /* workers killed from outside before their job gets that status */
 
 /* One cubin to be made. */
 struct job {
