@@ -9,8 +9,7 @@
 #include "cuda/cuda_api.h"
 #include "workers/compile_reason.h"
 
-#define STATIC_SHARED 49152 /* bytes of static shared memory that a block may have, on every arch \
-                             */
+#define STATIC_SHARED 49152 /* bytes of static shared memory for a block, on every arch */
 
 /* The entry of the log with the most static shared memory, if this is more than STATIC_SHARED.
  * ptxas then fails, and NVRTC leaves the sentence of ptxas out of the log. */
