@@ -1,5 +1,5 @@
-/* cmd_bench_summary.h - the means that tune bench prints, over all problems and over those of each
- * type. */
+/* cmd_bench_summary.h - the means that tune bench prints, over all problems and over the problems
+ * of each type. */
 #ifndef GT_CMD_BENCH_SUMMARY_H
 #define GT_CMD_BENCH_SUMMARY_H
 
@@ -11,7 +11,7 @@ struct gt_problem;
 
 /* The figures of one problem that was compared. */
 struct gt_bench_figures {
-    char type[32]; /* "bf16"; "f32, accuracy f32" where it is not the type's default */
+    char type[32]; /* "bf16"; "f32, accuracy f32" where the accuracy is not the type's default */
     double weight;
     double ratio;      /* cuBLASLt's time divided by the winner's */
     double best_ratio; /* cuBLASLt's time divided by the best of everything; 0: not known */
@@ -27,10 +27,14 @@ struct gt_bench_summary {
 
 /* The means over some of the problems. */
 struct gt_bench_means {
-    /* numbers of problems; below: with a ratio below 1; untuned: with a loss */
+    /* numbers of problems: all; with a ratio below 1; with a loss; where `worse` is set; where
+     * `err_above` is set */
     size_t problems, below, untuned, worse, err_above;
-    double ratio, worst, best_ratio, best_worst; /* weighted geometric means, and least; 0: none */
-    double loss, loss_p90, loss_worst;           /* geometric mean without weights; 0: none */
+    double ratio, worst, best_ratio, best_worst; /* of each ratio the weighted geometric mean, and
+                                                    the least; 0: none */
+    double loss, loss_p90, loss_worst;           /* of the losses the geometric mean without
+                                                    weights, the 90th percentile and the greatest;
+                                                    0: none */
 };
 
 /* Adds the figures of a problem; their `type` is set from the problem. */

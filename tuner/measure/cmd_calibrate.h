@@ -1,5 +1,5 @@
-/* cmd_calibrate.h - measures what a device reaches, for tune doctor, and shows it beside what is
- * assumed of a device that was not measured. */
+/* cmd_calibrate.h - measures the rates that a device reaches, for tune doctor, and shows them
+ * beside the figures assumed for a device that was not measured. */
 #ifndef GT_CMD_CALIBRATE_H
 #define GT_CMD_CALIBRATE_H
 
@@ -11,8 +11,8 @@ struct gt_err;
  */
 int gt_cmd_calibrate(struct gt_cli *cli, const char *device, const char *db, struct gt_err *err);
 
-/* Prints the figures of all devices that the database holds; prints nothing if there are none, or
- * no database. */
+/* Prints the figures of all devices in the database; prints nothing if there are no figures, or no
+ * database. */
 int gt_cmd_calibrated(struct gt_cli *cli, const char *db, struct gt_err *err);
 
 #endif

@@ -28,7 +28,7 @@ struct gt_proof {
     struct gt_program *program;
     gt_devptr results; /* struct gt_proof_result[GT_PROOF_SLOTS] */
     struct gt_proof_result fetched[GT_PROOF_SLOTS];
-    int64_t blocks; /* as many as fill the device a few times */
+    int64_t blocks; /* blocks that fill the device a few times */
 };
 
 static const struct gt_program_sources sources = {
@@ -134,7 +134,7 @@ int gt_proof_fill(const struct gt_proof *proof, const struct gt_matrix *matrix, 
 int gt_proof_reference(const struct gt_proof *proof, const struct gt_reference_args *whole,
                        int64_t batch, struct gt_err *err)
 {
-    /* A launch has at most 10^10 multiply-adds.  They take 20 ms on a data-centre device, and less
+    /* A launch has at most 10^10 multiply-adds, which take 20 ms on a data-centre device, and less
      * than half a second on a device whose float64 rate is a 64th of its float32 rate. */
     const double limit = 1e10;
     double per_row = 64.0 * (double)parts(whole->n, 64) * (double)most(whole->k, 1);

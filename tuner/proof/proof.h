@@ -1,8 +1,8 @@
 /* proof.h - stage: calls of the project's own device kernels (templates/proof).
  *
  * Every call is enqueued on the GPU's stream.  Findings are collected in numbered result slots on
- * the device, which gt_proof_fetch copies to the host.  The stages of proof and timing use this.
- */
+ * the device, which gt_proof_fetch copies to the host.  The stages of proof and timing use this
+ * file. */
 #ifndef GT_PROOF_H
 #define GT_PROOF_H
 
@@ -12,11 +12,11 @@
 struct gt_nvrtc;
 struct gt_proof;
 
-/* Device memory with a batch of matrices and guards around them.  All of it is poisoned except for
- * the elements that were filled. */
+/* Device memory with a batch of matrices and guards around them.  All of the memory is poisoned,
+ * except for the elements that were filled. */
 struct gt_matrix {
     gt_devptr base;
-    int64_t words;  /* of the whole allocation */
+    int64_t words;  /* 32-bit words of the whole allocation */
     int64_t offset; /* bytes from base to the first element */
     struct gt_span span;
 };
@@ -26,7 +26,7 @@ struct gt_matrix {
 /* The word with which memory for elements of the type is poisoned. */
 uint32_t gt_proof_poison(enum gt_dtype type);
 
-/* Compiles the kernels, or takes them from the cache, and loads them. */
+/* Compiles the proof's kernels, or takes them from the cache, and loads them. */
 int gt_proof_open(struct gt_proof **proof, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
                   const char *data_dir, const char *cache_dir, struct gt_err *err);
 void gt_proof_close(struct gt_proof *proof); /* NULL accepted */
@@ -55,7 +55,7 @@ int gt_proof_guard(const struct gt_proof *proof, const struct gt_matrix *matrix,
 int gt_proof_hash(const struct gt_proof *proof, gt_devptr base, int64_t words, int slot,
                   struct gt_err *err);
 
-/* Measures the SM clock for about this time; slot -1: only waits on the device. */
+/* Measures the SM clock for about `nanoseconds`; slot -1: only waits on the device. */
 int gt_proof_clock(const struct gt_proof *proof, int64_t nanoseconds, int slot, struct gt_err *err);
 
 /* Writes out[0 .. count), see gt_canary_args; element i must be gt_proof_canary_value(i). */

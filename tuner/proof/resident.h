@@ -2,9 +2,9 @@
  *
  * A "case" is a product whose operands are small integers, so that every correct kernel gives the
  * same result.  The last case is the problem itself.  The others are small ragged shapes with the
- * problem's layout, epilogue, alignment classes and batching.  There is also the problem with
- * normal reals and its float64 reference.  It is stored in as many copies ("sets") as timing
- * rotates through.  This uses proof.c, and verify.c uses this. */
+ * problem's layout, epilogue, alignment classes and batching.  The problem with normal reals and
+ * its float64 reference are there, too.  Its operands are stored in as many copies ("sets") as
+ * timing rotates through.  resident.c uses proof.c, and verify.c uses resident.c. */
 #ifndef GT_RESIDENT_H
 #define GT_RESIDENT_H
 
@@ -13,14 +13,14 @@
 
 #define GT_CASES    15 /* small cases; the whole problem comes after them */
 #define GT_RESULTS  3  /* copies of D, which launches write in turn */
-#define GT_MAX_SETS 33 /* one is the proof's alone */
+#define GT_MAX_SETS 33 /* one set is the proof's alone */
 
 /* What A, B and C hold while kernels are timed: the GPU's power, and so its clock, depends on it.
  * The proof always has integers and normal numbers. */
-#define GT_DIST_MAP(X)                                          \
-    X(NORMAL, "normal")     /* the very numbers of the proof */ \
-    X(UNIFORM, "uniform")   /* reals of [-1, 1) */              \
-    X(INTEGERS, "integers") /* small enough for exact sums */   \
+#define GT_DIST_MAP(X)                                        \
+    X(NORMAL, "normal")     /* the numbers of the proof */    \
+    X(UNIFORM, "uniform")   /* reals of [-1, 1) */            \
+    X(INTEGERS, "integers") /* small enough for exact sums */ \
     X(ZEROS, "zeros")
 enum gt_dist {
 #define GT_DIST_ENUM(number, name) GT_DIST_##number,
@@ -48,30 +48,30 @@ struct gt_resident {
     struct gt_proof *proof;
     struct gt_problem problem;
     uint64_t seed;
-    struct gt_case exact[GT_CASES + 1]; /* exact[GT_CASES] is the problem, its D is result[0] */
+    struct gt_case exact[GT_CASES + 1]; /* exact[GT_CASES] is the problem, whose D is result[0] */
     struct gt_set set[GT_MAX_SETS];
     int sets;
-    int timed; /* index of the first set that is timed: 1 where timing has numbers of its own */
-    enum gt_dist dist; /* what those are */
-    bool flush; /* the sets together have at most 3 x L2, so it is emptied before each round */
+    int timed; /* index of the first set that is timed; 1 if timing has numbers of its own */
+    enum gt_dist dist; /* the numbers of the timed sets */
+    bool flush; /* the sets together have at most 3 x L2, so L2 is emptied before each round */
     struct gt_matrix bias;
     struct gt_matrix result[GT_RESULTS];
     gt_devptr ref;                 /* double m x n x batch */
-    gt_devptr bound;               /* float, the same */
-    struct gt_matrix workspace;    /* the part that the last candidate asked for */
-    int64_t workspace_bytes;       /* how much candidates may ask for */
+    gt_devptr bound;               /* float m x n x batch */
+    struct gt_matrix workspace;    /* the part of the workspace that the last candidate asked for */
+    int64_t workspace_bytes;       /* the most that a candidate may ask for */
     struct gt_matrix scratch;      /* written to empty the L2 */
-    gt_devptr arena_in, arena_out; /* of the small cases: inputs, results */
+    gt_devptr arena_in, arena_out; /* memory of the small cases: inputs; results */
     int64_t arena_in_words, arena_out_words;
-    uint64_t hash_in, hash_reference; /* sums over all inputs; over the references */
+    uint64_t hash_in, hash_reference; /* sum over all inputs; sum over the references */
 };
 
 struct gt_resident_request {
     const struct gt_problem *problem;
     uint64_t seed;
     size_t workspace; /* bytes */
-    int most_sets;    /* copies of the operands to time with, up to GT_MAX_SETS - 1; 1: L2 is left
-                         alone */
+    int most_sets;    /* copies of the operands to time with, up to GT_MAX_SETS - 1; 1: L2 is not
+                         emptied */
     enum gt_dist dist;
 };
 
@@ -96,7 +96,7 @@ void gt_resident_args(const struct gt_resident *resident, int set, int result,
 int gt_resident_hash_inputs(struct gt_resident *resident, int slot, struct gt_err *err);
 int gt_resident_hash_reference(const struct gt_resident *resident, int slot, struct gt_err *err);
 
-/* Poison results and guards, as before the first candidate. */
+/* Poison results and guards, as they were before the first candidate. */
 int gt_resident_poison_cases(const struct gt_resident *resident, struct gt_err *err);
 int gt_resident_poison(const struct gt_resident *resident, int result, struct gt_err *err);
 int gt_resident_poison_workspace(struct gt_resident *resident, size_t bytes, struct gt_err *err);

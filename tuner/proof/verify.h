@@ -1,4 +1,5 @@
-/* verify.h - stage: proves that a candidate's results are right.  No time is recorded without it.
+/* verify.h - stage: proves that a candidate's results are right.  No time is recorded without a
+ * proof.
  *
  * Checks are enqueued after the launches that they judge; after gt_proof_fetch the verdict is read.
  * 1. Results, workspace and guards are poisoned before every candidate; inputs must not change.
@@ -24,7 +25,7 @@ struct gt_cases {
 void gt_verify_prepare(const struct gt_resident *resident, const struct gt_candidate *candidate,
                        struct gt_cases *cases);
 
-/* Enqueues the candidate for its small cases.  The module keeps the geometry of the last one. */
+/* Enqueues the candidate for its small cases.  The module keeps the geometry of the last case. */
 int gt_verify_run_cases(struct gt_resident *resident, struct gt_module *module,
                         const struct gt_cases *cases, struct gt_err *err);
 
@@ -52,7 +53,7 @@ int gt_verify_judge_real(const struct gt_resident *resident, int results, bool d
 void gt_verify_judge_inputs(const struct gt_resident *resident, struct gt_trial *trial,
                             bool *damaged);
 
-/* Whether the references are unchanged; if not, a verdict against them is void.  It waits for the
+/* Whether the references are unchanged; if not, a verdict against them is void.  Waits for the
  * device. */
 int gt_verify_reference_intact(const struct gt_resident *resident, bool *intact,
                                struct gt_err *err);

@@ -1,8 +1,9 @@
 /* cmd_recheck.h - what the files of tune recheck share: its options, the fitting of a stored point
- * to a text of its kernel, and the report.  --adopt proves and times winners that hang on an older
- * text of their kernel, or come from another table, with today's text; --same-code takes rows of an
- * older text over where both texts give the same machine code and the same launches, which takes
- * NVRTC and a folder with the older templates and descriptions, but no GPU. */
+ * to a text of its kernel, and the report. --adopt takes winners that belong to an older text of
+ * their kernel, or come from another table, and proves and times them with today's text.
+ * --same-code carries rows of an older text over where both texts give the same machine code and
+ * the same launches.  This needs NVRTC and a folder with the older templates and descriptions, but
+ * no GPU. */
 #ifndef GT_CMD_RECHECK_H
 #define GT_CMD_RECHECK_H
 
@@ -21,48 +22,49 @@ struct gt_recheck_options {
     bool adopt;
 };
 
-/* What a report of winners looks like. */
+/* The form of a report of winners. */
 struct gt_recheck_form {
     const char *format, *title, *csv_heading, *winner;
     const struct gt_column *column;
     size_t columns;
-    bool dated; /* the document says when it was */
+    bool dated; /* the document has a date */
 };
 
-/* Where the rows go.  The caller sets the first two. */
+/* A report that is being written.  The caller sets the first two members. */
 struct gt_recheck_report {
     const struct gt_session *session;
     int timing;                /* enum gt_timing */
     struct gt_csv *csv;        /* NULL: none */
-    struct cJSON *json, *rows; /* the document and its list; NULL: a table is printed */
+    struct cJSON *json, *rows; /* the document and its list of rows; NULL: a table is printed */
     struct gt_columns columns;
 };
 
 int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_recheck_form *form,
                            const char *csv, struct gt_err *err);
 
-/* Ends the document with how many rows each verdict has (verdicts first to count - 1), unless the
- * run failed (rc), and frees everything.  Returns rc or, if that is GT_OK, the error of ending.  A
- * report that was not opened is accepted. */
+/* Ends the document with the number of rows of each verdict from `first` to count - 1, unless the
+ * run failed (rc), and frees everything.  Returns rc or, if rc is GT_OK, the error of ending the
+ * document.  A report that was not opened is accepted. */
 int gt_recheck_report_close(struct gt_recheck_report *report, const char *const *verdict,
                             const size_t *tally, int first, int count, int rc, struct gt_err *err);
 
-/* Keeps what identifies a row, its device and its time, with texts of its own: *memory, malloc'ed.
- */
+/* Copies the fields that identify a row, its device and its time.  The copied texts are in *memory,
+ * which is malloc'ed. */
 int gt_recheck_keep(struct gt_row *to, char **memory, const struct gt_row *from,
                     struct gt_err *err);
 
-/* A line of a text table as a row, whose texts are the line's. */
+/* A line of a text table as a row.  The row points to the texts of the line. */
 struct gt_row gt_recheck_row(const struct gt_table_row *line);
 
-/* Makes the candidate (its problem and device are set) of today's or another text of the kernel.
- * Positive: the kernel does not serve the problem, or a constraint does not hold; negative: there
- * is no such kernel or point.  *why says so. */
+/* Completes the candidate, whose problem and device are set, with today's or another text of the
+ * kernel.  Positive: the kernel does not serve the problem, or a constraint does not hold;
+ * negative: there is no such kernel or point. *why has the reason. */
 int gt_recheck_fit(struct gt_candidate *candidate, const struct gt_kernels *kernels,
                    const char *kernel, const char *point, struct gt_geometry *geometry,
                    struct gt_err *why);
 
-/* Exit code 8 where winners are not what the words say ("not adopted"). */
+/* Exit code 8 if `bad` is not 0; the sentence counts the winners and says how they failed: `words`
+ * ("not adopted"). */
 int gt_recheck_bad(size_t bad, const char *words, struct gt_err *err);
 
 /* The command with --adopt, once the session is open.  Positive: an exit code. */

@@ -1,5 +1,5 @@
-/* compare.h - the winners of two databases beside each other: of two machines, drivers, versions of
- * the program, or days. */
+/* compare.h - compares the winners of two databases: of two machines, drivers, versions of the
+ * program, or days. */
 #ifndef GT_COMPARE_H
 #define GT_COMPARE_H
 
@@ -27,7 +27,7 @@ enum gt_verdict {
 };
 const char *gt_verdict_name(enum gt_verdict verdict);
 
-/* A winner; us 0: there is none. */
+/* A winner; us 0: there is no winner. */
 struct gt_side {
     double us, lo_us, hi_us; /* median and its 95 % interval */
     char *kernel, *signature, *point, *date;
@@ -38,29 +38,30 @@ struct gt_pair {
     char *problem, *device; /* device "" where devices of any name are compared */
     int timing;             /* enum gt_timing */
     struct gt_side side[2]; /* A and B */
-    double ratio, lo, hi;   /* A's time over B's: above 1, B is faster; the interval of that from
-                               both ends of both intervals; 0: one of them is missing */
+    double ratio, lo, hi;   /* A's time over B's: above 1, B is faster; lo, hi: the interval of
+                               the ratio, from the ends of both sides' intervals; 0: a side is
+                               missing */
     enum gt_verdict verdict;
 };
 
 struct gt_pairs {
     struct gt_pair *pair; /* by problem, device and L2 mode */
     size_t count, of[GT_VERDICTS];
-    double geometric_mean; /* of the ratios; 0: there is none */
+    double geometric_mean; /* of the ratios; 0: there is no ratio */
     double noise;          /* a ratio, at least 1 */
 };
 
-/* Compares measured winners.  any_device: whatever the devices are called; of several of one
- * problem the fastest counts.  *pairs is to be released also after a failure. */
+/* Compares measured winners.  any_device: devices of any name are compared, by the fastest winner
+ * of each problem.  *pairs is to be released also after a failure. */
 int gt_compare(struct gt_pairs *pairs, struct gt_store *a, struct gt_store *b, double noise,
                bool any_device, struct gt_err *err);
 void gt_pairs_release(struct gt_pairs *pairs);
 
-/* The comparison as a document, to be freed by cJSON_Delete; NULL: no memory.  names: of A and B.
- */
+/* The comparison as a document, to be freed by cJSON_Delete; NULL: no memory.  names: the names of
+ * A and B. */
 cJSON *gt_compare_json(const struct gt_pairs *pairs, const char *const names[2]);
 
-/* The page of that document. */
+/* Writes the page of the comparison. */
 int gt_compare_write(FILE *file, const struct gt_pairs *pairs, const char *const names[2],
                      struct gt_err *err);
 

@@ -14,27 +14,27 @@ struct gt_row_filter;
 struct gt_store;
 
 struct gt_report_request {
-    const struct gt_row_filter *filter; /* of it problem, kernel and cc count */
-    const struct gt_problem *problem;   /* only these; problems 0: all */
-    const double *weight;               /* of each of them, or NULL: all are equal */
+    const struct gt_row_filter *filter; /* its members problem, kernel and cc are used */
+    const struct gt_problem *problem;   /* only these problems; `problems` 0: all */
+    const double *weight;               /* of each problem; NULL: all weights are equal */
     size_t problems;
     const char *const *recheck; /* files that tune recheck --json printed */
     size_t rechecks;
-    int reload_s; /* the page loads itself anew after so many seconds; 0: never */
+    int reload_s; /* the page reloads after so many seconds; 0: never */
 };
 
-/* What the database has for a page: problems with a measured time, and trials that were predicted
- * or replayed; how many problems, turns and trials the page has no room for. */
+/* The counts of a page: problems with a measured time; trials that were predicted or replayed;
+ * problems, turns and trials for which the page has no room. */
 struct gt_report_counts {
     size_t measured, guessed, left;
 };
 
-/* Writes the page.  GT_EIO, GT_ENOMEM, or what the store fails with. */
+/* Writes the page.  Errors: GT_EIO, GT_ENOMEM, and the errors of the store. */
 int gt_report_write(FILE *file, const struct gt_report_request *request, struct gt_store *store,
                     struct gt_report_counts *counts, struct gt_err *err);
 
-/* A page of any kind: a title, data, and the scripts that draw them with the shapes of charts.js.
- */
+/* A page of any kind: a title, data, and the scripts that draw the data with the shapes of
+ * charts.js. */
 #define GT_PAGE_SCRIPTS 3
 struct gt_page {
     const char *title, *script[GT_PAGE_SCRIPTS]; /* NULL ends them */

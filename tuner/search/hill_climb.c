@@ -125,10 +125,11 @@ bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *clim
 
 /* Greedy hill climbing from many starts.
  *
- * Several climbs run at once, so that the compilers and the GPU have work while answers are
- * awaited. The climb at the fastest place is served first.  A climb that has reached a local
- * optimum starts anew: from the fastest point of the list that is still unused, else from the best
- * point with a few parameters changed at random, and now and then from a random point. */
+ * Several climbs run at once, so that the compilers and the GPU have work while climbs wait for
+ * times.  The climb at the fastest place is served first.  A climb that has reached a local optimum
+ * starts anew: from the fastest unused point of the list of starts.  If there is none, the climb
+ * starts from the best point with a few parameters changed at random, and now and then from a
+ * random point. */
 
 #define START_WITHIN 1.5f /* a point slower than this times the best is no start */
 #define KICK         4    /* parameters changed at most to leave the best point */
@@ -193,7 +194,7 @@ static enum gt_next start(struct gt_strategy *strategy, struct gt_multi_start *m
     size_t place;
 
     if (strategy->best == SIZE_MAX && strategy->flying)
-        return GT_NEXT_WAIT; /* the list will tell where to start */
+        return GT_NEXT_WAIT; /* the list will have a start */
     place = strategy->best == SIZE_MAX ? SIZE_MAX : listed_start(strategy, multi);
     if (place != SIZE_MAX) {
         gt_hill_climb_to(strategy, climb, place);
@@ -207,7 +208,8 @@ static enum gt_next start(struct gt_strategy *strategy, struct gt_multi_start *m
     return GT_NEXT_POINT;
 }
 
-/* The climb's next point.  WAIT: it has enough in flight, or needs answers first. */
+/* The climb's next point.  WAIT: the climb has enough points in flight, or needs their times
+ * first. */
 static enum gt_next step(struct gt_strategy *strategy, struct gt_multi_start *multi,
                          struct gt_hill_climb *climb, size_t *point)
 {
@@ -223,7 +225,7 @@ static enum gt_next step(struct gt_strategy *strategy, struct gt_multi_start *mu
     return climb->place == SIZE_MAX ? GT_NEXT_WAIT : step(strategy, multi, climb, point);
 }
 
-/* The climbs in the order in which they are served, the one at the fastest place first. */
+/* The climbs in the order in which they are served, the climb at the fastest place first. */
 static void sort(const struct gt_strategy *strategy, struct gt_multi_start *multi,
                  struct gt_hill_climb *order[GT_MULTI_START_MAX])
 {
@@ -243,8 +245,8 @@ static void sort(const struct gt_strategy *strategy, struct gt_multi_start *mult
     }
 }
 
-/* The loop ends: where nothing is in flight, some climb gives a point, because the list of starts
- * runs out and every other start is a point. */
+/* The loop ends: if no point is in flight, some climb gives a point, because the list of starts
+ * runs out and every later start is itself a point to try. */
 enum gt_next gt_multi_start_next(struct gt_strategy *strategy, struct gt_multi_start *multi,
                                  size_t *point)
 {

@@ -1,5 +1,5 @@
 /* hill_climb.h - greedy hill climbing from one place: tries the neighbours in a random or a given
- * order, moves to the first faster one, and stops at a local optimum. */
+ * order, moves to the first faster neighbour, and stops at a local optimum. */
 #ifndef GT_HILL_CLIMB_H
 #define GT_HILL_CLIMB_H
 
@@ -11,19 +11,21 @@
 typedef float gt_hill_climb_order(struct gt_strategy *strategy, size_t point);
 
 struct gt_hill_climb {
-    bool adjacent;              /* neighbours: one step of a parameter; else any value of one */
+    bool adjacent;              /* neighbours differ in one parameter by one step; else by any
+                                   value */
     gt_hill_climb_order *order; /* of the neighbours; NULL: random */
     size_t place;               /* SIZE_MAX: none, the climb needs a start */
     size_t *list;               /* neighbours of the place, in the order in which they are tried */
     size_t count, cursor;
-    size_t flying[GT_HILL_CLIMB_FLYING]; /* given out for this climb; SIZE_MAX: free slot */
+    size_t flying[GT_HILL_CLIMB_FLYING]; /* points given out for this climb; SIZE_MAX: free slot */
 };
 
 int gt_hill_climb_init(struct gt_hill_climb *climb, bool adjacent, gt_hill_climb_order *order,
                        struct gt_err *err);
 void gt_hill_climb_release(struct gt_hill_climb *climb); /* a zeroed one is accepted */
 
-/* Moves to a point whose time is known, and on to faster neighbours as long as one is known. */
+/* Moves to a point whose time is known, then to faster neighbours as long as a faster neighbour is
+ * known. */
 void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t place);
 
 /* POINT: a NEW neighbour.  WAIT: enough neighbours are in flight, or there are no others.  DONE:
@@ -34,38 +36,40 @@ enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_cli
 /* Counts a point that was chosen elsewhere as one of this climb's; false: no slot is free. */
 bool gt_hill_climb_own(struct gt_hill_climb *climb, size_t point);
 
-/* After a point was told: moves there if the climb gave it out and it is faster than the place.
- * Returns whether the climb had given it out. */
+/* After a point was told: moves to the point if this climb gave it out and it is faster than the
+ * place.  Returns whether this climb gave it out. */
 bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point);
 
-/* Greedy hill climbing from many starts, several climbs at once.  It is the whole
- * of `local`, and a part of `auto`. */
+/* Greedy hill climbing from many starts, several climbs at once.  Multi-start is the whole of
+ * `local`, and a part of `auto`. */
 
 #define GT_MULTI_START_MAX 16 /* climbs at once at most */
 
 struct gt_multi_start {
     struct gt_hill_climb climb[GT_MULTI_START_MAX];
     size_t count;
-    size_t *start;        /* points to start from; the owner adds them as they are found */
-    bool *started;        /* a climb started there */
-    size_t starts, room;  /* in the list */
-    uint64_t restarts;    /* not from the list: from the best point changed, or a random point */
-    uint64_t random_each; /* every so many of those start from a random point */
+    size_t *start;        /* points to start from; the strategy adds them as it finds them */
+    bool *started;        /* for each start: whether a climb began there */
+    size_t starts, room;  /* starts in the list; the most that it holds */
+    uint64_t restarts;    /* climbs that did not begin at a listed start, but at a random point or
+                             at the best point with changes */
+    uint64_t random_each; /* of so many restarts one begins at a random point */
 };
 
-/* room: for the list of starts. */
+/* room: the most starts that the list holds. */
 int gt_multi_start_init(struct gt_multi_start *multi, size_t count, bool adjacent, size_t room,
                         gt_hill_climb_order *order, struct gt_err *err);
 void gt_multi_start_release(struct gt_multi_start *multi); /* a zeroed one is accepted */
 
-/* Adds a start; it is left out if the list is full. */
+/* Adds a start, unless the list is full. */
 void gt_multi_start_add(struct gt_multi_start *multi, size_t point);
 
-/* A point for the climb at the fastest place that has one; WAIT: all climbs wait for answers. */
+/* Gives a point for the climb whose place is fastest among the climbs that have a point.  WAIT: all
+ * climbs wait for times. */
 enum gt_next gt_multi_start_next(struct gt_strategy *strategy, struct gt_multi_start *multi,
                                  size_t *point);
 
-/* After a point was told. */
+/* Moves the climbs after a point was told. */
 void gt_multi_start_tell(struct gt_strategy *strategy, struct gt_multi_start *multi, size_t point);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_VALUES 64 /* named of one parameter */
+#define MAX_VALUES 64 /* values named for one parameter */
 #define MAX_NAMES  256
 
 /* One part of the text: NAME=value|value. */
@@ -27,7 +27,7 @@ static int malformed(const char *text, struct gt_err *err)
                       text);
 }
 
-/* Reads the part at *at and moves behind it. */
+/* Reads the part at *at and moves *at behind the part. */
 static int read_part(struct part *part, const char **at, struct gt_err *err)
 {
     const char *begin = *at, *from;
@@ -58,7 +58,7 @@ static bool wants(const struct part *part, int64_t value)
     return false;
 }
 
-/* Keeps the values of the part, of which the parameter has at least one. */
+/* Keeps the values that the part names; the parameter has at least one of them. */
 static void keep_values(struct gt_param *param, const struct part *part)
 {
     size_t kept = 0, standard = 0;
@@ -183,7 +183,7 @@ static int apply(struct gt_kernel *const *kernel, size_t kernels, const struct p
     return rc;
 }
 
-/* Refuses a part whose name an earlier part of the text has. */
+/* Refuses a part that names the same parameter as an earlier part of the text. */
 static int check_first(const struct part *part, const char *text, struct gt_err *err)
 {
     for (const char *at = text; at < part->name; at += strcspn(at, ",") + 1)

@@ -11,23 +11,24 @@
 
 /* ---- walking through a large space in threads ---- */
 
-/* A space of millions of points takes a core seconds, and where one problem alone is tuned,
- * everything waits for it.  A space that a short walk cannot finish is therefore divided into
- * shares by its prefixes, always into as many, so that the points and their order are the same on
- * every machine.  If that takes too many visits as well, one walk samples it.  It samples at once a
- * space of which the short walk covered next to nothing. */
+/* A space of millions of points takes seconds of a core and, where only one problem is tuned,
+ * everything waits for the space.  A space that a short walk cannot finish is therefore divided
+ * by its prefixes into shares.  The number of shares is always the same, so that the points and
+ * their order are the same on every machine.  If the shares take too many visits as well, one
+ * walk samples the space.  A space of which the short walk covered next to nothing is sampled at
+ * once. */
 
 #define SHARES      4
-#define LIMIT_LEAST 500000   /* points wanted, from which on shares are worth their threads */
-#define VISITS_ONE  4000000  /* of the short walk: 0.3 s */
-#define VISITS_EACH 15000000 /* of a share: 1 s */
+#define LIMIT_LEAST 500000   /* points wanted from which on shares are worth their threads */
+#define VISITS_ONE  4000000  /* visits of the short walk: 0.3 s */
+#define VISITS_EACH 15000000 /* visits of a share: 1 s */
 #define POINTS_ONE  8        /* for each point wanted, the short walk sees at most so many */
 
-/* A space is not walked in shares if a walk of GT_WALK_VISITS would cover less of it than this,
- * judged by the short walk.  That judges poorly: once it said .01 of a space that the shares
+/* A space is not walked in shares if a walk of GT_WALK_VISITS would cover less of the space than
+ * this.  The short walk estimates this part poorly: once it said .01 of a space that the shares
  * finished (simt, 1001x1003x1001).  Of simt without its bets it says 10^-4 and less. */
 #define COVERED_LEAST 1e-3
-#define JUDGED_FROM   100000 /* visits of a short walk: fewer say nothing of the space */
+#define JUDGED_FROM   100000 /* visits of a short walk; fewer visits show nothing about the space */
 
 struct share {
     struct gt_space space;
@@ -47,7 +48,7 @@ static void *walk(void *context)
     return NULL;
 }
 
-/* Walks all shares at once; those for which there is no thread are walked here. */
+/* Walks all shares at once; shares without a thread are walked here. */
 static void walk_all(struct share *share, size_t shares)
 {
     for (size_t i = 1; i < shares; i++)
@@ -81,10 +82,10 @@ static int join(struct gt_space *space, const struct share *share, size_t shares
     return GT_OK;
 }
 
-/* What walks of shares have found out. */
+/* The outcome of the walks of the shares. */
 struct outcome {
-    bool whole;       /* the space holds the points of all shares; else it is as it was */
-    bool given_up;    /* every share was */
+    bool whole;       /* the space holds the points of all shares; else the space is unchanged */
+    bool given_up;    /* every share was given up */
     double covered;   /* the part of the space that a walk of GT_WALK_VISITS would cover */
     uint64_t visited; /* prefixes of all shares */
 };
@@ -161,8 +162,8 @@ static uint64_t add_word(uint64_t hash, const uint8_t *from, size_t bytes)
     return hash ^ hash >> 32; /* the high bits of a product do not reach its low ones */
 }
 
-/* Eight bytes at a time; the last eight overlap with those before, because a copy of fewer is a
- * call. */
+/* Eight bytes at a time.  The last eight bytes overlap the bytes before them, because a copy of
+ * fewer bytes is a call. */
 static uint64_t hash_point(const uint8_t *point, size_t params)
 {
     uint64_t hash = params;
@@ -180,7 +181,7 @@ static size_t first_slot(const struct gt_space *space, const uint8_t *point)
     return hash_point(point, space->kernel->params) & (space->lookup_size - 1);
 }
 
-/* Slot of the table that holds the point, or the empty one where it belongs. */
+/* The slot of the table that holds the point, or the empty slot where the point belongs. */
 static size_t table_slot(const struct gt_space *space, const uint8_t *point)
 {
     size_t params = space->kernel->params, slot = first_slot(space, point);
@@ -215,7 +216,7 @@ static int make_table(struct gt_space *space, struct gt_err *err)
     return space->lookup ? GT_OK : gt_err_nomem(err);
 }
 
-/* Enters a list's points, of which no two may be the same. */
+/* Enters a list's points into the table; no two points may be the same. */
 static int enter_list(struct gt_space *space, struct gt_err *err)
 {
     for (size_t i = 0; i < space->count; i++) {
@@ -228,8 +229,9 @@ static int enter_list(struct gt_space *space, struct gt_err *err)
     return GT_OK;
 }
 
-/* Enters the points of a walk, of which no two are the same.  Therefore the points in occupied
- * slots, which lie all over the memory, need not be compared, and slots are fetched ahead. */
+/* Enters the points of a walk into the table.  No two points of a walk are the same, so the points
+ * in occupied slots, which lie all over the memory, need not be compared, and slots are fetched
+ * ahead. */
 static void enter_walked(struct gt_space *space)
 {
     enum { AHEAD = 16 }; /* points; a power of two */

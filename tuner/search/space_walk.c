@@ -1,18 +1,19 @@
 /* space_walk.c - walks through a kernel's parameters to its valid points, for space.c.
  *
  * Parameters are bound one after the other, in an order that prunes early.  A constraint is checked
- * as soon as all its parameters are bound, and a prefix that fails is not extended; what
- * constraints say is remembered.  Parameters that no constraint reads
- * are not walked at all: they multiply what is left.
+ * as soon as all its parameters are bound, and a prefix that fails is not extended; the verdicts of
+ * constraints are remembered.  Parameters that no constraint reads are not walked: every valid
+ * prefix is combined with all of their values.
  *
  * A kernel without its bets may have 10^12 valid points (simt, at 4096^3).  A walk that visits more
- * than VISITS_MOST prefixes, or fewer if few points are wanted, begins again and, at its later
- * levels, follows each value only with some chance.  Every valid point then has the same chance to
- * be found, and how many are found says how many there are.  The first chance is a guess by how far
- * the walk came; what it visits says which chance would use the visits.  If no point is found,
- * valid points are rare and more prefixes are visited, so that no kernel is lost for them.  Of a
- * part with far more points than are kept, each point is seen with some chance only, because points
- * that enter the sample and are replaced cost more than visits. */
+ * than VISITS_MOST prefixes, or fewer if few points are wanted, begins again.  At its later levels
+ * the new walk follows each value only with some chance.  Every valid point then has the same
+ * chance to be found, and the number of points found gives an estimate of all valid points.  The
+ * first chance is a guess from how far the walk came; the visits of the next walk show which chance
+ * would use all allowed visits.  If no point is found, valid points are rare and more prefixes are
+ * visited, so that no kernel is lost.  If a part has far more points than are kept, each point is
+ * seen with some chance only, because points that enter the sample and are replaced cost more than
+ * visits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +26,13 @@
 
 /* ---- the order in which a walk binds the parameters ---- */
 
-/* * A good order prunes early: parameters whose values the constraints mostly decide come first,
- * and those that are free to vary come last.  The constraints do not show which is which, so it is
- * tried out on a few random prefixes.  The parameter that is bound next is the one, or belongs to
- * the few that a constraint relates, of whose combinations the smallest part survives. */
+/* A good order prunes early: parameters whose values the constraints mostly decide come first, and
+ * parameters that are free to vary come last.  The constraints do not show which parameters these
+ * are, so orders are tried on a few random prefixes.  A choice is one parameter, or the few
+ * parameters that one constraint relates.  The choice of whose combinations the smallest part
+ * survives gives the next parameter. */
 
-#define PREFIXES   24   /* of a sample */
+#define PREFIXES   24   /* prefixes of a sample */
 #define TOGETHER   4    /* parameters tried together */
 #define TRIED_MOST 4096 /* combinations tried for one choice, over all prefixes */
 #define ORDER_SEED 1
@@ -41,7 +43,7 @@ struct prefix {
 
 struct orderer {
     const struct gt_kernel *kernel;
-    const uint64_t *need; /* of each constraint: the parameters it depends on */
+    const uint64_t *need; /* for each constraint, the parameters that it depends on */
     uint64_t constrained; /* parameters that some constraint depends on */
     uint64_t bound;
     struct prefix prefix[PREFIXES];
@@ -53,17 +55,17 @@ struct orderer {
 struct choice {
     uint64_t set;
     size_t param[TOGETHER], count;
-    double open; /* how much of the choice survives: 0 one combination, 1 all of them */
+    double open; /* how much of the choice survives: 0 one combination, 1 all combinations */
 };
 
-/* Whether what depends on `need` becomes known when the set is bound. */
+/* Whether an expression that depends on `need` becomes known when the set is bound. */
 static bool becomes_known(const struct orderer *orderer, uint64_t need, uint64_t set)
 {
     return need & set && !(need & ~(orderer->bound | set));
 }
 
-/* Computes what the newly bound set determines; false: a constraint rejects the prefix.  The walk
- * deals with expressions that fail. */
+/* Computes the values and constraints that the newly bound set determines; false: a constraint
+ * rejects the prefix.  The walk deals with expressions that fail. */
 static bool survives(const struct orderer *orderer, int64_t *slots, uint64_t set)
 {
     const struct gt_kernel *kernel = orderer->kernel;
@@ -90,7 +92,8 @@ static size_t combinations(const struct gt_kernel *kernel, const struct choice *
 }
 
 /* Extends the first prefixes of the sample by every combination of the choice's values.  Returns
- * how many survive; keeps PREFIXES of them, evenly drawn, if kept is not NULL. */
+ * how many extended prefixes survive; keeps PREFIXES of the survivors, evenly drawn, if kept is not
+ * NULL. */
 static size_t extend(struct orderer *orderer, const struct choice *choice, size_t prefixes,
                      struct prefix *kept)
 {
@@ -143,7 +146,8 @@ static void consider(struct orderer *orderer, uint64_t set, struct choice *best)
         *best = choice;
 }
 
-/* The best choice among the parameters of `among`; sets: several at once too. */
+/* The best choice among the parameters of `among`; sets: choices of several parameters are tried,
+ * too. */
 static struct choice choose(struct orderer *orderer, uint64_t among, bool sets)
 {
     const struct gt_kernel *kernel = orderer->kernel;
@@ -162,7 +166,7 @@ static struct choice choose(struct orderer *orderer, uint64_t among, bool sets)
     return best;
 }
 
-/* Binds one parameter and goes on with the prefixes that survive it. */
+/* Binds one parameter and goes on with the surviving prefixes. */
 static void bind(struct orderer *orderer, const struct choice *choice)
 {
     struct prefix kept[PREFIXES];
@@ -175,9 +179,9 @@ static void bind(struct orderer *orderer, const struct choice *choice)
     memcpy(orderer->prefix, kept, orderer->prefixes * sizeof(kept[0]));
 }
 
-/* Fills order[0..params): first the parameters that constraints depend on (need[c]: those of
- * constraint c), in the order in which to bind them, then the others.  Returns how many are of the
- * first kind.  facts: slots of problem and device. */
+/* Fills order[0..params): first the parameters that constraints depend on (need[c]: the parameters
+ * of constraint c), in the order in which to bind them, then the other parameters.  Returns how
+ * many parameters constraints depend on.  facts: slots of problem and device. */
 static size_t find_order(const struct gt_kernel *kernel, const int64_t *facts, const uint64_t *need,
                          size_t order[GT_MAX_PARAMS])
 {
@@ -205,55 +209,59 @@ static size_t find_order(const struct gt_kernel *kernel, const int64_t *facts, c
     return walked;
 }
 
-/* ---- what the constraints say of prefixes, each asked once for the same values of what it reads
- * ---- */
+/* ---- the verdicts of constraints on prefixes; the same values are judged once ---- */
 
-/* * A constraint reads a few parameters, and a walk comes to the same values of these again and
- * again: of simt's 38 million questions at 1000^3, two in a hundred are new.  So each step of the
- * plan has a tree, whose levels are the parameters it depends on, in the order of the walk.  The
- * leaf of a prefix has the step's verdict on every value of its last parameter, as bits.  The walk
- * follows all trees as it binds parameters, and at each level joins the bits of the leaves.
+/* A constraint reads a few parameters, and a walk comes to the same values of these parameters
+ * again and again: of simt's 38 million judgements at 1000^3, two in a hundred are new.  So each
+ * step of the plan has a tree, whose levels are the parameters that the step depends on, in the
+ * order of the walk.  The leaf of a prefix has, as bits, the step's verdict on every value of the
+ * step's last parameter.  The walk follows all trees as it binds parameters, and at each level
+ * joins the bits of the leaves.
  *
  * Trees that outgrow their memory are forgotten, and grow again from the present prefix. */
 
-#define CELLS      ((size_t)1 << 20) /* of all trees: 8 MB; simt needs 1.3 MB */
-#define BLOCK      64                /* values that one word has a bit for */
+#define CELLS      ((size_t)1 << 20) /* cells of all trees: 8 MB; simt needs 1.3 MB */
+#define BLOCK      64                /* values per word, one bit each */
 #define LEAF(size) (1 + 2 * (((size) + BLOCK - 1) / BLOCK)) /* cells of a leaf; see judge */
 
 /* Values of a parameter, as bits: bit i for value 64 * block + i. */
 struct admitted {
-    uint64_t values;   /* that no step of the level rejects */
-    uint64_t doubtful; /* those of them for which an expression failed (a division by zero, say) */
+    uint64_t values;   /* values that no step of the level rejects */
+    uint64_t doubtful; /* those of `values` for which an expression failed (for example a division
+                          by zero) */
 };
 
 /* A step and the leaf of the present prefix. */
 struct judged {
     const struct gt_expr *expr;
-    uint64_t fixed, varying; /* derived values that it reads; the varying ones depend on `last` */
-    uint64_t levels;         /* bit l: it depends on order[l] */
-    const struct gt_param *last; /* the parameter of the last of them; NULL: it depends on none */
-    size_t count;                /* values of that, else 1 */
+    uint64_t fixed, varying;     /* derived values that the step reads; the varying values depend on
+                                    `last` */
+    uint64_t levels;             /* bit l: the step depends on order[l] */
+    const struct gt_param *last; /* the parameter of the last level; NULL: the step depends on no
+                                    parameter */
+    size_t count;                /* values of `last`, or 1 without it */
     size_t root, leaf;           /* in node[]; one for each of its levels, but at least one */
     size_t root_size;            /* cells */
     bool constraint;
-    bool passed; /* some prefix satisfied it */
+    bool passed; /* some prefix satisfied the step */
 };
 
-/* What binding a parameter means for one step that does not end with it. */
+/* The effect of binding a parameter on one step for which this is not the last parameter. */
 struct branch {
-    size_t node; /* of the parameter; the next parameter's is behind it */
-    size_t size; /* cells of that */
+    size_t node; /* the parameter's node; the next parameter's node is behind it */
+    size_t size; /* cells of the next parameter's node */
 };
 
-/* What the steps of a plan say of the prefixes of a walk. */
+/* The verdicts of a plan's steps on the prefixes of a walk. */
 struct verdicts {
     const struct gt_walk_plan *plan;
     struct judged *step;
     size_t furthest; /* 1 + the last constraint that was reached */
     struct branch *branch;
     size_t first_branch[GT_MAX_PARAMS + 1]; /* of each parameter of the order */
-    size_t *node;   /* of each step, a tree's nodes along the present prefix: where in cell[] */
-    uint64_t *cell; /* an inner node has one for each value, 0 or where the next node is */
+    size_t *node;   /* for each step the nodes of its tree along the present prefix, as places in
+                       cell[] */
+    uint64_t *cell; /* an inner node has a cell for each value: the place of the next node, or 0 */
     size_t used, capacity;
     size_t path; /* cells of all trees for one prefix, at most */
     uint8_t bound[GT_MAX_PARAMS];
@@ -270,7 +278,8 @@ static bool reads(const struct gt_kernel *kernel, const struct gt_expr *expr, ui
     return false;
 }
 
-/* Computes the derived values of a set; returns those that have none, beside `undefined`. */
+/* Computes the derived values of a set; returns `undefined` and the derived values that cannot be
+ * computed. */
 static uint64_t derive(struct verdicts *verdicts, uint64_t set, uint64_t undefined)
 {
     const struct gt_kernel *kernel = verdicts->plan->kernel;
@@ -289,8 +298,8 @@ static uint64_t derive(struct verdicts *verdicts, uint64_t set, uint64_t undefin
     return undefined;
 }
 
-/* Fills a leaf: 1, then for each block of values the bits of those that pass and the bits of those
- * for which an expression fails.  A derived value passes if it can be computed. */
+/* Fills a leaf: 1, then for each block of values the bits of values that pass and the bits of
+ * values for which an expression fails.  A derived value passes if it can be computed. */
 static void judge(struct verdicts *verdicts, const struct judged *step, uint64_t *leaf)
 {
     const struct gt_kernel *kernel = verdicts->plan->kernel;
@@ -314,8 +323,8 @@ static void judge(struct verdicts *verdicts, const struct judged *step, uint64_t
     }
 }
 
-/* What the steps of a level say of the values order[level - 1] may have, after the parameters
- * before it were bound; of level 0, where there is none, it is bit 0. */
+/* The verdict of a level's steps on the values of order[level - 1], after the parameters before it
+ * were bound.  Level 0 has no parameter; its verdict is bit 0. */
 static struct admitted admit(struct verdicts *verdicts, size_t level, size_t block)
 {
     const struct gt_walk_plan *plan = verdicts->plan;
@@ -344,7 +353,7 @@ static struct admitted admit(struct verdicts *verdicts, size_t level, size_t blo
     return admitted;
 }
 
-/* The first constraint, in the order of the steps, that was reached and that nothing satisfied;
+/* The first constraint, in the order of the steps, that was reached and that no prefix satisfied;
  * NULL: there is none. */
 static const struct gt_constraint *culprit(const struct verdicts *verdicts)
 {
@@ -358,7 +367,8 @@ static const struct gt_constraint *culprit(const struct verdicts *verdicts)
 
 /* ---- trees ---- */
 
-/* Follows the trees of the steps that read a parameter, but for those that end with it. */
+/* Follows the trees of the steps that read a parameter, except steps for which it is the last
+ * parameter. */
 static void follow(struct verdicts *verdicts, size_t level)
 {
     for (size_t b = verdicts->first_branch[level]; b < verdicts->first_branch[level + 1]; b++) {
@@ -437,7 +447,7 @@ static size_t next_level(const struct judged *step, size_t from)
     return from + (size_t)__builtin_ctzll(step->levels >> from);
 }
 
-/* Fills a step, whose nodes begin at `root`.  Returns how many it has. */
+/* Fills a step, whose nodes begin at `root`.  Returns the number of the step's nodes. */
 static size_t fill_step(struct verdicts *verdicts, const struct gt_walk_step *from,
                         struct judged *step, size_t root)
 {
@@ -468,7 +478,8 @@ static size_t fill_step(struct verdicts *verdicts, const struct gt_walk_step *fr
     return nodes;
 }
 
-/* Fills the branches of a level; those of all levels have room for as many as there are nodes. */
+/* Fills the branches of a level; the branches of all levels together have room for as many as there
+ * are nodes. */
 static void fill_branches(struct verdicts *verdicts, size_t level, size_t steps)
 {
     const struct gt_walk_plan *plan = verdicts->plan;
@@ -509,7 +520,7 @@ static int verdicts_new(struct verdicts **verdicts, const struct gt_walk_plan *p
     made->branch = calloc(nodes + 1, sizeof(*made->branch));
     for (size_t l = 0; l < plan->depth && made->step && made->branch; l++)
         fill_branches(made, l, steps);
-    made->capacity = 1 + 2 * made->path; /* trees that were forgotten fit for one prefix more */
+    made->capacity = 1 + 2 * made->path; /* forgotten trees fit for at least one prefix */
     if (made->capacity < CELLS)
         made->capacity = CELLS;
     made->cell = calloc(made->capacity, sizeof(*made->cell));
@@ -603,29 +614,32 @@ void gt_walk_plan_release(struct gt_walk_plan *plan)
 
 /* ---- the points that are kept ---- */
 
-/* The points that are kept of a walk: all, or a uniform sample, always the same one of the same
- * points.  A sample is kept by a reservoir that knows how many points it may skip (algorithm L of
- * Li, ACM TOMS 20(4), 1994).  A point that enters a full reservoir replaces another at a random
- * place of hundreds of megabytes: about 60 ns, with 6.7 million points kept, and of 100 times as
- * many 4.6 times as many (ln 100) enter.  Where only a part of a space is walked anyway, fewer need
- * to be seen: each is with the same chance, and the others are passed over. */
+/* The points that are kept of a walk: all points, or a uniform sample, which is the same for the
+ * same points.  A sample is kept by a reservoir that knows how many points it may skip (algorithm L
+ * of Li, ACM TOMS 20(4), 1994).  A point that enters a full reservoir replaces another point at a
+ * random place of hundreds of megabytes.  This takes about 60 ns with 6.7 million points kept.
+ * From 100 times as many points as are kept, 4.6 times as many (ln 100) enter.  If only a part of a
+ * space is walked, fewer points need to be seen: each point is seen with the same chance, and the
+ * others are passed over. */
 struct sample {
-    struct gt_space *space; /* they are its points */
+    struct gt_space *space; /* the space whose points are kept */
     const struct gt_walk_plan *plan;
-    size_t limit; /* the most that are kept */
+    size_t limit; /* the most points that are kept */
     size_t capacity;
-    uint64_t free_points; /* of each prefix: of the parameters that no constraint reads */
-    double chance;        /* of each point to be seen; 1: all are */
-    uint64_t seen;        /* so far; without those that the chance left out */
+    uint64_t free_points; /* points of each prefix: the combinations of the parameters that no
+                             constraint reads */
+    double chance;        /* chance of each point to be seen; 1: all points are seen */
+    uint64_t seen;        /* points seen so far, without the points passed over */
     struct gt_random random;
     double weight;
-    uint64_t next; /* number, among those seen, of the next point to take */
-    uint64_t gap;  /* points before the next one that is seen */
+    uint64_t next; /* number, among the points seen, of the next point to take */
+    uint64_t gap;  /* points before the next point that is seen */
 };
 
 #define SAMPLE_SEED 0x67656d6d74756e65ull
 
-/* Writes the walked parameters and the `offset`-th combination of the free ones as point `at`. */
+/* Writes the walked parameters and the `offset`-th combination of the free parameters as point
+ * `at`. */
 static void put_point(struct sample *sample, const uint8_t *index, size_t at, uint64_t offset)
 {
     const struct gt_kernel *kernel = sample->space->kernel;
@@ -656,7 +670,7 @@ static int grow(struct sample *sample, struct gt_err *err)
     return GT_OK;
 }
 
-/* Draws how many points are skipped before the next one is taken. */
+/* Draws how many points are skipped before the next point is taken. */
 static void skip(struct sample *sample)
 {
     double k = (double)sample->limit, gap;
@@ -711,7 +725,7 @@ static int take_all(struct sample *sample, const uint8_t *index, struct gt_err *
     return GT_OK;
 }
 
-/* How many points are passed over before one that is seen. */
+/* How many points are passed over before the next point that is seen. */
 static uint64_t passed_over(struct sample *sample)
 {
     const double gap = floor(log1p(-gt_random_unit(&sample->random)) / log1p(-sample->chance));
@@ -719,7 +733,7 @@ static uint64_t passed_over(struct sample *sample)
     return gap < 0x1p60 ? (uint64_t)gap : 1ull << 60;
 }
 
-/* Takes those of a prefix's points that are seen, if each is with a chance. */
+/* Takes the points of a prefix that are seen, if each point is seen with some chance. */
 static int take_some(struct sample *sample, const uint8_t *index, struct gt_err *err)
 {
     int rc = GT_OK;
@@ -735,7 +749,7 @@ static int take_some(struct sample *sample, const uint8_t *index, struct gt_err 
     return rc;
 }
 
-/* Begins a walk; what an earlier one has kept is dropped. */
+/* Begins a walk; points kept by an earlier walk are dropped. */
 static void sample_begin(struct sample *sample)
 {
     sample->random.state = SAMPLE_SEED;
@@ -754,11 +768,11 @@ static int sample_take(struct sample *sample, const uint8_t *index, struct gt_er
 
 /* ---- the walk ---- */
 
-/* Spaces of 3 to 11 million points, such as those of simt where operands are not aligned, take 16
- * to 57 million visits.  When a walk had 20 million, sweeps of such problems knew 5,000 to 40,000
- * points with one or two neighbours each, and found nothing beside their first points. */
+/* Spaces of 3 to 11 million points, such as simt's where operands are not aligned, take 16 to 57
+ * million visits.  When a walk was allowed 20 million visits, sweeps of such problems knew 5,000 to
+ * 40,000 points with one or two neighbours each, and found nothing beside their first points. */
 #define VISITS_MOST  GT_WALK_VISITS
-#define VISITS_POINT 100       /* so many for each point that is kept, if these are few */
+#define VISITS_POINT 100       /* visits for each point that is kept, if few points are kept */
 #define VISITS_EMPTY 100000000 /* up to this, a walk that found no point is repeated with */
 #define VISITS_MORE  10        /* so many times its visits */
 #define CHANCE_LEAST 1e-4      /* by which a walk that was given up lowers the chance of a point */
@@ -784,14 +798,15 @@ struct walk {
     uint64_t visits_most, seen_most;
     double ends_s; /* when the thread has taken so much processor time */
     /* the part of a large space that is walked */
-    double chance;       /* of each prefix of all parameters: 1 if all are walked */
-    double value_chance; /* of each value from level `thinned` on */
-    double density;      /* points over visits, by the last walk */
+    double chance;       /* chance of each prefix of all parameters; 1: all are walked */
+    double value_chance; /* chance of each value from level `thinned` on */
+    double density;      /* points over visits in the last walk */
     size_t thinned;
-    struct gt_random random; /* of its own: the same prefixes, whatever is kept */
+    struct gt_random random; /* separate numbers, so that the prefixes do not depend on the points
+                                kept */
     /* the share of the prefixes of `share.level` parameters that is walked */
     struct gt_walk_share share;
-    uint64_t prefixes; /* of so many parameters so far */
+    uint64_t prefixes; /* prefixes of `share.level` parameters so far */
     struct gt_err *err;
 };
 
@@ -840,7 +855,7 @@ static int settle_doubt(struct walk *walk)
     return rc ? rc : failed < 0;
 }
 
-/* Whether a value is followed, where not all are. */
+/* Whether a value is followed, if each value is followed with some chance. */
 static bool followed(struct walk *walk, size_t level)
 {
     return level < walk->thinned || walk->chance == 1 ||
@@ -857,7 +872,8 @@ static int arrive(struct walk *walk, bool doubt)
     return sample_take(&walk->sample, walk->index, walk->err);
 }
 
-/* What ends a walk early: too many visits or points, or a signal. */
+/* Counts a visit and returns GT_OK, unless the walk ends early: too many visits or points, too much
+ * time, or a signal. */
 static int check_visits(struct walk *walk)
 {
     const volatile sig_atomic_t *signals = walk->space->signals;
@@ -869,8 +885,9 @@ static int check_visits(struct walk *walk)
     return walk->visits % LOOK_EVERY == 0 && gt_clock_thread_s() > walk->ends_s ? SPENT : GT_OK;
 }
 
-/* Extends a prefix by every value of the next parameter.  doubt: an expression failed for it, which
- * is settled at its points, because another constraint may reject them. */
+/* Extends a prefix by every value of the next parameter.  doubt: an expression failed for this
+ * prefix.  The doubt is settled at the prefix's points, because another constraint may reject the
+ * points. */
 static int descend(struct walk *walk, size_t level, bool doubt)
 {
     const size_t param = walk->plan.order[level];
@@ -900,7 +917,7 @@ static int descend(struct walk *walk, size_t level, bool doubt)
     return rc;
 }
 
-/* Which part of all prefixes lies before the one at which a walk was given up. */
+/* The part of all prefixes that lies before the prefix at which a walk was given up. */
 static double progress(const struct walk *walk)
 {
     double part = 1, before = 0;
@@ -912,8 +929,9 @@ static double progress(const struct walk *walk)
     return before;
 }
 
-/* Sets the chance of each prefix, for a walk that should take so many visits.  The later half of
- * the levels is thinned, where most prefixes are; if that is not enough, more levels are. */
+/* Sets the chance of each prefix, for a walk that should take `visits` visits.  The later half of
+ * the levels, which has most prefixes, is thinned; if this is not enough, more levels are
+ * thinned. */
 static void set_chance(struct walk *walk, double chance, double visits)
 {
     const double points = walk->density * visits, wanted = SEEN_AIM * (double)walk->sample.limit;
@@ -923,8 +941,8 @@ static void set_chance(struct walk *walk, double chance, double visits)
     walk->sample.chance = points > wanted ? wanted / points : 1;
 }
 
-/* After a walk of which visits_most covered only this: a smaller part, such that the next walk
- * takes about half of visits_most. */
+/* Chooses a smaller part after a walk of which visits_most covered only the part `covered`, such
+ * that the next walk takes about half of visits_most. */
 static void thin(struct walk *walk, double covered)
 {
     walk->thinned = walk->chance == 1 ? walk->plan.depth / 2 : walk->thinned / 2;
@@ -948,8 +966,8 @@ static int walk_once(struct walk *walk)
     return rc;
 }
 
-/* Whether more of a space should be looked at than the last walk did: too few of the visits were
- * used, or too few of the points seen. */
+/* Whether a larger part of a space should be walked than by the last walk, because this walk used
+ * too few visits or saw too few points. */
 static bool too_small(const struct walk *walk)
 {
     return walk->chance < 1 &&
@@ -957,8 +975,8 @@ static bool too_small(const struct walk *walk)
             (walk->sample.chance < 1 && walk->space->count < walk->sample.limit));
 }
 
-/* After the walk of a part: of a larger one as long as the visits allow more.  The chance that was
- * guessed may be a thousandth of that. */
+/* After the walk of a part, walks larger parts as long as the visits allow.  The guessed chance may
+ * be a thousandth of the chance that they allow. */
 static int widen(struct walk *walk)
 {
     const double aim = VISITS_AIM * (double)walk->visits_most;
@@ -990,7 +1008,7 @@ static int walk_part(struct walk *walk)
     return rc ? rc : widen(walk);
 }
 
-/* The same, with more visits as long as none of the points in that part is valid. */
+/* The same, with more visits as long as no point of the walked part is valid. */
 static int walk_all(struct walk *walk)
 {
     int rc = walk_part(walk);
@@ -1003,7 +1021,7 @@ static int walk_all(struct walk *walk)
     return rc;
 }
 
-/* The error where no point is left: names the constraint that rejected every prefix. */
+/* The error if no point is valid: names the constraint that rejected every prefix. */
 static int explain_empty(const struct walk *walk)
 {
     const struct gt_kernel *kernel = walk->space->kernel;
@@ -1066,7 +1084,7 @@ int gt_space_walk(struct gt_space *space, size_t limit, double covered, struct g
     if (!rc && covered < 1)
         thin(&walk, covered);
     GT_STEP(rc, walk_all(&walk));
-    if (rc == SPENT) { /* the points that were found are searched; there may be others */
+    if (rc == SPENT) { /* the points found so far are searched; there may be others */
         walk.chance *= fmax(progress(&walk), CHANCE_LEAST);
         rc = GT_OK;
     }

@@ -1,4 +1,4 @@
-/* strategy.c - the table of strategies and the bookkeeping that all of them share. */
+/* strategy.c - the table of strategies and the bookkeeping that all strategies share. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -108,7 +108,8 @@ enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point)
     if (answer != GT_NEXT_POINT)
         return answer;
     if (*point >= strategy->space->count || strategy->known[*point] != GT_POINT_NEW)
-        return GT_NEXT_DONE; /* a strategy that is lost ends; the trials so far are sound */
+        return GT_NEXT_DONE; /* a strategy that answers no NEW point ends; the trials so far are
+                                sound */
     gt_strategy_claim(strategy, *point);
     return GT_NEXT_POINT;
 }
@@ -137,9 +138,9 @@ void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us)
         strategy->fresh--;
     if (*known == GT_POINT_ASKED)
         strategy->flying--;
-    *known = time > 0 ? time : GT_POINT_FAILED; /* 0 would make it a new one */
+    *known = time > 0 ? time : GT_POINT_FAILED; /* 0 would mark the point as NEW */
     if (point == strategy->best)
-        find_best(strategy); /* it may have become slower */
+        find_best(strategy); /* the best point may have become slower */
     else if (*known > 0 && (strategy->best == SIZE_MAX || *known < strategy->known[strategy->best]))
         strategy->best = point;
     if (strategy->ops->tell)
@@ -152,8 +153,8 @@ size_t gt_strategy_draw(struct gt_strategy *strategy)
     size_t point = 0;
 
     assert(strategy->fresh > 0);
-    /* Where NEW points are common, a few draws find one; else the next one after a draw is taken.
-     */
+    /* Where NEW points are common, a few draws find one; else the next NEW point after a draw is
+     * taken. */
     for (int draws = 0; draws < 32; draws++) {
         point = gt_random_below(&strategy->random, count);
         if (strategy->known[point] == GT_POINT_NEW)
@@ -172,7 +173,7 @@ void gt_strategy_place(const struct gt_strategy *strategy, size_t *list, size_t 
 
     while (at < *count && list[at] != point)
         at++;
-    if (at < *count) /* it was told or proposed before */
+    if (at < *count) /* the point was told or proposed before */
         memmove(&list[at], &list[at + 1], (--*count - at) * sizeof(*list));
     for (at = *count; at > 0 && known[point] < known[list[at - 1]]; at--)
         ;
@@ -195,7 +196,7 @@ void gt_strategy_change(struct gt_strategy *strategy, uint8_t *index, uint64_t c
     }
 }
 
-#define DRAWS 64 /* of a kick or a snap, before it gives up */
+#define DRAWS 64 /* draws of a kick or a snap, after which it gives up */
 
 size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes)
 {

@@ -1,9 +1,9 @@
-/* strategy.h - what chooses the next points.  A strategy is a gt_strategy_NAME in
- * one of the files strategy_*.c and a name in GT_STRATEGY_NAMES.
+/* strategy.h - strategies, which choose the next points.  A strategy is a gt_strategy_NAME in one
+ * of the files strategy_*.c and a name in GT_STRATEGY_NAMES.
  *
- * A strategy is asynchronous: it may be asked for the next point before earlier ones were told, and
- * answers WAIT if it needs those results first.  The same space, seed and answers give the same
- * points.  No point is given out twice. */
+ * A strategy is asynchronous: it may be asked for the next point before the times of earlier points
+ * were told, and answers WAIT if it needs those times first.  The same space, seed and times give
+ * the same points.  No point is given out twice. */
 #ifndef GT_STRATEGY_H
 #define GT_STRATEGY_H
 
@@ -13,23 +13,24 @@
 
 enum gt_next { GT_NEXT_POINT, GT_NEXT_WAIT, GT_NEXT_DONE };
 
-/* Transfer data: times of the same kernel's points for another shape, device or type.  They are
- * comparable only among themselves. */
+/* Transfer data: times of the same kernel's points for another shape, device or type.  The times of
+ * one set are comparable only among themselves. */
 struct gt_transfer {
     const size_t *point; /* indices into the space, each once */
-    const float *us;     /* their times there */
+    const float *us;     /* the times of the points in that set's circumstances */
     size_t count;
 };
 
-/* What a strategy starts from; all of it may be empty.  It must live until gt_strategy_new returns,
- * and what `context` points to must live as long as the strategy. */
+/* What a strategy starts from; every part may be empty.  The struct must live until gt_strategy_new
+ * returns, and the object that `context` points to must live as long as the strategy. */
 struct gt_seeds {
-    const size_t *point; /* to be tried first, best guess first: indices into the space */
+    const size_t *point; /* seeds: points to be tried first, best guess first; indices into the
+                            space */
     size_t count;
     const struct gt_transfer *transfer;
     size_t transfers;
-    /* The logarithm of the time that a model expects of a point, NAN if it has no answer; NULL: no
-     * model.  It is called while the strategy lives. */
+    /* The logarithm of the time that a model expects of a point, NAN if the model has no answer;
+     * NULL: no model.  The strategy calls this function as long as it lives. */
     float (*expect)(void *context, size_t point);
     void *context;
 };
@@ -42,19 +43,19 @@ struct gt_strategy_option {
 };
 #define GT_STRATEGY_OPTIONS 8 /* of one strategy at most */
 
-/* What is known of a point; strategy.c keeps it for every strategy. */
+/* The state of a point; strategy.c keeps it for every strategy. */
 #define GT_POINT_NEW    0.0f  /* neither given out nor told */
 #define GT_POINT_ASKED  -1.0f /* given out, not told yet */
-#define GT_POINT_FAILED -2.0f /* told, and it has no time; a value greater than 0 is its time */
+#define GT_POINT_FAILED -2.0f /* told, without a time; a value above 0 is the point's time \ */
 
 struct gt_strategy {
     const struct gt_strategy_ops *ops;
     const struct gt_space *space;
     struct gt_random random;
-    float *known;  /* per point of the space, see above */
+    float *known;  /* GT_POINT_* or time of each point of the space */
     size_t fresh;  /* points that are still NEW */
-    size_t flying; /* points given out and not told */
-    size_t *seed;  /* given out before the strategy's own points, see ops->own_seeds */
+    size_t flying; /* points given out and not told yet */
+    size_t *seed;  /* seeds, given out before the strategy's own points unless ops->own_seeds */
     size_t seeds, next_seed;
     const struct gt_seeds *given;       /* only while init runs; NULL: nothing was given */
     double option[GT_STRATEGY_OPTIONS]; /* in the order of ops->option */
@@ -67,23 +68,24 @@ struct gt_strategy_ops {
     const char *name;
     const char *doc;                         /* one line, for `tune list strategies` */
     const struct gt_strategy_option *option; /* ends with a NULL name; NULL: none */
-    bool own_seeds;    /* it calls gt_strategy_seed itself; else all seeds are given out first */
+    bool own_seeds;    /* the strategy calls gt_strategy_seed itself; else all seeds are given out
+                          first */
     size_t state_size; /* of strategy->state, which is zeroed before init and freed after release */
     int (*init)(struct gt_strategy *strategy, struct gt_err *err); /* NULL: nothing to do */
-    /* Called after the seeds, while NEW points are left; a point that it answers is one of those.
-     */
+    /* Called after the seeds, while NEW points are left; the answer is a NEW point. */
     enum gt_next (*next)(struct gt_strategy *strategy, size_t *point);
-    /* The time that it expects of a point, microseconds; NAN: it has no idea.  NULL: it never has.
-     */
+    /* The time that the strategy expects of a point, in microseconds; NAN: not known.  NULL: the
+     * strategy expects nothing. */
     float (*expect)(struct gt_strategy *strategy, size_t point);
     /* Called after known[point] was set; NULL: nothing to do. */
     void (*tell)(struct gt_strategy *strategy, size_t point);
-    /* Frees what the state owns, also after an init that failed; NULL: nothing to free. */
+    /* Frees the memory that the state owns, also after an init that failed; NULL: nothing to
+     * free. */
     void (*release)(struct gt_strategy *strategy);
 };
 
-/* Every strategy, in the order in which they are listed; the first is the default.  Each
- * file defines the gt_strategy_NAME of its strategies. */
+/* Every strategy, in the order of `tune list strategies`; the first is the default.  Each file
+ * defines the gt_strategy_NAME of its strategies. */
 #define GT_STRATEGY_NAMES(X) \
     X(auto)                  \
     X(forest)                \
@@ -104,11 +106,10 @@ GT_STRATEGY_NAMES(GT_STRATEGY_DECLARE)
 
 extern const struct gt_strategy_ops *const gt_strategies[]; /* ends with NULL */
 
-/* text: "NAME" or "NAME:OPTION=VALUE,..." -> the strategy and its options, those not named at their
- * standard values.  GT_ENOTFOUND for an unknown name, GT_ERANGE for a value that is no number
- * or out of its range; the sentence says what is allowed.  ops, option[GT_STRATEGY_OPTIONS]: may be
- * NULL.
- */
+/* text: "NAME" or "NAME:OPTION=VALUE,..." -> the strategy and its options; options that are not
+ * named have their standard values.  GT_ENOTFOUND for an unknown name, GT_ERANGE for a value that
+ * is no number or is out of range; the sentence says what is allowed.  ops and
+ * option[GT_STRATEGY_OPTIONS] may be NULL. */
 int gt_strategy_parse(const struct gt_strategy_ops **ops, double *option, const char *text,
                       struct gt_err *err);
 
@@ -119,14 +120,15 @@ void gt_strategy_free(struct gt_strategy *strategy); /* NULL accepted */
 
 enum gt_next gt_strategy_next(struct gt_strategy *strategy, size_t *point);
 
-/* us: the time, which is minimised; 0: the point failed.  Points that the strategy did not give out
- * may be told too (trials of an earlier run), and a point may be told again (measured again). */
+/* us: the time, which the search minimises; 0: the point failed.  Points that the strategy did not
+ * give out may be told too (trials of an earlier run), and a point may be told again after it was
+ * measured again. */
 void gt_strategy_tell(struct gt_strategy *strategy, size_t point, double us);
 
-/* Marks a NEW point as given out, without asking the strategy; it is told later. */
+/* Marks a NEW point as given out, without asking the strategy; its time is told later. */
 void gt_strategy_claim(struct gt_strategy *strategy, size_t point);
 
-/* The time that the strategy expects of a point, microseconds; NAN: it has no idea. */
+/* The time that the strategy expects of a point, in microseconds; NAN: not known. */
 float gt_strategy_expect(struct gt_strategy *strategy, size_t point);
 
 /* ---- for strategies ---- */
@@ -141,16 +143,17 @@ size_t gt_strategy_draw(struct gt_strategy *strategy);
  * parameters; SIZE_MAX if a number of draws finds none. */
 size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes);
 
-/* Puts a point that was told in its place in a list of at most `most` points with a time, the
- * fastest first; one that failed, or is too slow for a full list, is not in it afterwards. */
+/* Puts a point that was told into a list of at most `most` points with a time, fastest first.  A
+ * point that failed, or that is too slow for a full list, is not in the list afterwards. */
 void gt_strategy_place(const struct gt_strategy *strategy, size_t *list, size_t *count, size_t most,
                        size_t point);
 
-/* Gives so many parameters, drawn at random and perhaps the same ones, values drawn at random. */
+/* Draws a parameter and a value for it at random, `changes` times; a parameter may be drawn
+ * twice. */
 void gt_strategy_change(struct gt_strategy *strategy, uint8_t *index, uint64_t changes);
 
-/* The point with these indices of values, one per parameter.  Where that is not valid, a point a
- * few random changes away; SIZE_MAX if a number of draws finds none.  It may be known already. */
+/* The point with this index of a value for each parameter.  If it is not valid, a point a few
+ * random changes away; SIZE_MAX if a number of draws finds none.  The point need not be NEW. */
 size_t gt_strategy_snap(struct gt_strategy *strategy, const uint8_t *index);
 
 #endif

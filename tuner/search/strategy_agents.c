@@ -8,7 +8,7 @@
 #include "search/strategy.h"
 
 #define AGENTS_MAX 256
-#define REPEATS    100 /* proposals in a row that are known already, before a random point */
+#define REPEATS    100 /* known points proposed in a row, after which a random point is given out */
 
 /* The point that an agent wants to try, known already or not; SIZE_MAX: none. */
 typedef size_t agent_propose(struct gt_strategy *strategy, size_t agent);
@@ -19,9 +19,9 @@ typedef void agent_absorb(struct gt_strategy *strategy, size_t agent, size_t poi
 
 struct agents {
     size_t count;
-    bool turns; /* agents propose in turn; else the first that is not waiting proposes */
+    bool turns; /* agents propose in turn; else the first agent that does not wait proposes */
     size_t turn;
-    size_t flying[AGENTS_MAX]; /* the point that each waits for; SIZE_MAX: none */
+    size_t flying[AGENTS_MAX]; /* the point that each agent waits for; SIZE_MAX: none */
     agent_propose *propose;
     agent_absorb *absorb;
 };
@@ -71,7 +71,7 @@ static enum gt_next next(struct gt_strategy *strategy, size_t *point)
         if (strategy->known[*point] != GT_POINT_ASKED)
             agents->absorb(strategy, agent, *point);
         if (agents->turns)
-            agent = idle(agents); /* there is one: this agent does not wait */
+            agent = idle(agents); /* an idle agent exists: this agent does not wait */
     }
     *point = agents->flying[agent] = gt_strategy_draw(strategy);
     return GT_NEXT_POINT;
@@ -95,9 +95,9 @@ static void tell(struct gt_strategy *strategy, size_t point)
 /* Strategy: simulated annealing (Kirkpatrick, Gelatt, Vecchi, Science 220, 1983) of the logarithm
  * of time.
  *
- * A chain proposes a neighbour of its place and moves there if it is faster.  It moves to a slower
- * one with a probability that falls with the slow-down and with the chain's temperature.  A cold
- * chain is heated again and goes on from the best point. */
+ * A chain proposes a neighbour of its place.  The chain moves to a faster neighbour; it moves to a
+ * slower neighbour with a probability that is the smaller the greater the slow-down and the lower
+ * the chain's temperature.  A cold chain is heated again and goes on from the best point. */
 
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
 
@@ -182,9 +182,9 @@ const struct gt_strategy_ops gt_strategy_annealing = {
 /* Strategy: a genetic algorithm without generations (steady state: Whitley,
  * GENITOR, 1989).
  *
- * A child has two parents, each the faster of two members drawn at random.  It takes every
- * parameter from one of them, mutates a little, and replaces the slowest member if it is faster.
- * Many children are in flight at once, since none of them waits for another. */
+ * A child has two parents, each the faster of two members drawn at random.  The child takes every
+ * parameter from one of its parents, mutates a little, and replaces the slowest member if the child
+ * is faster.  Many children are in flight at once, because no child waits for another. */
 
 #define CHILDREN 64 /* in flight at once */
 
@@ -269,7 +269,7 @@ const struct gt_strategy_ops gt_strategy_genetic = {
  * Optimization 11, 1997), variant current-to-best/1/bin, over the indices of the values.
  *
  * Each member in turn is moved, in some of its parameters, towards the best point and along the
- * difference of two other members.  The result replaces the member if it is faster. */
+ * difference of two other members.  The new point replaces the member if it is faster. */
 
 enum { MEMBERS, WEIGHT, CROSS };
 
@@ -290,7 +290,7 @@ static const uint8_t *index_of(const struct gt_strategy *strategy, size_t point)
     return strategy->space->index + point * strategy->space->kernel->params;
 }
 
-/* A member drawn at random that has a point; the best point if that one has none. */
+/* The point of a member drawn at random; the best point if this member has none. */
 static const uint8_t *other(struct gt_strategy *strategy, const struct differential *differential)
 {
     size_t i = gt_random_below(&strategy->random, differential->agents.count);
@@ -372,8 +372,8 @@ const struct gt_strategy_ops gt_strategy_differential = {
  * and Kennedy's, IEEE Transactions on Evolutionary Computation 6, 2002) over the indices of the
  * values.
  *
- * A particle moves through the space of indices.  It is drawn to the best place that it has seen
- * and to the best place of the swarm, and the point nearest to its position is tried. */
+ * A particle moves through the space of indices.  The best place that the particle has seen and the
+ * best place of the swarm attract it, and the point nearest to its position is tried. */
 
 enum { PARTICLES, INERTIA, OWN, COMMON };
 

@@ -1,18 +1,20 @@
 /* strategy_auto.c - strategy: Bayesian search with two models, the default.
  *
- * 1. First points.  It starts from the seeds.  Without any it starts near the middle of the space,
- *    because extreme values are seldom fast and slow points cost the most time (elites.h).
+ * 1. First points.  The search starts from the seeds.  Without seeds it starts near the middle of
+ *    the space, because extreme values are seldom fast and slow points cost most time (elites.h).
  * 2. Models.  A Gaussian process (gp_model.h) and a forest of trees (forest.h) are fitted to the
  *    times told.  Transfer data and the expectation of a model enter the process (prior_mean.h).
  * 3. Candidates.  A pool is drawn around the elites and elsewhere (elites.h).
- * 4. Acquisition.  The point of the pool with the greatest expected improvement is given out, by a
- *    fixed blend of both predictions.
- * 5. Now and then a point near the best one is given out instead, and every other time while
- * nothing is gained.  In a large space, of whose far ends the models know nothing, the pool stays
- * around the elites, and every other point comes from hill climbing (hill_climb.h).
+ * 4. Acquisition.  The point of the pool with the greatest expected improvement is given out.  A
+ *    fixed blend of both predictions gives the expected improvement.
+ * 5. Local points.  Now and then, and every other time while nothing is gained, a point near the
+ *    best point is given out instead.
+ *
+ * The models know nothing of the far ends of a large space.  There the pool stays around the
+ * elites, and every other point comes from hill climbing (hill_climb.h).
  *
  * The search is done once the expected improvement has been negligible for many points in a row.
- * What each part is worth: db/measured/search-removals.csv. */
+ * The worth of each part: db/measured/search-removals.csv. */
 #include "search/auto/elites.h"
 #include "search/auto/forest.h"
 #include "search/auto/gp_model.h"
@@ -27,18 +29,18 @@
 #define DESIGN_LEAST 6 /* points of the first design */
 #define DESIGN_MOST  8
 #define LEAST_TOLD   3             /* times before the models are asked */
-#define GP_WEIGHT    (2.0f / 3.0f) /* of the process in the blend; the forest has the rest */
-#define TREES_DOUBT  1e-3f /* deviation added to the forest's, which is 0 where trees agree */
-/* A small space can be tried in good part, so that expectations far below the best are soon
- * corrected, and a low floor does no harm.  A large space always has regions without observations.
- */
+#define GP_WEIGHT    (2.0f / 3.0f) /* weight of the process in the blend; the forest has the rest */
+#define TREES_DOUBT  1e-3f /* added to the forest's deviation, which is 0 where trees agree */
+/* A good part of a small space can be tried, so that expectations far below the best time are
+ * soon corrected, and a low floor does no harm.  A large space always has regions without
+ * observations. */
 #define SMALL       100000
 #define GAP_SMALL   1.0
 #define GAP_LARGE   0.1
-#define STALLED     50 /* points in a row of which nothing was expected: the model may be wrong */
+#define STALLED     50 /* points in a row without an expected improvement; the model may be wrong */
 #define KICK        4  /* parameters changed at most to leave the best point */
-#define DRY         15 /* points without a gain after which every other one is a neighbour */
-#define CLIMBS      6  /* as in `local`, the same two */
+#define DRY         15 /* points without a gain, after which every other point is a neighbour */
+#define CLIMBS      6  /* climbs at once; this and RANDOM_EACH are as in `local` */
 #define RANDOM_EACH 4
 
 enum { START, SEEDED, GAIN, STALL, LOCAL, KAPPA, FLOOR, CLIMB };
@@ -68,15 +70,16 @@ struct state {
     struct gt_pool pool;
     float mean[GT_POOL_MAX], sd[GT_POOL_MAX]; /* the blend's prediction for the pool */
     size_t *start;                            /* points of the first design so far */
-    size_t starts, design, given;             /* how many there are, and will be; seeds given out */
-    double stalled;                           /* points in a row of which nothing was expected */
-    size_t asked;                             /* points after the first ones */
-    size_t gained;                            /* how many they were at the last gain */
+    size_t starts, design, given;             /* points of the design so far; of the whole design;
+                                                 seeds given out */
+    double stalled;                           /* points in a row without an expected improvement */
+    size_t asked;                             /* points asked for after the first points */
+    size_t gained;                            /* the value of `asked` at the last gain */
     struct gt_multi_start climbs;
-    size_t turn; /* points asked for where climbs take part */
+    size_t turn; /* points asked for while climbs take part */
 };
 
-/* The neighbours that are expected to be fast are climbed first. */
+/* Neighbours that are expected to be fast are tried first. */
 static float order(struct gt_strategy *strategy, size_t point)
 {
     struct state *state = strategy->state;
@@ -137,7 +140,7 @@ static void release(struct gt_strategy *strategy)
     free(state->start);
 }
 
-/* A seed or a point of the first design, or SIZE_MAX once these are complete. */
+/* A seed or a point of the first design, or SIZE_MAX once all were given out. */
 static size_t first(struct gt_strategy *strategy)
 {
     struct state *state = strategy->state;
@@ -197,7 +200,8 @@ static struct gt_prediction blend(struct state *state, const struct gt_predictio
 }
 
 /* The place in the pool of the NEW point with the greatest expected improvement (Jones, Schonlau,
- * Welch, Journal of Global Optimization 13, 1998), SIZE_MAX if none is NEW; *improvement: that. */
+ * Welch, Journal of Global Optimization 13, 1998), SIZE_MAX if no point is NEW; *improvement: the
+ * greatest expected improvement. */
 static size_t acquire(const struct gt_strategy *strategy, const struct gt_prediction *prediction,
                       double *improvement)
 {
@@ -220,7 +224,7 @@ static size_t acquire(const struct gt_strategy *strategy, const struct gt_predic
     return found;
 }
 
-/* The best candidate, or SIZE_MAX where no point of the pool is NEW.  The Gaussian process alone
+/* The best candidate, or SIZE_MAX if no point of the pool is NEW.  The Gaussian process alone
  * decides whether the search has stalled, since the trees never agree. */
 static size_t candidate(struct gt_strategy *strategy)
 {
@@ -241,14 +245,15 @@ static size_t candidate(struct gt_strategy *strategy)
 
 /* ---- the interface ---- */
 
-/* An option that says every so many; a part of 1 counts as 1.  0 (never) is for the caller. */
+/* An option that counts "every so many points"; a value below 1 counts as 1.  The caller handles 0
+ * (never). */
 static size_t period(double every)
 {
     return (size_t)fmax(every, 1);
 }
 
-/* Every so many points is a neighbour of the best; every other one in a space of which a search can
- * see a good part, while nothing is gained. */
+/* How often a point is a neighbour of the best.  In a space of which a search can see a good part,
+ * every other point is a neighbour while nothing is gained. */
 static size_t local_period(const struct gt_strategy *strategy)
 {
     const struct state *state = strategy->state;
@@ -257,8 +262,8 @@ static size_t local_period(const struct gt_strategy *strategy)
     return !is_large(strategy) && state->asked - state->gained > DRY && every > 2 ? 2 : every;
 }
 
-/* Now and then a neighbour of the best point, whatever the models expect of it.  Once they expect
- * nothing any more, every other point is one farther from the best. */
+/* Now and then a neighbour of the best point, whatever time the models expect.  Once the models
+ * expect no improvement, every other point is a point farther from the best. */
 static size_t beside_best(struct gt_strategy *strategy)
 {
     struct state *state = strategy->state;
@@ -271,7 +276,7 @@ static size_t beside_best(struct gt_strategy *strategy)
     return gt_strategy_kick(strategy, strategy->best, 1);
 }
 
-/* In a large space every so many points the next of a hill climb, unless all climbs wait. */
+/* In a large space, every so many points the next point of a hill climb, unless all climbs wait. */
 static size_t climb(struct gt_strategy *strategy)
 {
     struct state *state = strategy->state;

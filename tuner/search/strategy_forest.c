@@ -1,9 +1,9 @@
 /* strategy_forest.c - strategy: Bayesian search with a forest of extremely randomised trees, after
  * SMAC (Hutter, Hoos, Leyton-Brown, 2011).
  *
- * After some random points a forest is fitted again and again to all that was told.  Each forest
- * gives out a batch: the points with the lowest confidence bounds of a pool around the elites and
- * elsewhere. */
+ * After some random points, a forest is fitted again and again to all points that were told.  Each
+ * forest gives out a batch of points: those with the lowest confidence bounds in a pool drawn
+ * around the elites and elsewhere. */
 #include "search/auto/forest.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ static float target(const void *context, size_t point)
     return us > 0 ? fminf(logf(us), most) : most;
 }
 
-/* Fits a forest to what is known, and draws a pool with its bounds. */
+/* Fits a forest to the known points, and draws a pool and its bounds. */
 static void fit(struct gt_strategy *strategy)
 {
     struct state *state = strategy->state;
@@ -66,7 +66,7 @@ static void fit(struct gt_strategy *strategy)
     gt_pool_clear(&state->pool);
     gt_pool_fill(strategy, &state->pool, &state->elites, false);
     gt_forest_predict(&state->forest, &state->pool);
-    /* A little chance decides among equals; else the order of the pool would. */
+    /* A small random term decides among equals; else the order of the pool would. */
     for (size_t i = 0; i < state->pool.count; i++)
         state->bound[i] = (double)state->forest.mean[i] -
                           strategy->option[KAPPA] * (double)state->forest.sd[i] +

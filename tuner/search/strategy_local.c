@@ -7,9 +7,9 @@
 
 /* Strategies: greedy hill climbing from many starts, with two kinds of neighbours.
  *
- * The seeds are the starts; random points are added where there are few seeds.  While all climbs
- * wait and little is in flight, the best point with a few parameters changed at random is given
- * out, because a machine with many compilers would be idle otherwise. */
+ * The seeds are the starts; random points are added if there are few seeds.  While all climbs wait
+ * and few points are in flight, the best point with a few parameters changed at random is given
+ * out, because a machine with many compilers would otherwise be idle. */
 
 #define BUSY 48 /* points in flight that keep many compilers and the GPU at work */
 #define KICK 4  /* parameters changed at most to leave the best point */
@@ -27,7 +27,7 @@ static const struct gt_strategy_option options[] = {
 
 struct local {
     struct gt_multi_start multi;
-    size_t explore; /* still to be explored */
+    size_t explore; /* points still to be explored */
 };
 
 static int init(struct gt_strategy *strategy, struct gt_err *err)
@@ -102,12 +102,12 @@ const struct gt_strategy_ops gt_strategy_adjacent = {
 
 /* Strategies: iterated local search and basin hopping.
  *
- * Each of a few searchers has a home, which is a local optimum.  It changes a few parameters of its
- * home at random and climbs from there to another optimum, which becomes its home if it is faster.
- * Basin hopping also accepts a slower optimum, with a probability that falls with the slow-down.  A
- * searcher whose home has not changed for long starts anew. */
+ * Each of a few searchers has a home, which is a local optimum.  A searcher changes a few
+ * parameters of its home at random and climbs from there to another optimum, which becomes the
+ * searcher's home if it is faster.  Basin hopping also accepts a slower optimum, with a probability
+ * that falls with the slow-down.  A searcher whose home has not changed for long starts anew. */
 
-#define SEARCHERS 4 /* the first that has a point gives it; the others keep the compilers busy */
+#define SEARCHERS 4 /* the first searcher with a point gives it; the others keep compilers busy */
 
 enum { STRENGTH, RESTART, HEAT };
 
@@ -165,7 +165,7 @@ static bool accepts(struct gt_strategy *strategy, const struct searcher *searche
            gt_random_unit(&strategy->random) < exp(-slower / fmax(strategy->option[HEAT], 1e-9));
 }
 
-/* Where the next climb starts, after one has reached an optimum. */
+/* Where the next climb starts, after a climb has reached an optimum. */
 static size_t leave(struct gt_strategy *strategy, struct searcher *searcher)
 {
     struct gt_hill_climb *climb = &searcher->climb;
@@ -256,7 +256,7 @@ static const struct gt_strategy_option dual_options[] = {
 struct dual {
     size_t place;               /* SIZE_MAX: none */
     double heat, jumps;         /* jumps since the last climb */
-    struct gt_hill_climb climb; /* idle where it has no place */
+    struct gt_hill_climb climb; /* idle while it has no place */
     size_t climbed;             /* the best point climbed from or to; SIZE_MAX: none */
 };
 
@@ -274,8 +274,9 @@ static void release_dual(struct gt_strategy *strategy)
     gt_hill_climb_release(&((struct dual *)strategy->state)->climb);
 }
 
-/* A place drawn around the chain's.  The steps of the parameters follow a Cauchy distribution that
- * is the wider the hotter the chain is, and are folded back into the range. */
+/* A place drawn around the chain's place.  The steps of the parameters follow a Cauchy
+ * distribution, which is the wider the hotter the chain is, and are folded back into each
+ * parameter's range. */
 static size_t jump(struct gt_strategy *strategy, const struct dual *dual)
 {
     const struct gt_kernel *kernel = strategy->space->kernel;

@@ -1,15 +1,15 @@
 /* problemset.h - vocabulary: lists of problems to tune or to compare, from a file.
  *
- * Either JSON as in configs/problems (see configs/README.md), or the list of its problems alone, or
- * plain text: one problem a line, #
- * begins a remark; the log of untuned problems that gt_open writes is such a file.  Behind a
- * problem may stand `count=N`, how often a program asked for it, and `weight=X`, as `tune capture`
- * writes them; a count alone is the weight.  A text with lists or ranges of sizes (problemset.h)
- * stands for many problems, each with that name, count and weight.
+ * A file is JSON as in configs/problems (see configs/README.md), or only the list of problems of
+ * such JSON, or plain text.  Plain text has one problem a line, and # begins a remark; the log of
+ * untuned problems that gt_open writes is such a file.  Behind a problem may stand, as `tune
+ * capture` writes them, `weight=X` and `count=N`, the number of times that a program asked for the
+ * problem; a count alone is the weight.  A text with lists or ranges of sizes stands for many
+ * problems, each with the same name, count and weight.
  *
- * Or what another program wrote down (exchange/foreign.h), plain or gzipped: each product once,
- * with how often it is there as its weight and, where the file has a line for each call, as its
- * count. */
+ * A file may also be the record of another program (exchange/foreign.h), plain or gzipped.  Each
+ * product of such a file becomes one problem.  Its weight is the number of times that the file has
+ * the product; so is its count, if the file has a line for each call. */
 #ifndef GT_PROBLEMSET_H
 #define GT_PROBLEMSET_H
 
@@ -24,12 +24,13 @@ struct gt_problem_entry {
     char *text; /* as written */
     struct gt_problem problem;
     double weight; /* share in averages over the set; 1 if the file gives none */
-    double count;  /* calls of a program; 0: the file does not say */
+    double count;  /* calls by a program; 0: the file does not say */
 };
 
 struct gt_problemset {
     char *name, *doc; /* NULL if the file gives none */
-    char *remark;     /* of what others wrote: the file, and which products are left out; NULL */
+    char *remark;     /* for a file of another program: its name, and the products that are left
+                         out; else NULL */
     struct gt_problem_entry *entry;
     size_t count; /* at least 1 after a load */
 };
@@ -38,9 +39,9 @@ struct gt_problemset {
  * gt_problemset_release. */
 int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_err *err);
 
-/* The file that `name` means, malloc'ed: "-", a file of that name, or one of the sets of the data
- * folder, such as "bench.json" or "bench" of configs/problems.  A name that is none of these is an
- * error that lists the sets. */
+/* The file that `name` means, malloc'ed: "-", a file of this name, or a set of the data folder,
+ * such as "bench.json" or "bench" of configs/problems.  Any other name is an error that lists the
+ * sets. */
 int gt_problemset_find(char **path, const char *name, const char *data_dir, struct gt_err *err);
 
 /* Appends the problems of a text, with weight 1; the sentence of an error begins with `where`. */
@@ -50,30 +51,30 @@ void gt_problemset_release(struct gt_problemset *set); /* a zeroed one is accept
 
 /* Vocabulary: lists and ranges of sizes in a problem's text.
  *
- * Where a text names several problems, each size may be a list, and each of its members a range:
- * `1,2,4,8x4096x4096`, `1024:8192:1024x4096x4096:bf16` (both ends belong to it),
- * `1:4096:x2x512x512` (each the double of the one before).  The problems are all combinations, the
- * last size changing fastest. */
+ * Where a text names several problems, each size may be a list, and each member of a list a range:
+ * `1,2,4,8x4096x4096`, `1024:8192:1024x4096x4096:bf16` (both ends belong to the range),
+ * `1:4096:x2x512x512` (each size is twice the size before).  The problems are all combinations of
+ * sizes; the last size changes fastest. */
 
 #define GT_RANGES_MOST 10000 /* problems that one text may stand for */
 
 /* Whether the text has a list or a range of sizes. */
 bool gt_ranges_any(const char *text);
 
-/* Calls visit with the text of each problem; a text without lists and ranges is handed on as it is.
- * Nothing is visited if the text is malformed. */
+/* Calls visit with the text of each problem; a text without lists and ranges is handed on
+ * unchanged.  If the text is malformed, visit is not called. */
 typedef int gt_ranges_visit(void *context, const char *text, struct gt_err *err);
 int gt_ranges_expand(const char *text, gt_ranges_visit *visit, void *context, struct gt_err *err);
 
-/* Drawn problems, as programs have them, for tune --random.  Everybody draws the same problems from
- * the same seed: only whole numbers take part, and configs/problems/models.json has the sizes.
- * tuner/README.md states the shares. */
+/* Problems drawn at random among sizes that programs have, for tune --random.  The same seed gives
+ * the same problems on every machine, because only whole numbers take part.
+ * configs/problems/models.json has the sizes.  tuner/README.md states the shares. */
 
 #define GT_RANDOM_MOST 10000 /* problems of one draw */
 
-/* Appends `count` different problems to the set.  The first ones are those of any smaller count
- * with the same seed.  Errors name models.json below data_dir and the key; the set is to be
- * released then, too. */
+/* Appends `count` different problems to the set.  A smaller count with the same seed gives the
+ * first of these problems.  Errors name models.json below data_dir and the key; the set is to be
+ * released also after an error. */
 int gt_random_problems(struct gt_problemset *set, const char *data_dir, size_t count, uint64_t seed,
                        struct gt_err *err);
 

@@ -1,4 +1,4 @@
-/* session_options.h - options that several commands share: where to tune, with what, and which
+/* session_options.h - options that several commands share: device, kernels and search, and
  * problems. */
 #ifndef GT_SESSION_OPTIONS_H
 #define GT_SESSION_OPTIONS_H
@@ -13,24 +13,24 @@ struct gt_session_options {
     int64_t jobs, seed;
     int64_t deadline, compile_cpu, compile_memory; /* s, s, MiB; 0: the defaults */
     double slow;                                   /* times the best; 0: the default */
-    bool no_bets;                                  /* the space is searched without them */
+    bool no_bets;                                  /* the space is searched without bets */
     /* set by commands */
     bool measure; /* without a GPU nothing is predicted instead */
-    bool stored;  /* only what the database has is used: one that is missing is not created */
+    bool stored;  /* only stored results are used: a missing database is not created */
     bool shared;  /* another process holds the database for this one: GT_STORE_SHARED */
-    FILE *lines;  /* progress goes there, a line each; NULL: to standard error */
-    const struct gt_tokens *tokens; /* of compilers, shared with other processes; or NULL */
+    FILE *lines;  /* the stream to which progress is written as lines; NULL: standard error */
+    const struct gt_tokens *tokens; /* tokens of compilers, shared with other processes; or NULL */
 };
 
-/* What --l2 and --timing ask for. */
+/* The timing that --l2 and --timing ask for. */
 enum gt_timing gt_session_timing(const struct gt_session_options *options);
 
 /* Fills a struct gt_session_options: arch, device, database, workers, seed.  A command that only
- * measures leaves the first two out, and has its own words for them. */
+ * measures leaves out the first two options and words them itself. */
 extern const struct gt_option gt_session_option_table[];
 #define GT_SESSION_DEVICE_OPTIONS 2
 
-/* Fills a struct gt_session_options too: how a search goes. */
+/* Fills a struct gt_session_options too: options of the search. */
 extern const struct gt_option gt_search_option_table[];
 
 #define GT_SEED_DEFAULT 1
@@ -39,8 +39,8 @@ struct gt_problem_options {
     struct gt_texts shape;
     const char *shapes, *dtype, *layout, *accuracy, *beta, *epilogue, *batch;
     int64_t random;    /* problems to draw; 0: none */
-    const char *shard; /* NULL: as a Slurm array says, else all */
-    int64_t seed;      /* of the draw, set by commands that have --random; 0: the default */
+    const char *shard; /* NULL: the shard of the Slurm array, or all problems without an array */
+    int64_t seed;      /* seed of the draw, set by commands with --random; 0: the default */
 };
 
 /* Fills a struct gt_problem_options. */
@@ -50,7 +50,7 @@ extern const struct gt_option gt_problem_option_table[];
  * layout, accuracy, beta, epilogue and batch. */
 extern const struct gt_option gt_problem_part_table[];
 
-/* Fills a struct gt_problem_options too: drawn problems. */
+/* Fills a struct gt_problem_options too: options of drawn problems. */
 extern const struct gt_option gt_draw_option_table[];
 
 #endif

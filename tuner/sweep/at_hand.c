@@ -1,5 +1,5 @@
-/* at_hand.c - points that need no compiler, because their cubins are in the cache: trying one costs
- * milliseconds, compiling it has cost a good part of a second. */
+/* at_hand.c - points that need no compiler, because their cubins are in the cache.  A trial costs
+ * milliseconds; compiling a cubin costs a good part of a second. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +25,15 @@ static void claim(struct gt_arm *arm, size_t point, struct gt_proposal *next)
     *next = (struct gt_proposal){.arm = arm, .what.point = point};
 }
 
-/* ---- backfill: a starved device tries points that differ only in launch parameters from one that
- * was tried and was good ---- */
+/* ---- backfill: a starved device tries points that differ from a good point only in launch
+ * parameters ---- */
 
-/* A point is left out if its time is more than this times the best, because launch parameters
- * rarely change a time by more.  On an H200 they changed one cubin in ten by 0.5 % (simt, 4096^3),
- * 8 to 13 % (hopper), 19 to 39 % (simt, 2048^3) and more. */
+/* A good point's time is at most this times the best, because launch parameters rarely change a
+ * time by more.  On an H200, launch parameters changed the time of one cubin in ten by at least 0.5
+ * % (simt, 4096^3), 8 to 13 % (hopper) and 19 to 39 % (simt, 2048^3). */
 #define BACKFILL_CUTOFF 1.2
 
-/* The same for points that differ in two launch parameters. */
+/* The limit if the points differ in two launch parameters. */
 #define BACKFILL_CUTOFF_TWO 1.05
 
 /* The point's time; INFINITY: a later measurement of it was not ok. */
@@ -70,8 +70,8 @@ static size_t relaunched(const struct gt_arm *arm, uint8_t *index, size_t from, 
     return SIZE_MAX;
 }
 
-/* The next of the list: one of which not all points that differ in one launch parameter were tried
- * comes before the others, and the faster one first.  SIZE_MAX: none is worth a trial. */
+/* The next good point for backfill.  Points that are not `spent` come before spent points, and the
+ * fastest comes first.  SIZE_MAX: no point is worth a trial. */
 static size_t next_backfill(const struct gt_race *race)
 {
     size_t best = SIZE_MAX;
@@ -113,17 +113,17 @@ bool gt_sweep_backfill(struct gt_race *race, struct gt_proposal *proposal)
     return false;
 }
 
-/* ---- reuse: a starved device tries points of which other problems have left a cubin, which serves
+/* ---- reuse: a starved device tries points whose cubins other problems have left; a cubin serves
  * every problem of its types, layout and epilogue (render.h) ---- */
 
-#define KEPT       400 /* points of an arm; ranking them takes about 10 ms */
-#define PROBES     8   /* cubins of a set of transfer data that are looked for; none: left out */
+#define KEPT       400 /* points kept for an arm; ranking 400 points takes about 10 ms */
+#define PROBES     8   /* points of a set looked for; if no cubin is there, the set is left out */
 #define RANK_EVERY 32  /* trials of a race after which the points are ranked again */
-/* A point is left out if its expected time is more than this times the best: most of those left
- * would not come among the 32 that are timed again. */
+/* A point is left out if its expected time is more than this times the best: most such points would
+ * not be among the 32 that are sampled. */
 #define REUSE_CUTOFF 1.3
-/* The same where trials are so short that a cubin which comes meanwhile hardly waits.  Nothing else
- * would use the device, and the models learn from slow points, too. */
+/* The cutoff where trials are so short that a cubin that is ready meanwhile hardly waits.  Nothing
+ * else would use the device, and the models learn from slow points, too. */
 #define REUSE_CUTOFF_SHORT 2.0
 #define SHORT_S            0.02
 
@@ -146,7 +146,7 @@ static int by_time(const void *x, const void *y)
     return (a->point < b->point) - (a->point > b->point);
 }
 
-/* Leaves of each point the one of the nearest set, and of all of them the fastest. */
+/* Keeps each point only once, from the nearest set, and then only the KEPT fastest points. */
 static void tidy(struct gt_arm *arm)
 {
     struct gt_reuse *list = arm->reuse;
@@ -161,8 +161,8 @@ static void tidy(struct gt_arm *arm)
     memmove(list, list + kept - arm->reuses, arm->reuses * sizeof(*list));
 }
 
-/* Whether one of the set's fastest points has a cubin here: problems of other types and layouts
- * need cubins of their own. */
+/* Whether one of the set's fastest points has a cubin in the cache.  Problems of other types and
+ * layouts need other cubins. */
 static bool serves(const struct gt_arm *arm, const struct gt_reuse *set, size_t count)
 {
     for (size_t i = 0; i < count && i < PROBES; i++)
@@ -202,8 +202,8 @@ int gt_sweep_reuse_note(struct gt_arm *arm, const struct gt_transfers *transfers
     return GT_OK;
 }
 
-/* Ranks the points by what the arm's strategy expects of them or, before it knows anything, by
- * their times for the other problems. */
+/* Ranks the points by the time that the arm's strategy expects or, before the strategy knows
+ * anything, by their times for the other problems. */
 static void rank(struct gt_race *race, struct gt_arm *arm)
 {
     for (size_t i = 0; i < arm->reuses; i++) {
@@ -215,7 +215,7 @@ static void rank(struct gt_race *race, struct gt_arm *arm)
     qsort(arm->reuse, arm->reuses, sizeof(*arm->reuse), by_time);
 }
 
-/* The arm whose next point is expected to be the fastest; NULL: none is worth a trial. */
+/* The arm whose next point is expected to be fastest; NULL: no point is worth a trial. */
 static struct gt_arm *next_reuse(struct gt_race *race)
 {
     const double timed = (double)race->result->timed;
@@ -240,7 +240,7 @@ bool gt_sweep_reuse(struct gt_race *race, struct gt_proposal *next)
 {
     struct gt_arm *arm;
 
-    if (race->incumbent_due) /* it comes first */
+    if (race->incumbent_due) /* the incumbent comes first */
         return false;
     for (size_t i = 0; race->tried >= race->reuse_due && i < race->arms; i++)
         if (race->arm[i].reuses)
@@ -258,11 +258,12 @@ bool gt_sweep_reuse(struct gt_race *race, struct gt_proposal *next)
     return false;
 }
 
-/* ---- ready: points that are compiled and not tried when a race closes, because they were drawn
- * ahead of it, and at its end candidates that waited for the device; the one expected to be fastest
- * is tried first, as far as the time goes ---- */
+/* ---- ready: points that are compiled but not tried: when a race closes, points drawn ahead of the
+ * race; at its end, candidates that waited for the device.  The point expected to be fastest is
+ * tried first, as long as there is time ---- */
 
-/* What the arm's strategy expects of the point or, before it knows anything, the predictor. */
+/* The time that the arm's strategy expects of the point or, before the strategy knows anything, the
+ * predicted time. */
 static float expect(struct gt_arm *arm, size_t point)
 {
     const float us = gt_strategy_expect(arm->strategy, point);
@@ -284,11 +285,11 @@ static int add(struct gt_race *race, const struct gt_proposal *proposal, bool *a
     if (rc)
         return rc;
     race->ready[race->readies++] = *proposal;
-    proposal->arm->flying--; /* submitting it counts it again */
+    proposal->arm->flying--; /* submitting the point counts it again */
     return GT_OK;
 }
 
-/* The fastest last; those of which nothing is expected come first. */
+/* The fastest expected time last; points without an expected time first. */
 static int by_expectation(const void *x, const void *y)
 {
     const struct gt_proposal *a = x, *b = y;

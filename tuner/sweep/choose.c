@@ -8,7 +8,7 @@
 
 /* Limits of a problem that has no time yet when its deadline has passed. */
 #define LATE_FLIGHTS 4  /* candidates in flight, because the next problem waits */
-#define LATE_TRIALS  16 /* of a turn; after so many failures the others would probably fail too */
+#define LATE_TRIALS  16 /* of a turn; after so many failures other points would probably fail */
 
 struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel)
 {
@@ -67,16 +67,16 @@ static bool time_is_up(const struct gt_race *race)
     return race->deadline_s > 0 && gt_evaluator_now(race->evaluator) >= race->deadline_s;
 }
 
-/* Whether the clock ends the race.  It does so only if the problem has a time, because a slow
- * compiler must not leave a problem without a winner, and not before the incumbent has one, because
- * nothing could replace it.  Until then the race waits for what is in flight and submits few more
- * candidates. */
+/* Whether the clock ends the race.  The clock does so only if the problem has a time, because a
+ * slow compiler must not leave a problem without a winner, and not before the incumbent has a time,
+ * because nothing could replace an untimed incumbent.  Until then the race waits for candidates in
+ * flight and submits few more. */
 bool gt_sweep_clock_ends(const struct gt_race *race)
 {
     return time_is_up(race) && race->best_us > 0 && !race->incumbent_due;
 }
 
-/* Candidates whose status may change when they are tried again. */
+/* The number of points to be tried again, whose status may change. */
 static int64_t retries(const struct gt_race *race)
 {
     int64_t sum = 0;
@@ -94,9 +94,8 @@ bool gt_sweep_is_late(const struct gt_race *race)
             race->result->fresh + (int64_t)race->flights + retries(race) >= LATE_TRIALS);
 }
 
-/* Whether the budget allows no new point.  Points to be tried again count, because a device that
- * hangs at every one would have all of the space tried otherwise; an incumbent whose kernel is not
- * searched does not. */
+/* Whether the budget allows no new point.  Points to be tried again count; otherwise a device that
+ * hangs at every point would have the whole space tried.  A guest's incumbent does not count. */
 bool gt_sweep_trials_spent(const struct gt_race *race)
 {
     const struct gt_budget *budget = &race->options->budget;
@@ -113,8 +112,8 @@ bool gt_sweep_trials_spent(const struct gt_race *race)
 
 /* ---- the arm that is next ---- */
 
-/* The share of the candidates that an arm deserves.  The arm of look-up's answer is known to be
- * good, whatever is predicted. */
+/* The share of the candidates that an arm deserves.  The incumbent's arm is known to be good,
+ * whatever is predicted. */
 static double share_of(const struct gt_race *race, const struct gt_arm *arm, double least_predicted)
 {
     const struct gt_arm_record record = {
@@ -127,8 +126,8 @@ static double share_of(const struct gt_race *race, const struct gt_arm *arm, dou
     return gt_arm_share(&record, race->best_us, least_predicted, GT_SHARE_POWER);
 }
 
-/* The arm that may try a point next, NULL if none: the one with the fewest trials in relation to
- * its weight, which falls with the ratio of its best time to the best of all arms. */
+/* The arm that may try a point next: the arm with the fewest trials in relation to its share, which
+ * falls as its best time grows beyond the best of all arms.  NULL: no arm has a point. */
 static struct gt_arm *choose_arm(struct gt_race *race)
 {
     struct gt_arm *chosen = NULL;
@@ -158,8 +157,8 @@ static bool has_urgent(const struct gt_arm *arm)
     return arm->retries && arm->retry[arm->retries - 1].urgent;
 }
 
-/* Whether the incumbent is the next point of its arm, at first or after an attempt that another
- * cause ended. */
+/* Whether the incumbent is the next point of its arm: at first, or after an attempt that something
+ * else ended. */
 static bool incumbent_waits(const struct gt_race *race)
 {
     const struct gt_arm *arm = race->incumbent_arm;
@@ -199,8 +198,9 @@ static struct gt_arm *next_arm(struct gt_race *race)
 
 /* ---- its point ---- */
 
-/* Takes the next point of an arm.  An urgent point comes first, then a near winner's, one that is
- * due, the strategy's, and while the strategy waits, any point to be tried again. */
+/* Takes the next point of an arm.  The order: an urgent point, a lead, a point that is due to be
+ * tried again, the strategy's next point, and while the strategy waits, any point to be tried
+ * again. */
 static enum gt_next next_of(struct gt_race *race, struct gt_arm *arm, struct gt_retry *what)
 {
     const struct gt_hint *lead = next_lead(race);

@@ -4,16 +4,16 @@
  *
  * A contest brings the device to its steady state first, times its candidates in turns and compares
  * them in pairs (tuner/timing/bench_final.c).  The reason is that a power cap holds the clocks
- * down: times that were taken one after the other then differ by more than the candidates do.
+ * down: times that were taken one after the other then differ more than the candidates do.
  *
- * There are a semi-final of all that were sampled, a final of the best with the vendor library
- * (stage 3), and a play-off of those between which the final finds no difference.  If the play-off
- * finds no difference either, its candidates are a tie.  The winner is the one with the least
- * paired median; a stable rule decides among equals, so that the same device gives the same answer
- * in every run.  The incumbent takes part in semi-final and final, however slow it was, and in the
- * play-off unless it lost the final clearly; it stays the winner if it ties, or if it loses a
- * contest of few rounds by no more than contests differ.  Where the finals are short, all go to the
- * final at once. */
+ * There are three contests: a semi-final of all sampled candidates, a final of the best with the
+ * vendor library (stage 3), and a play-off of the candidates between which the final finds no
+ * difference.  If the play-off finds no difference either, its candidates are a tie.  The winner is
+ * the candidate with the least paired median.  A stable rule decides among equals, so that the same
+ * device gives the same answer in every run.  The incumbent takes part in semi-final and final,
+ * however slow it was, and in the play-off unless it lost the final clearly.  The incumbent stays
+ * the winner if it ties, or if it loses a contest of few rounds by no more than contests differ.
+ * Short finals have no semi-final. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +28,12 @@
 /* The result of one contest. */
 struct contest {
     struct gt_trial trial[GT_SWEEP_SAMPLED], baseline;
-    double ratio[GT_SWEEP_SAMPLED]; /* median of its time over another entry's, in pairs */
+    double ratio[GT_SWEEP_SAMPLED]; /* median of the paired ratios of each entry's times to the
+                                       times of one entry */
 };
 
-#define ROUNDS_LEAST 7   /* of any contest, however little time is left ... */
-#define ROUNDS_US    2e5 /* ... and more, as many as a contest has at least, if they fit in this */
+#define ROUNDS_LEAST 7   /* rounds of any contest, however little time is left */
+#define ROUNDS_US    2e5 /* a contest holds its own least number of rounds if they fit in this */
 
 /* ---- what a contest may cost ---- */
 
@@ -42,8 +43,8 @@ static double left_us(const struct gt_race *race)
     return 1e6 * fmax(0, race->finals_end_s - gt_evaluator_now(race->evaluator));
 }
 
-/* How many of the best rows a contest may have, at most `most`, so that its least rounds take no
- * more than that part of the time that is left. */
+/* How many of the best rows a contest may have, at most `most`, so that ROUNDS_LEAST rounds take no
+ * more than the given part of the time that is left. */
 static size_t affordable(const struct gt_race *race, double part, size_t most)
 {
     double count = part * left_us(race) / (ROUNDS_LEAST * gt_sweep_best_us(race));
@@ -53,7 +54,7 @@ static size_t affordable(const struct gt_race *race, double part, size_t most)
     return count < 2 ? 2 : count < (double)most ? (size_t)count : most;
 }
 
-/* The rounds of a contest that may take that part of the time that is left. */
+/* The rounds of a contest that may take the given part of the time that is left. */
 static struct gt_rounds limited(const struct gt_race *race, const struct gt_rounds *rounds,
                                 double part, double round_us)
 {
@@ -68,7 +69,7 @@ static struct gt_rounds limited(const struct gt_race *race, const struct gt_roun
 
 /* ---- a contest ---- */
 
-/* Holds a contest of the first rows; the rows do not change. */
+/* Holds a contest of the first `entries` rows; the rows do not change. */
 static int hold_contest(struct gt_race *race, const struct gt_rounds *rounds, double part,
                         size_t entries, bool baseline, struct contest *contest, struct gt_err *err)
 {
@@ -95,13 +96,13 @@ static int hold_contest(struct gt_race *race, const struct gt_rounds *rounds, do
     return rc;
 }
 
-/* The rounds in which both took part. */
+/* The number of rounds in which both entries took part. */
 static int common(const struct gt_trial *x, const struct gt_trial *y)
 {
     return x->samples < y->samples ? x->samples : y->samples;
 }
 
-/* Computes the ratios to the first of the entries that took part in most rounds. */
+/* Computes the ratios to one entry: the first of the entries with the most rounds. */
 static void compare(struct contest *contest, size_t entries)
 {
     const struct gt_trial *first = NULL, *trial = contest->trial;
@@ -124,8 +125,8 @@ static void move_entry(struct gt_sweep_result *result, struct contest *contest, 
     GT_SWEEP_MOVE(contest->ratio, from, to);
 }
 
-/* Sorts the first rows and their trials by their ratios and removes those that failed.  Returns how
- * many are left. */
+/* Sorts the first rows and their trials by their ratios and removes rows whose trial failed.
+ * Returns how many first rows are left. */
 static size_t sort_entries(struct gt_sweep_result *result, struct contest *contest, size_t entries)
 {
     size_t left = 0;
@@ -147,8 +148,8 @@ static size_t sort_entries(struct gt_sweep_result *result, struct contest *conte
     return left;
 }
 
-/* Stores the trials of the first rows.  The incumbent's comes first: if the tuner ends in between,
- * no row of the final is without it. */
+/* Stores the trials of the first rows.  The incumbent's trial is stored first: if the tuner ends in
+ * between, the store has no row of the final without the incumbent's. */
 static int store_entries(struct gt_race *race, const struct contest *contest, size_t entries,
                          struct gt_err *err)
 {
@@ -167,16 +168,18 @@ static int store_entries(struct gt_race *race, const struct contest *contest, si
 
 /* ---- who takes part in the first contest ---- */
 
-/* The best of the race take part, and of long products the best of each shape: every second seat of
- * the first contest is for the best of a shape that has none yet: a way in which a kernel divides
- * the problem (gt_predict_same_way).  Of one shape a race knows dozens of launch variants within a
- * hundredth.  A power cap slows them all alike, but not other shapes: on an H200 it took 4 to 16 %
- * from what had been within a fiftieth of each other in a race. */
+/* The best candidates of the race take part and, for long products, the best candidate of each
+ * shape.  A shape is a way in which a kernel divides the problem (gt_predict_same_way).  Every
+ * second seat of the first contest is for the best candidate of a shape without a seat.  A race
+ * knows dozens of launch variants of one shape, with times within 1 % of each other.  A power cap
+ * slows all of these alike, but not other shapes: on an H200, candidates that were within 2 % of
+ * each other in a race lost 4 to 16 % to the cap. */
 
-#define SHAPE_WITHIN 1.1 /* a shape's best time is at most this times the best of all */
-#define LONG_US      40  /* what takes less is over before a power cap holds clocks down */
+#define SHAPE_WITHIN 1.1 /* a shape's best time is at most this times the best time of all */
+#define LONG_US      40  /* a shorter product is over before a power cap holds clocks down */
 
-/* The first row from `from` on that was sampled, or was not, and may still win; `rows`: none. */
+/* The first row from `from` on that may still win and that was sampled, or was not, as `sampled`
+ * says; `rows`: none. */
 static size_t find_row(const struct gt_sweep_result *result, size_t from, bool sampled,
                        double limit)
 {
@@ -188,13 +191,13 @@ static size_t find_row(const struct gt_sweep_result *result, size_t from, bool s
     return i;
 }
 
-/* What candidates share whose clocks a power cap holds down alike. */
+/* The shape that candidates share if a power cap slows them alike. */
 struct shape {
     const struct gt_kernel *kernel; /* NULL: not known */
     struct gt_prediction way;
 };
 
-/* A kernel of a recorded space says nothing of its launches. */
+/* The shape of a row.  A kernel of a recorded space has no launches, so its shape is not known. */
 static struct shape shape_of(const struct gt_race *race, const struct gt_sweep_row *row)
 {
     const struct gt_candidate candidate = gt_sweep_candidate(race, row->kernel, &row->point);
@@ -207,7 +210,7 @@ static struct shape shape_of(const struct gt_race *race, const struct gt_sweep_r
     return shape;
 }
 
-/* The first row from `from` on whose shape none of those before it has; `rows`: none. */
+/* The first row from `from` on whose shape no row before `from` has; `rows`: none. */
 static size_t find_shape(const struct gt_sweep_result *result, const struct shape *shape,
                          size_t from)
 {
@@ -223,7 +226,8 @@ static size_t find_shape(const struct gt_sweep_result *result, const struct shap
     return result->rows;
 }
 
-/* The time of the first row of what is searched, or of the incumbent if there is no other. */
+/* The time of the first row of a searched kernel, or the incumbent's time if there is no other
+ * row. */
 static double first_us(const struct gt_race *race)
 {
     const struct gt_sweep_result *result = race->result;
@@ -231,8 +235,8 @@ static double first_us(const struct gt_race *race)
     return result->row[result->rows > 1 && gt_sweep_is_guest(race, &result->row[0])].trial.us;
 }
 
-/* Fills the shapes of the rows that are fast enough for one to take part for its shape's sake: of
- * none where shapes do not matter.  The others stay without a kernel. */
+/* Fills the shapes of the rows that are fast enough for a seat by shape; of no row if the product
+ * is too short.  Other shapes stay without a kernel. */
 static void find_shapes(const struct gt_race *race, struct shape *shape)
 {
     const struct gt_sweep_result *result = race->result;
@@ -243,9 +247,9 @@ static void find_shapes(const struct gt_race *race, struct shape *shape)
         shape[i] = shape_of(race, &result->row[i]);
 }
 
-/* The row for the next seat; `rows`: none.  Where the time is limited, the sampled ones were
- * sampled in earlier turns, and the others are of this turn: they then come in turns, because times
- * of the two kinds cannot be compared. */
+/* The row for the next seat; `rows`: none.  If the finals' time is limited, sampled rows were
+ * sampled in earlier turns, and other rows are of this turn.  Both kinds then alternate, because
+ * their times cannot be compared. */
 static size_t find_next(const struct gt_race *race, size_t count, double limit)
 {
     const struct gt_sweep_result *result = race->result;
@@ -255,8 +259,8 @@ static size_t find_next(const struct gt_race *race, size_t count, double limit)
     return i < result->rows ? i : find_row(result, count, !sampled, limit);
 }
 
-/* Moves the rows that may still win to the front, at most `most` with the incumbent.
- * *seats: how many. */
+/* Moves the rows that may still win to the front: at most `most` rows, the incumbent included.
+ * *seats: the number of these rows. */
 static int seat_entries(struct gt_race *race, size_t most, size_t *seats, struct gt_err *err)
 {
     struct gt_sweep_result *result = race->result;
@@ -286,27 +290,29 @@ static int seat_entries(struct gt_race *race, size_t most, size_t *seats, struct
 #define EQUAL     0.0005 /* of the time: closer paired medians are the same */
 
 static const struct gt_rounds semi_final = {7, 41, 1e6};
-static const struct gt_rounds final = {21, 200, 2e6}; /* fewer than 21 rounds show nothing */
+static const struct gt_rounds final = {21, 200, 2e6}; /* a final of fewer than 21 rounds shows
+                                                         nothing */
 static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
 
 /* Parts of the time that is left for the finals, if that is limited. */
 #define SEMI_FINAL_PART 0.3
 #define FINAL_PART      0.6
 #define PLAY_OFF_PART   1.0
-#define BRIEF_S         1.0 /* finals of less time have no semi-final: each contest has a pre-heat */
+#define BRIEF_S         1.0  /* shorter finals have no semi-final, as each contest has a pre-heat */
 #define CLEAR           0.95 /* a winner whose interval lies below this needs no second contest */
 
-/* Gaps scatter by 0.2 to 0.6 % from contest to contest (db/measured/README.md), and with a few
- * rounds by more: of 121 answers that were replaced, the one that had got slower by that lost a
- * contest of 9 rounds by 0.7 %.  A contest of fewer rounds than this shows only a greater gap. */
+/* Gaps between candidates scatter by 0.2 to 0.6 % from contest to contest (db/measured/README.md),
+ * and by more if a contest has few rounds: of 121 incumbents that were replaced, one got slower by
+ * the replacement, and its incumbent had lost a contest of 9 rounds by 0.7 %.  In a contest of
+ * fewer rounds than this only a greater gap counts. */
 #define ROUNDS_FEW 21
 #define EVIDENT    0.99 /* the interval's upper end below which the winner is faster by few rounds */
 
 /* ---- semi-final ---- */
 
-/* Finds the best of all that may still win, by paired times.  The finalists become the first
- * *finalists rows.  The times of the semi-final replace those that were sampled one by one: where
- * clocks are held down, the first candidate to be sampled had the coolest device. */
+/* Finds the best of all rows that may still win, by paired times.  The finalists become the first
+ * *finalists rows.  The times of the semi-final replace the times that were sampled one by one:
+ * where clocks are held down, the first candidate to be sampled had the coolest device. */
 static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t *finalists,
                            struct gt_err *err)
 {
@@ -325,7 +331,7 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
         return GT_OK;
     gt_sweep_show(race, "semi-final", true);
     rc = hold_contest(race, &semi_final, SEMI_FINAL_PART, entries, false, contest, err);
-    for (size_t i = 0; i < entries && !rc; i++) { /* a trial keeps a higher stage */
+    for (size_t i = 0; i < entries && !rc; i++) { /* a row keeps a higher stage */
         int before = result->row[i].trial.stage;
 
         if (contest->trial[i].status == GT_STATUS_OK)
@@ -352,8 +358,8 @@ static int store_baseline(struct gt_race *race, const struct gt_trial *trial, st
     return gt_store_baseline(race->options->store, &race->arm[0].key, baseline, err);
 }
 
-/* Holds a contest with the baseline, stores its times and sorts the first rows by them.  Those that
- * failed are removed, and *entries is reduced. */
+/* Holds a contest with the baseline, stores its times and sorts the first rows by these times.
+ * Rows that failed are removed, and *entries is reduced. */
 static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, double part,
                          size_t *entries, struct contest *contest, struct gt_err *err)
 {
@@ -373,7 +379,7 @@ static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, d
 
 /* ---- ties ---- */
 
-/* Whether the contest shows that the best one is faster than the incumbent. */
+/* Whether the contest shows that the best entry is faster than the incumbent. */
 static bool beats_incumbent(const struct gt_trial *best, const struct gt_trial *incumbent)
 {
     const int samples = common(best, incumbent);
@@ -383,8 +389,8 @@ static bool beats_incumbent(const struct gt_trial *best, const struct gt_trial *
     return hi < (samples < ROUNDS_FEW ? EVIDENT : 1);
 }
 
-/* Moves the rows that do not differ from the first one behind it; the rows are in the contest's
- * order.  Returns their number, the first one included. */
+/* Moves the rows that do not differ from the first row directly behind it; the rows are in the
+ * contest's order.  Returns the number of tied rows, the first row included. */
 static size_t find_ties(const struct gt_race *race, struct contest *contest, size_t entries)
 {
     struct gt_sweep_result *result = race->result;
@@ -437,7 +443,8 @@ static void choose(const struct gt_race *race, const struct contest *contest, si
         row[i].tie = i > 0 && i < ties;
 }
 
-/* Marks what ties with the best of what is searched, if that lost to an incumbent that is not. */
+/* Marks the rows that tie with the best searched row, if this row lost to an incumbent that is not
+ * searched. */
 static void tie_searched(const struct gt_race *race, size_t finalists)
 {
     struct gt_sweep_row *row = race->result->row;
@@ -475,11 +482,12 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
     return rc;
 }
 
-/* Moves the incumbent behind the rows that tie if it lost to them, unless it lost clearly: the
- * luckiest of many that are no faster wins a contest by chance, but not a second one.  Nor is the
- * device as hot in the first one: on an H200 it had 1817 MHz in a final of 188 us, and 1366 MHz in
- * the play-off half a second later.  Returns how many rows are to be timed once more.  *behind: how
- * many rows there are from its place in the final on; 0: it was not moved. */
+/* Moves an incumbent that lost the final to the place behind the tied rows, unless it lost clearly:
+ * among many candidates that are no faster, the luckiest wins one contest by chance, but not a
+ * second one.  The device is also cooler in the final: an H200 had 1817 MHz in a final of 188 us,
+ * and 1366 MHz in the play-off half a second later.  Returns how many rows are to be timed once
+ * more. *behind: the number of rows from the incumbent's place in the final on; 0: the incumbent
+ * was not moved. */
 static size_t seat_loser(const struct gt_race *race, const struct contest *contest, size_t ties,
                          size_t finalists, size_t *behind)
 {
@@ -502,8 +510,8 @@ static size_t seat_loser(const struct gt_race *race, const struct contest *conte
     return ties;
 }
 
-/* Moves the incumbent, if it lost the play-off as well, back to its place in the final: the rows
- * in front of that were faster there.  `again` rows were in the play-off. */
+/* Moves an incumbent that lost the play-off as well back to its place in the final, because the
+ * rows in front of this place were faster in the final.  `again` rows were in the play-off. */
 static void unseat_loser(const struct gt_race *race, size_t ties, size_t again, size_t behind)
 {
     struct gt_sweep_row *row = race->result->row;
@@ -516,9 +524,9 @@ static void unseat_loser(const struct gt_race *race, size_t ties, size_t again, 
         }
 }
 
-/* Times the first rows of the final once more, with more rounds.  These times replace the final's:
- * the least of several times that tie is low by chance, so it must not be stored.  Returns how many
- * tie with the first one. */
+/* Times the first rows of the final once more, with more rounds.  These times replace the times of
+ * the final, because the least of several tied times is low by chance and must not be stored.
+ * *ties: how many rows tie with the first, the first included. */
 static int hold_play_off(struct gt_race *race, struct contest *contest, size_t entries,
                          size_t *ties, struct gt_err *err)
 {
@@ -559,8 +567,8 @@ static int hold_contests(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
-#define PART    0.33 /* of the time of the race that the finals may take, a quarter of both ... */
-#define LEAST_S 0.4  /* ... and what they may always take: most of it is the pre-heat */
+#define PART    0.33 /* part of the race's time that the finals may take: a quarter of both */
+#define LEAST_S 0.4  /* seconds that the finals may always take, mostly for the pre-heat */
 
 /* ---- stage 2 ---- */
 
@@ -573,9 +581,9 @@ static int count_faster(const struct gt_sweep_result *result, double us)
     return count;
 }
 
-/* The next row to sample: first those during which an earlier run ended, then the best one that is
- * not sampled yet and may still win.  Where the time of the finals is limited, it goes into
- * contests, whose times are better: they are taken in turns. */
+/* The next row to sample: first the rows during which an earlier run ended, then the best row that
+ * is not sampled yet and may still win.  If the finals' time is limited, it is spent on contests,
+ * whose times are better, because they are taken in turns. */
 static struct gt_sweep_row *next_to_sample(const struct gt_race *race)
 {
     struct gt_sweep_result *result = race->result;

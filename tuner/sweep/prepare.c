@@ -1,8 +1,8 @@
-/* prepare.c - what is done for a problem before its race.  Of the problem that is probably the next
- * one, the spaces are scouted while a race goes on, and the one before; towards the end of the race
- * its arms are opened, and its first points go to the compilers, which would have nothing to do
- * during the finals.  The first problem of a sweep has its first points compiled while the GPU's
- * worker opens it, and the incumbent while its spaces are scouted. */
+/* prepare.c - prepares a problem for its race.  The spaces of the probable next problem are scouted
+ * during the two races before its own.  Towards the end of the race before it, its arms are opened
+ * and its first points go to the compilers, which would be idle during the finals.  The first
+ * problem of a sweep has its incumbent compiled while its spaces are scouted, and its first points
+ * while the GPU's worker opens the problem. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,19 +12,19 @@
 #include "base/strbuf.h"
 #include "sweep/sweep_parts.h"
 
-#define SEEDS      96  /* per problem, if the budget is not one of trials */
-#define SEED_SHARE 0.9 /* of a budget of trials */
+#define SEEDS      96  /* per problem, unless the budget counts trials */
+#define SEED_SHARE 0.9 /* seeds as a part of a budget of trials */
 
-#define DRAWS_JOB  3  /* points drawn for each compile worker: what they compile during finals */
-#define DRAWS_MOST 96 /* because what the race will find is not known yet */
+#define DRAWS_JOB  3  /* points drawn for each compile worker, to be compiled during finals */
+#define DRAWS_MOST 96 /* no more, because the results of the race are not known yet */
 
 /* ---- the incumbent: what look-up hands out for the problem before the sweep ---- */
 
-/* Whichever kernel it is, it is the first candidate of a turn, and it takes part in the finals, so
- * that a sweep replaces an answer only by one that was timed in turns with it. */
+/* The incumbent is the first candidate of a turn and takes part in the finals, whichever kernel it
+ * has, so that a sweep replaces an answer only by a candidate that was timed in turns with it. */
 
-/* Asks look-up for the incumbent, once in a sweep.  Without kernels of before the sweep there is
- * none. */
+/* Asks look-up for the incumbent, once in a sweep.  If no state of look-up was kept before the
+ * sweep, there is no incumbent. */
 static int find_incumbent(const struct gt_race *race, struct gt_err *err)
 {
     const struct gt_run *run = race->run;
@@ -42,8 +42,8 @@ static int find_incumbent(const struct gt_race *race, struct gt_err *err)
     return GT_OK;
 }
 
-/* Opens an arm with the incumbent as its only point: its kernel does not take part, or the point is
- * not among those that are searched. */
+/* Opens an arm with the incumbent as its only point, because the incumbent's kernel does not take
+ * part or its point is not searched. */
 static int open_guest(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_kernel *kernel = race->incumbent->kernel;
@@ -69,7 +69,7 @@ static int open_guest(struct gt_race *race, struct gt_err *err)
     return rc ? rc : gt_sweep_resume(race, arm, err);
 }
 
-/* The searched arm that has the incumbent among its points; NULL: none has. */
+/* The searched arm that has the incumbent among its points; NULL: no arm has. */
 static struct gt_arm *arm_of_incumbent(const struct gt_race *race)
 {
     for (size_t i = 0; i < race->arms; i++)
@@ -92,8 +92,9 @@ static void move_to_top(struct gt_arm *arm, size_t point)
     GT_SWEEP_MOVE(arm->retry, at, arm->retries - 1);
 }
 
-/* Makes the incumbent the first point to be tried, unless an earlier run has sampled it.  One
- * without a rank has no time that can be compared: it was given up as slow after its first run. */
+/* Makes the incumbent the first point to be tried, unless an earlier run has timed and ranked it.
+ * An incumbent without a rank has no comparable time, because it was given up as slow after its
+ * first run. */
 static int put_first(struct gt_race *race, struct gt_err *err)
 {
     struct gt_arm *arm = race->incumbent_arm;
@@ -101,14 +102,14 @@ static int put_first(struct gt_race *race, struct gt_err *err)
     const float known = arm->strategy->known[point];
 
     if (known == GT_POINT_FAILED) {
-        race->incumbent_arm = NULL; /* it does not work here: there is nothing to beat */
+        race->incumbent_arm = NULL; /* the incumbent does not work here: there is nothing to beat */
         return GT_OK;
     }
     race->incumbent_due = !(known > 0) || !gt_sweep_has_incumbent(race);
     if (!race->incumbent_due)
         return GT_OK;
     if (known == GT_POINT_ASKED) {
-        move_to_top(arm, point); /* an earlier run ended while it was on the device */
+        move_to_top(arm, point); /* an earlier run ended while the incumbent was on the device */
         return GT_OK;
     }
     gt_strategy_claim(arm->strategy, point);
@@ -117,7 +118,7 @@ static int put_first(struct gt_race *race, struct gt_err *err)
 }
 
 /* Makes the incumbent the first candidate of the arms, which are open and know the trials of
- * earlier runs.  If none of them has its point, it gets an arm of its own. */
+ * earlier runs.  If no arm has the incumbent's point, a guest's arm is opened. */
 static int open_incumbent(struct gt_race *race, struct gt_err *err)
 {
     int rc = GT_OK;
@@ -172,9 +173,9 @@ static size_t seeds_wanted(const struct gt_race *race)
     return (size_t)fmax(1, wanted / (double)race->arms);
 }
 
-/* Opens the arm of a kernel that serves the problem, unless no point of it is valid: *none counts
- * such kernels, and result->nothing has the reason of the first.  none may be NULL: nobody is told.
- */
+/* Opens the arm of a kernel that serves the problem, unless no point of the kernel is valid. *none
+ * counts kernels without a valid point, and result->nothing has the reason of the first.  none may
+ * be NULL: such kernels are passed over in silence. */
 static int open_served(struct gt_race *race, const struct gt_kernel *kernel, size_t *none,
                        struct gt_err *err)
 {
@@ -216,8 +217,8 @@ static int open_list(struct gt_race *race, const struct gt_kernel *const *kernel
     return rc;
 }
 
-/* Sums up why there is no arm: no kernel serves the problem, or no point of those that do is
- * valid. */
+/* Sums up why there is no arm: no kernel serves the problem, or the kernels that serve it have no
+ * valid point. */
 static void sum_up(struct gt_race *race, size_t none)
 {
     struct gt_err *nothing = &race->result->nothing;
@@ -235,7 +236,7 @@ static void sum_up(struct gt_race *race, size_t none)
                    none > 2 ? "s" : "");
 }
 
-/* Fills the arms.  If there is none, result->nothing says why. */
+/* Opens the arms.  If there is no arm, result->nothing says why. */
 static int open_arms(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
@@ -252,7 +253,7 @@ static int open_arms(struct gt_race *race, struct gt_err *err)
         if (race->arms)
             gt_sweep_note(race, "kernels of the ladder take part instead");
     }
-    if (race->arms || rc) /* an error or a signal came before all kernels had been asked */
+    if (race->arms || rc) /* or an error or a signal came before all kernels were opened */
         race->result->nothing = (struct gt_err){0};
     else
         sum_up(race, none);
@@ -279,12 +280,14 @@ static void close_arms(struct gt_race *race)
 
 /* ---- the race of a problem ---- */
 
-/* Takes what an earlier sweep has scouted for this race; what it did not guess right is dropped. */
+/* Takes the spaces that an earlier sweep scouted for this race; spaces scouted for another problem
+ * are dropped. */
 static bool take_foresight(struct gt_race *race)
 {
     struct gt_scouts **foresight = race->options->foresight;
 
-    if (!foresight || !*foresight || race->run->races > 1) /* later it is of the next sweep */
+    if (!foresight || !*foresight || race->run->races > 1) /* later *foresight belongs to the next
+                                                              sweep */
         return false;
     if (gt_scouts_are_of(*foresight, race->options, race->problem, race->seed))
         race->scouts = *foresight;
@@ -337,8 +340,8 @@ void gt_race_free(struct gt_race *race)
     free(race);
 }
 
-/* Has the incumbent compiled, which is the first candidate: its kernel and point are known before
- * any space is. */
+/* Has the incumbent compiled, which is the first candidate, and whose kernel and point are known
+ * before any space is. */
 static int compile_incumbent(const struct gt_race *race, struct gt_err *err)
 {
     const struct gt_incumbent *incumbent = race->incumbent;
@@ -365,8 +368,8 @@ int gt_race_prepare(struct gt_race *race, struct gt_err *err)
 
 /* ---- ahead of the race ---- */
 
-/* Takes points from the arms of a race that has not begun, until there are `most`, and has them
- * compiled when no compiler has anything else to do. */
+/* Takes points from the arms of a race that has not begun, until there are `most`, and has these
+ * points compiled when a compiler is idle. */
 static int draw_points(struct gt_race *race, size_t most, struct gt_err *err)
 {
     const struct gt_evaluator *evaluator = race->evaluator;
@@ -395,7 +398,7 @@ int gt_race_draw_first(struct gt_race *race, struct gt_err *err)
     return evaluator->ops->ahead ? draw_points(race, evaluator->ops->room(evaluator), err) : GT_OK;
 }
 
-/* Begins to scout for the sweep that comes after this one. */
+/* Begins to scout for the next sweep. */
 static int foresee(const struct gt_sweep_options *options, struct gt_err *err)
 {
     if (!options->then || !options->foresight || *options->foresight)

@@ -30,7 +30,7 @@ enum {
     EVERYTHING = (1 << 9) - 1
 };
 
-/* What is left out first where the line is too long for the terminal. */
+/* The parts that are left out of a line too long for the terminal, the least important first. */
 static const unsigned dispensable[] = {ELAPSED, STATUSES, RATE,    TFLOPS, BAR,
                                        PHASE,   ALL_LEFT, PERCENT, TRIED};
 
@@ -65,9 +65,9 @@ static double time_left(const struct gt_progress_state *state)
     double left = -1, most = most_trials(state);
 
     if (state->searched || !(rate > 0))
-        return -1; /* over, or it is not known yet how long the points of the space take */
+        return -1; /* the search is over, or the time of a trial is not known yet */
     if (state->seconds_limit > 0 && state->elapsed_s >= state->seconds_limit)
-        return -1; /* what is in flight is waited for */
+        return -1; /* candidates in flight are awaited */
     if (state->seconds_limit > 0)
         left = state->seconds_limit - state->elapsed_s;
     if (most > 0 && rate > 0) {
@@ -310,7 +310,7 @@ void gt_progress_note(struct gt_progress *progress, const char *sentence)
     fflush(progress->stream);
 }
 
-/* Whether what may be shown again and again is due. */
+/* Whether enough time has passed to show a repeated state. */
 static bool is_due(const struct gt_progress *progress)
 {
     return gt_clock_s() - progress->last_show >=
@@ -318,7 +318,7 @@ static bool is_due(const struct gt_progress *progress)
 }
 
 /* Bytes that a line of a terminal may have behind its indent: a wrapped line could not be
- * rewritten. 0: as many as it likes. */
+ * rewritten.  0: no limit. */
 static size_t room(const struct gt_progress *progress)
 {
     const size_t width = progress->terminal ? columns(progress) : 0;
@@ -339,7 +339,7 @@ static void put_line(struct gt_progress *progress, const char *text)
     progress->dirty = progress->terminal;
 }
 
-/* The same of a foreign text, as much of it as the line has room for. */
+/* The same for a foreign text, cut to the room of the line. */
 static void put_clean(struct gt_progress *progress, const char *foreign)
 {
     char text[LINE_MAX_BYTES];

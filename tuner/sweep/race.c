@@ -1,5 +1,5 @@
-/* race.c - the race of a problem: points of its arms go to the evaluator, trials come back, until
- * the budget or a signal ends it. */
+/* race.c - the race of a problem: points of its arms go to the evaluator, and trials come back,
+ * until the budget or a signal ends the race. */
 #include <math.h>
 #include <stdio.h>
 
@@ -9,8 +9,8 @@
 #include "sweep/sweep_parts.h"
 
 #define COLLECT_MS 200 /* between two checks of the signals and the clock */
-#define LEAD_MOST  0.3 /* of a race's time: how much before its end it may close */
-#define READY_MOST 0.5 /* of a race's time: how much after it what is ready may be tried */
+#define LEAD_MOST  0.3 /* part of a race's time, before its end, in which it may be closed */
+#define READY_MOST 0.5 /* part of a race's time that trials of ready points may add */
 
 #define EVERY_S 60.0
 #define ALLOWED 0.02 /* change of the reference kernel's time */
@@ -94,14 +94,14 @@ static int submit(struct gt_race *race, const struct gt_proposal *next, bool bac
     return GT_OK;
 }
 
-/* Takes the next of the points that were drawn before the race. */
+/* Takes the next point that was drawn before the race. */
 static bool take_draw(struct gt_race *race, struct gt_proposal *next)
 {
     if (race->drawn == race->draws || ((gt_sweep_is_late(race) || race->closing) &&
                                        !gt_sweep_is_awaited(race, &race->draw[race->drawn])))
         return false;
     *next = race->draw[race->drawn++];
-    next->arm->flying--; /* submit counts it again */
+    next->arm->flying--; /* submit counts the point again */
     return true;
 }
 
@@ -123,7 +123,7 @@ static int submit_all(struct gt_race *race, struct gt_err *err)
 }
 
 /* Whether a point that a strategy chose is in flight.  Backfill alone must not keep a race going,
- * because a strategy that is done would then never see its end. */
+ * because the race of a strategy that is done would then not end. */
 static bool strategies_wait(const struct gt_race *race)
 {
     for (size_t i = 0; i < race->flights; i++)
@@ -132,8 +132,8 @@ static bool strategies_wait(const struct gt_race *race)
     return false;
 }
 
-/* Chooses a point that needs no compiler: one drawn ahead, then of this problem and of others in
- * turn. */
+/* Chooses a point that needs no compiler: first the ready points, then backfill and reuse, which
+ * alternate. */
 static bool choose_at_hand(struct gt_race *race, struct gt_proposal *next)
 {
     if (gt_sweep_ready(race, next))
@@ -143,8 +143,9 @@ static bool choose_at_hand(struct gt_race *race, struct gt_proposal *next)
     return gt_sweep_reuse(race, next) || gt_sweep_backfill(race, next);
 }
 
-/* Submits points that need no compiler if the device would wait for one: one to work at and one to
- * follow.  It does so only if the clock ends the race, because other budgets count trials. */
+/* Submits points that need no compiler if the device would wait for the compilers: one to run and
+ * one to follow.  This is done only if the clock ends the race, because other budgets count
+ * trials. */
 static int submit_backfill(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_evaluator *evaluator = race->evaluator;
@@ -162,8 +163,8 @@ static int submit_backfill(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
-/* Whether the race closes: what would be submitted now were ready too late.  The compilers then
- * work for the next problem, and the device tries what is ready. */
+/* Closes the race if a candidate submitted now would be compiled too late.  The compilers then work
+ * for the next problem, and the device tries the ready points. */
 static int check_closing(struct gt_race *race, struct gt_err *err)
 {
     double now, lead = fmin(race->evaluator->stats.lead_s, LEAD_MOST * race->search_s);
@@ -182,7 +183,7 @@ static int check_closing(struct gt_race *race, struct gt_err *err)
 }
 
 /* Times the baseline while the device would wait for the compilers, if the clock ends the race; the
- * finals then need not. */
+ * finals are then shorter. */
 static int fill_with_baseline(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_evaluator *evaluator = race->evaluator;
@@ -223,8 +224,8 @@ static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *tria
     return rc;
 }
 
-/* Waits for a trial and records it; *taken: how many came, 0 or 1.  Meanwhile, while the GPU works,
- * the trials that were recorded before become durable. */
+/* Waits for a trial and records it; *taken: 1 if a trial came, else 0.  While the GPU works, the
+ * trials recorded before become durable. */
 static int take_trial(struct gt_race *race, size_t *taken, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
@@ -242,8 +243,8 @@ static int take_trial(struct gt_race *race, size_t *taken, struct gt_err *err)
 
 /* ---- drift: whether the speed of the device has changed ---- */
 
-/* A reference kernel is timed in regular intervals; if its time has changed, the times since the
- * last check are not trusted. */
+/* A reference kernel is timed at regular intervals; if its time has changed, the candidates' times
+ * since the last check are not trusted. */
 
 /* Puts back the *count points that were measured since the last check and may still win. */
 static int measure_again(struct gt_race *race, double drift, size_t *count, struct gt_err *err)
@@ -267,7 +268,7 @@ static int measure_again(struct gt_race *race, double drift, size_t *count, stru
 }
 
 /* Times the reference kernel if the last check is long enough ago.  If the device has drifted, the
- * points that were measured since then and may still win are measured again. */
+ * points that were measured since that check and may still win are measured again. */
 static int check_drift(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
@@ -299,7 +300,8 @@ static int check_drift(struct gt_race *race, struct gt_err *err)
 
 /* ---- the race ---- */
 
-/* Seconds of a trial: of those since begin_s or, before there is one, of the whole race. */
+/* Mean seconds of a trial: of the trials since begin_s or, before there is one, of all trials of
+ * the race. */
 static double trial_s(const struct gt_race *race, double begin_s, int64_t before)
 {
     const int64_t timed = race->result->timed;
@@ -309,7 +311,7 @@ static double trial_s(const struct gt_race *race, double begin_s, int64_t before
     return timed ? race->evaluator->stats.busy_s / (double)timed : 0;
 }
 
-/* Tries what is ready when the clock has ended the search, for a part of the search's time. */
+/* Tries the ready points when the clock has ended the search, for a part of the search's time. */
 static int try_ready(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;

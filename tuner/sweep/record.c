@@ -1,5 +1,5 @@
-/* record.c - tells store, strategy and ranking of a finished trial, and resumes from what earlier
- * runs stored. */
+/* record.c - hands a finished trial to store, strategy and ranking, and resumes from the trials
+ * that earlier runs stored. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "base/strbuf.h"
 #include "sweep/sweep_parts.h"
 
-#define IMPROVEMENT 0.995 /* a new best below this times the last one resets patience */
+#define IMPROVEMENT 0.995 /* a new best time below this times the last best resets patience */
 #define RETRY_AFTER 16    /* trials before a candidate whose status may change is tried again */
-#define MAX_KILLED  20    /* attempts of a run that another cause may end before it gives up */
+#define MAX_KILLED  20 /* attempts in one run that something else may end before the point fails */
 
 /* ---- the store ---- */
 
@@ -61,15 +61,16 @@ int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct 
     GT_STEP(rc, later ? gt_store_trial_later(race->options->store, &key, trial, err)
                       : gt_store_trial(race->options->store, &key, trial, err));
     gt_strbuf_release(&text);
-    if (rc == GT_ERANGE) { /* an impossible time: the sweep goes on without it, and says so */
+    if (rc == GT_ERANGE) { /* an impossible time: the sweep goes on without this trial, and says
+                              so */
         gt_sweep_note(race, err->msg);
         rc = GT_OK;
     }
     return rc;
 }
 
-/* Stores that the candidate's earlier attempts no longer count, because another cause ended them.
- */
+/* Stores that the candidate's earlier attempts no longer count, because something other than the
+ * candidate ended them. */
 static int forgive(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                    bool doubtful, struct gt_err *err)
 {
@@ -98,8 +99,8 @@ static void note_guest(struct gt_race *race, const struct gt_trial *trial)
     gt_strbuf_release(&sentence);
 }
 
-/* Counts a trial and takes note of a better best.  An incumbent that is not searched is neither a
- * trial of the budget nor a best that others are slow beside. */
+/* Counts a trial and records a better best time.  The trial of an incumbent that is not searched
+ * does not count for the budget, and its time is no best time beside which others are slow. */
 static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial *trial,
                  bool resumed, struct gt_err *err)
 {
@@ -141,7 +142,8 @@ static int count(struct gt_race *race, struct gt_arm *arm, const struct gt_trial
     return rc;
 }
 
-/* Finds the best again after a second measurement, because the first one may have been the best. */
+/* Finds the best time again after a point was measured again, because the replaced time may have
+ * been the best. */
 static void find_best_again(struct gt_race *race, struct gt_arm *arm)
 {
     const struct gt_strategy *strategy = arm->strategy;
@@ -160,14 +162,14 @@ void gt_sweep_tell_best(const struct gt_race *race)
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
 }
 
-/* Whether a trial ended without a result for a cause that is not its candidate's. */
+/* Whether a trial ended without a result through no fault of its candidate. */
 static bool is_lost(enum gt_status status)
 {
     return status == GT_STATUS_KILLED || status == GT_STATUS_DEVICE_LOST;
 }
 
-/* The time that the strategy is told; 0: the trial failed.  A slow trial has a time too, that of
- * its first sample. */
+/* The time that the strategy is told; 0: the trial failed.  A slow trial has a time too, the time
+ * of its first run. */
 static double told(const struct gt_trial *trial)
 {
     return trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW ? trial->us : 0;
@@ -224,13 +226,14 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
 
 /* ---- earlier runs ---- */
 
-/* Whether a stored failure to compile may be the machine's and not the candidate's; it is tried
- * anew.  A machine that had no memory, or a compiler that lacked its second library, once condemned
- * every candidate for good; since the compile pool asks a known source first
- * (workers/compile_pool.c), such a failure says "this source". */
+/* Whether a stored failure to compile may be the machine's fault and not the candidate's; such a
+ * candidate is tried anew.  Earlier, a machine without memory, or a compiler without its second
+ * library, made every candidate fail for good.  The compile pool now compiles a known source first
+ * (workers/compile_pool.c), and a failure of the candidate says "this source". */
 static bool is_doubtful(const struct gt_trial *trial)
 {
-    /* Words of the compiler about itself; where a source is at fault, they name a place in it. */
+    /* Words of the compiler about itself; if a source is at fault, the words name a place in the
+     * source. */
     static const char *const words[] = {"nvrtc: error",          "nvrtc fatal",
                                         "libnvrtc-builtins",     "out of memory",
                                         "Memory allocation",     "NVRTC failed with result",
@@ -248,16 +251,17 @@ static bool is_doubtful(const struct gt_trial *trial)
     return false;
 }
 
-/* Takes note of a candidate that an earlier run gave up as slow beside kernels that are not
- * searched now.  Beside those that are, it may be fast, so the fastest of them are tried once more.
- */
+/* Notes a candidate that an earlier run gave up as slow, perhaps beside kernels that are not
+ * searched now.  Beside the kernels searched now it may be fast, so the fastest slow candidates are
+ * tried once more. */
 static void note_slow(struct gt_race *race, struct gt_arm *arm, size_t point, double us)
 {
     if (!arm->guest && race->measures && us > 0)
         GT_SWEEP_INSERT(race->slow, &race->slows, GT_SWEEP_SLOW, &(struct gt_hint){us, arm, point});
 }
 
-/* In a run of the same kernels there is none: what was slow took 1.5 times the best of then. */
+/* A run of the same kernels retries no candidate, because a slow candidate took 1.5 times the best
+ * time. */
 int gt_sweep_retry_slow(struct gt_race *race, struct gt_err *err)
 {
     const double best = race->best_us > 0 ? race->best_us : INFINITY;
@@ -268,7 +272,7 @@ int gt_sweep_retry_slow(struct gt_race *race, struct gt_err *err)
 
         if (slow->order > GT_SWEEP_TOO_SLOW * fmin(best, race->slow[0].order))
             break;
-        race->tried--; /* it is no trial of this run's until it is tried again */
+        race->tried--; /* the candidate has no trial in this run until it is tried again */
         slow->arm->tried--;
         race->result->resumed--;
         race->result->status[GT_STATUS_SLOW]--;
@@ -280,21 +284,23 @@ int gt_sweep_retry_slow(struct gt_race *race, struct gt_err *err)
 struct resume {
     struct gt_race *race;
     struct gt_arm *arm;
-    struct blamed { /* candidates without an attempt left; stored after the store was read */
+    struct blamed { /* candidates without an attempt left; their trials are stored after the store
+                       was read */
         struct gt_point point;
         size_t index;
         struct gt_trial trial;
-        bool sound; /* it has an ok trial, which is kept */
+        bool sound; /* the candidate has an ok trial, which is kept */
     } * blamed;
     size_t blames, capacity;
 };
 
-/* Handles a launch that never ended, or whose status is not final.  It is tried again unless it has
- * had all its attempts.  In that case its trial is stored, also if there is an older one, because
- * its last attempt may never have ended.  That the tuner died each time proves nothing against a
- * candidate: somebody may have stopped it each time.  One without a trial becomes `killed`, so that
- * a candidate that takes the machine down cannot do so in every run.  One with an ok trial keeps
- * that, takes no part in this run's finals, and is sampled again in the next run. */
+/* Handles a candidate whose launch never ended, or whose status is not final.  The candidate is
+ * tried again unless it has had all its attempts.  A candidate without an attempt left has its
+ * trial stored, also if there is an older trial, because the last attempt may never have ended.
+ * That the tuner died each time proves nothing against a candidate: somebody may have stopped the
+ * tuner each time.  A candidate without a trial becomes `killed`, so that a candidate that takes
+ * the machine down cannot do so in every run.  A candidate with an ok trial keeps the trial, takes
+ * no part in this run's finals, and is sampled again in the next run. */
 static int resume_attempt(struct resume *resume, const struct gt_point *point, size_t index,
                           const struct gt_trial *trial, int attempts, struct gt_err *err)
 {
@@ -334,12 +340,12 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
     int rc;
 
     if (gt_point_parse(&point, arm->kernel, text, NULL) != GT_OK)
-        return GT_OK; /* the description's values have changed: the point does not exist any more */
+        return GT_OK; /* the description's values have changed, and the point no longer exists */
     index = gt_space_find(&arm->space, &point);
     if (arm->guest && index == SIZE_MAX)
         return GT_OK; /* its kernel does not take part */
     if (is_doubtful(trial))
-        return GT_OK; /* a machine may have failed and not the candidate: it is tried anew */
+        return GT_OK; /* the machine may have failed and not the candidate, which is tried anew */
     if (!gt_status_final(trial->status) ||
         (trial->status == GT_STATUS_OK && attempts >= GT_MAX_ATTEMPTS))
         return resume_attempt(resume, &point, index, trial, attempts, err);

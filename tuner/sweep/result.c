@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "sweep/sweep_parts.h"
 
-#define NEAR_BEST 1.02 /* times the best: from here on the best counts as reached */
+#define NEAR_BEST 1.02 /* times the final best: a time below this counts as the best reached */
 
 /* ---- lists ---- */
 
@@ -77,10 +77,10 @@ void gt_sweep_part_guest(struct gt_race *race)
     result->stays = i == 0 || result->row[0].trial.stage < 3;
     memmove(&result->row[i], &result->row[i + 1], (--result->rows - i) * sizeof(*result->row));
     if (result->rows)
-        result->row[0].tie = false; /* it may have been one of the incumbent's */
+        result->row[0].tie = false; /* the tie may have been with the incumbent */
 }
 
-/* The place of the incumbent's row; result->rows: it has none. */
+/* The place of the incumbent's row; result->rows: the incumbent has no row. */
 static size_t find_row(const struct gt_race *race)
 {
     const struct gt_sweep_result *result = race->result;
@@ -132,7 +132,7 @@ double gt_sweep_best_us(const struct gt_race *race)
     return us > 0 ? us : guest_us;
 }
 
-/* The order of two points' texts, which are not made: nothing here can fail. */
+/* The order of two points' texts.  The texts are not made, so that nothing here can fail. */
 static int point_order(const struct gt_kernel *kernel, const struct gt_point *x,
                        const struct gt_point *y)
 {
@@ -152,8 +152,9 @@ static int point_order(const struct gt_kernel *kernel, const struct gt_point *x,
     return strcmp(of_x, of_y);
 }
 
-/* Of equal times, as predicted ones often are, the database takes the first kernel and point in
- * alphabetical order (db/schema.sql): so does the list, in whatever order they were tried. */
+/* Among equal times, which are frequent among predictions, the database takes the first kernel and
+ * point in alphabetical order (db/schema.sql).  The list does the same, whatever the order of the
+ * trials. */
 static bool comes_first(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
 {
     const int order = strcmp(x->kernel->name, y->kernel->name);
@@ -161,8 +162,9 @@ static bool comes_first(const struct gt_sweep_row *x, const struct gt_sweep_row 
     return (order ? order : point_order(x->kernel, &x->point, &y->point)) < 0;
 }
 
-/* A sampled trial comes before one that is not.  A hot device makes sampled times longer than those
- * of the race, and without this rule race times would push them out of the list. */
+/* A sampled trial comes before a trial that was not sampled.  A hot device makes sampled times
+ * longer than race times, and without this rule race times would push sampled times out of the
+ * list. */
 static bool is_better(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
 {
     const bool x_sampled = x->trial.stage >= 2, y_sampled = y->trial.stage >= 2;
@@ -172,8 +174,8 @@ static bool is_better(const struct gt_sweep_row *x, const struct gt_sweep_row *y
     return x->trial.us == y->trial.us ? comes_first(x, y) : x->trial.us < y->trial.us;
 }
 
-/* Which row goes when there is one too many: the last one, but not the incumbent's, because a
- * winner is to be timed beside it. */
+/* The row that is removed from a full list: the last row or, if the last row is the incumbent's,
+ * the row before it, because a winner is to be timed beside the incumbent. */
 static size_t victim(const struct gt_race *race)
 {
     const size_t last = race->result->rows - 1;
@@ -197,7 +199,7 @@ int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
         return gt_err_nomem(err);
     while (at < result->rows && !same_row(&result->row[at], kernel, point))
         at++;
-    if (at < result->rows) /* it was ranked before: the new trial replaces the old */
+    if (at < result->rows) /* the point was ranked before: the new trial replaces the old */
         memmove(&result->row[at], &result->row[at + 1],
                 (--result->rows - at) * sizeof(*result->row));
     if (trial->status != GT_STATUS_OK)
@@ -263,7 +265,7 @@ void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earli
     result->respawns += earlier->respawns;
     result->wall_s += earlier->wall_s;
     result->busy_s += earlier->busy_s;
-    if (!result->rows && earlier->rows) { /* a signal, before the turn had the earlier trials */
+    if (!result->rows && earlier->rows) { /* a signal came before the turn had the earlier trials */
         result->row = earlier->row;
         result->rows = earlier->rows;
         result->points = earlier->points;
@@ -273,7 +275,8 @@ void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earli
         memcpy(result->status, earlier->status, sizeof(result->status));
         earlier->row = NULL;
     }
-    if (!result->incumbent.kernel) { /* beaten in an earlier turn, or not timed in this one */
+    if (!result->incumbent.kernel) { /* the incumbent was beaten in an earlier turn, or not timed in
+                                        this turn */
         result->incumbent = earlier->incumbent;
         result->stays = earlier->stays;
     }

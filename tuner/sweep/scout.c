@@ -1,6 +1,6 @@
-/* scout.c - finds the valid points of each kernel for a problem and ranks them by the predictor, in
- * threads: 0.5 to 5 s of a core for a kernel, for which neither the GPU nor the compilers wait if
- * it is done while the two problems before are at work. */
+/* scout.c - finds the valid points of each kernel for a problem and ranks the points by the
+ * predictor, in threads.  A kernel takes 0.5 to 5 s of a core.  Neither the GPU nor the compilers
+ * wait for this if it is done during the turns of the two problems before. */
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,18 +14,19 @@
 
 #define SPACE_BYTES     3e8 /* for the points of all kernels; a larger space is sampled */
 #define LISTING_S       27  /* a hostile description has no end: 2^50 points of one constraint */
-#define LISTING_LEAST_S 10  /* of a short budget: listing simt's points has taken 5 */
-#define POINT_BYTES     14  /* of a point beside its parameters: look-up table, time */
+#define LISTING_LEAST_S 10  /* the same for a short budget: listing simt's points has taken 5 s */
+#define POINT_BYTES     14  /* bytes of a point beside its parameters: look-up table, time */
 
 /* ---- the seeds of the description ---- */
 
-/* What a pattern names, and the best match so far. */
+/* The values that a pattern names, and the best match so far. */
 struct named {
     size_t param[GT_MAX_PARAMS];
     uint8_t index[GT_MAX_PARAMS]; /* of the value */
     size_t count;
-    bool nowhere;       /* a value named is not among those that are searched (--values) */
-    size_t best, usual; /* usual: 1 + its defaults among the parameters that are not named */
+    bool nowhere;       /* a named value is not searched (--values) */
+    size_t best, usual; /* usual: 1 + the number of defaults that `best` has among the parameters
+                           that are not named */
 };
 
 static struct named named_by(const struct gt_kernel *kernel, const struct gt_pattern *pattern)
@@ -70,8 +71,8 @@ static void try_match(const struct gt_kernel *kernel, const struct gt_pattern *p
     named->best = point;
 }
 
-/* Finds for each seed of the description the point that has its values, and the most defaults among
- * its other parameters; SIZE_MAX: no such point is valid.  *described is malloc'ed. */
+/* Finds for each seed of the description the point that has the seed's values, and most defaults
+ * among its other parameters; SIZE_MAX: no such point is valid. *described is malloc'ed. */
 static int describe(const struct gt_space *space, size_t **described, struct gt_err *err)
 {
     const struct gt_kernel *kernel = space->kernel;
@@ -96,11 +97,11 @@ static int describe(const struct gt_space *space, size_t **described, struct gt_
 
 /* ---- ranking by the predictor ---- */
 
-/* The model predicts an even sample of the points, and descends from the best of them to those with
- * the shortest predicted time; of the first ones the times are then corrected by what was learned
- * of measured trials, if anything was. */
+/* The model predicts an even sample of the points.  Descents from the best of these points lead to
+ * points with shorter predicted times.  If there is a ranking learned from measured trials, it then
+ * corrects the times of the first points. */
 
-#define SAMPLE     150000 /* points; predicting them takes about 0.5 s */
+#define SAMPLE     150000 /* points; predicting so many takes about 0.5 s */
 #define DESCENTS   48
 #define NEIGHBOURS 512
 #define CORRECTED  16384 /* points of a list; 0.2 s */
@@ -163,7 +164,7 @@ float gt_sweep_expect(void *context, size_t point)
     return arm->expected[place].us;
 }
 
-/* Goes from a point to its best neighbour as long as that is faster. */
+/* Goes from a point to its best neighbour as long as the neighbour is faster. */
 static struct gt_ranked descend(const struct gt_space *space, struct gt_ranked here)
 {
     for (;;) {
@@ -180,14 +181,15 @@ static struct gt_ranked descend(const struct gt_space *space, struct gt_ranked h
     }
 }
 
-/* Adds what descents from the best of the list find. */
+/* Adds the points that descents from the best of the list find. */
 static size_t polish(const struct gt_space *space, struct gt_ranked *list, size_t count)
 {
     size_t from = count < DESCENTS ? count : DESCENTS, added = count;
 
     for (size_t i = 0; i < from; i++) {
         struct gt_ranked found = descend(space, list[i]);
-        size_t known = count; /* only among those added: a second one of the sample is harmless */
+        size_t known = count; /* only added points are compared: a point of the sample that is added
+                                 again is harmless */
 
         while (known < added && list[known].point != found.point)
             known++;
@@ -198,7 +200,7 @@ static size_t polish(const struct gt_space *space, struct gt_ranked *list, size_
     return added;
 }
 
-/* Puts the first of a list into the order of corrected times. */
+/* Sorts the first points of a list by corrected times. */
 static void correct(const struct gt_space *space, const struct gt_ranking *ranking,
                     struct gt_ranked *list, size_t count)
 {
@@ -211,9 +213,9 @@ static void correct(const struct gt_space *space, const struct gt_ranking *ranki
     qsort(list, first, sizeof(*list), compare);
 }
 
-/* Ranks the space, or an even sample of it: the shortest predicted time first, among equals the one
- * with most defaults.  Points without a prediction are left out.  ranking: corrects the times of
- * the first ones; NULL: nothing does.  *list is malloc'ed. */
+/* Ranks the space, or an even sample of the space: the shortest predicted time first, among equals
+ * the point with most defaults.  Points without a prediction are left out.  ranking: corrects the
+ * times of the first points; NULL: no correction.  *list is malloc'ed. */
 static int rank(const struct gt_space *space, const struct gt_ranking *ranking,
                 struct gt_random *random, struct gt_ranked **list, size_t *count,
                 struct gt_err *err)
@@ -260,7 +262,7 @@ struct gt_scout {
 struct gt_scouts {
     struct gt_evaluator *evaluator;
     const volatile sig_atomic_t *signals;
-    double seconds;                        /* of processor time for the listing of a kernel */
+    double seconds;                        /* processor time for listing a kernel's points */
     const struct gt_kernel *const *kernel; /* as in the options */
     const struct gt_problem *problem;
     const struct gt_ranking *ranking; /* as in the options */
@@ -269,10 +271,11 @@ struct gt_scouts {
     size_t count;
 };
 
-/* The points that are kept of a kernel.  The kernels that serve the problem share the memory, since
- * a sample has few of a point's neighbours, and few of the points that were good for other
- * problems: when an eighth of hopper's 1.3 million points was kept, sweeps of 3 s a problem found
- * points that were 2 % slower (configs/problems/mid.json on an H200), in FP32 4 % (f32.json). */
+/* The most points that are kept of a kernel.  The kernels that serve the problem share all of the
+ * memory, because a sample has few of a point's neighbours, and few of the points that were good
+ * for other problems.  When an eighth of hopper's 1.3 million points was kept, sweeps of 3 s a
+ * problem found points that were 2 % slower (configs/problems/mid.json on an H200), and in FP32 4 %
+ * slower (f32.json). */
 static size_t limit_of(const struct gt_scouts *scouts, const struct gt_kernel *kernel)
 {
     const double share = SPACE_BYTES / (double)(scouts->count ? scouts->count : 1);
@@ -309,7 +312,8 @@ static void *serve(void *context)
     return NULL;
 }
 
-/* Starts the thread; without one the work is done here.  Signals are for the sweep's own thread. */
+/* Starts the thread; if no thread can be started, the work is done here.  Signals are for the
+ * sweep's own thread. */
 static void start(struct gt_scout *scout)
 {
     sigset_t all, before;
@@ -337,7 +341,7 @@ static void scouted_release(struct gt_scouted *found)
     *found = (struct gt_scouted){.list = NULL};
 }
 
-/* How long a space is listed in a run of so many seconds; 0: it has no budget of time. */
+/* Seconds for listing a space in a run of `seconds`; 0: the run has no budget of time. */
 static double listing_s(double seconds)
 {
     return seconds > 0 ? fmin(LISTING_S, fmax(LISTING_LEAST_S, seconds)) : LISTING_S;
@@ -370,7 +374,7 @@ int gt_scouts_new(struct gt_scouts **made, const struct gt_sweep_options *option
     return GT_OK;
 }
 
-/* Gives what a scout has found to the caller. */
+/* Hands a scout's findings to the caller. */
 static int take(struct gt_scout *scout, struct gt_scouted *found, struct gt_err *err)
 {
     if (scout->rc) {

@@ -1,7 +1,7 @@
-/* seeds.c - what a strategy starts from: the points to try first, which earlier runs, what was
- * learned of other problems, the description or the predictor call good, and transfer data.  Far
- * points are mixed in, because the predictor's errors would otherwise keep the search away from
- * good points. */
+/* seeds.c - what a strategy starts from: seeds, which are points to try first, and transfer data.
+ * Seeds come from earlier runs, from the learned ranking, from winners of near problems, from the
+ * kernel's description and from the predictor.  Far points are mixed in, because the predictor's
+ * errors would otherwise keep the search away from good points. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,15 +13,15 @@
 #include "problem/problem.h"
 #include "sweep/sweep_parts.h"
 
-#define STORED_MAX  12  /* seeds that are points of the problem itself */
-#define NEAR_MAX    8   /* seeds that are winners of neighbouring problems, */
-#define NEAR_LOOKED 24  /* chosen from so many: not all of them can be adapted */
-#define LEARNED_MAX 6   /* seeds that what was learned of trials expects most of; */
-#define APART       3   /* they differ from all others in so many parameters at least */
+#define STORED_MAX  12 /* seeds that are points of the problem itself */
+#define NEAR_MAX    8  /* seeds that are winners of neighbouring problems, */
+#define NEAR_LOOKED 24 /* chosen from so many winners, because not all can be adapted */
+#define LEARNED_MAX 6  /* seeds that the learned ranking expects to be fastest; */
+#define APART       3  /* such a seed differs from seeds before it in at least so many parameters */
 #define OTHER_TYPES 2.0 /* distance of a problem of other types */
-#define FAR_EVERY   4   /* every n-th seed is a far one */
-#define FAR_DRAWS   48  /* random points from which a far one is chosen */
-#define FAR_WITHIN  3.0 /* a far one's predicted time is at most this times the best */
+#define FAR_EVERY   4   /* every n-th seed is a far point */
+#define FAR_DRAWS   48  /* random points from which a far point is chosen */
+#define FAR_WITHIN  3.0 /* a far point's predicted time is at most this times the best */
 
 /* The points chosen so far. */
 struct picks {
@@ -46,7 +46,7 @@ static void pick(struct picks *picks, size_t point)
 
 /* ---- points from the store ---- */
 
-/* A stored winner as it won, and the distance of its problem from this one. */
+/* A stored winner, not yet adapted, and the distance of its problem from this problem. */
 struct near {
     double distance;
     struct gt_point point;
@@ -72,15 +72,15 @@ static double distance(const struct gt_problem *problem, const struct gt_row *ro
            (strcmp(row->layout, gt_layout_name(gt_problem_layout(problem))) != 0);
 }
 
-/* What the types add: a winner of other types may use the same kernel. */
+/* The distance that different types add; a winner of other types may use the same kernel. */
 static double type_distance(const struct gt_problem *problem, const struct gt_row *row)
 {
     return OTHER_TYPES * (strcmp(row->dtype, gt_dtype_name(problem->type)) != 0) +
            (strcmp(row->accuracy, gt_accuracy_name(problem->accuracy)) != 0);
 }
 
-/* The point in the arm's space, or what it becomes by bets that are younger than it is; SIZE_MAX:
- * there is none. */
+/* The index of the point in the arm's space or, if the point is older than some bets, of the point
+ * renewed by these bets (gt_candidate_renew); SIZE_MAX: there is none. */
 static size_t find_renewed(const struct gt_race *race, const struct gt_arm *arm,
                            const struct gt_point *point)
 {
@@ -92,10 +92,10 @@ static size_t find_renewed(const struct gt_race *race, const struct gt_arm *arm,
                : found;
 }
 
-/* The point in the arm's space, or the one that it becomes when it is adapted to the problem, say
+/* The index of the point in the arm's space, or of the point adapted to the problem, for example
  * with narrower loads where rows are not aligned; SIZE_MAX: there is none.  (Of the four winners
- * nearest to 128 drawn problems, 44 % of `hopper`'s were valid as they had won, and 6 % of `mma`'s;
- * all but one in a hundred of the others can be adapted.) */
+ * nearest to each of 128 drawn problems, 44 % of `hopper`'s were valid without a change, and 6 % of
+ * `mma`'s; all but one in a hundred of the other winners can be adapted.) */
 static size_t adapt(const struct gt_race *race, const struct gt_arm *arm,
                     const struct gt_point *point)
 {
@@ -117,7 +117,7 @@ static void add_lead(const struct stored *stored, size_t point, double distance)
                     &(struct gt_hint){distance, stored->picks->arm, point});
 }
 
-/* Picks the nearest winners, and makes them leads. */
+/* Picks the winners of the nearest problems, and makes them leads. */
 static void pick_near(const struct stored *stored)
 {
     struct picks *picks = stored->picks;
@@ -149,7 +149,7 @@ static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
         found = find_renewed(stored->race, arm, &point);
         if (found == SIZE_MAX)
             return GT_OK;
-        if (!stored->picks->count) /* the best one */
+        if (!stored->picks->count) /* the best point */
             add_lead(stored, found, 0);
         pick(stored->picks, found);
     } else {
@@ -162,7 +162,7 @@ static int on_row(void *context, const struct gt_row *row, struct gt_err *err)
 }
 
 /* Treats the winners that this project ships for the arch as rows of the store.  The template may
- * have changed since they were measured, but a point that is still valid is worth trying. */
+ * have changed since a winner was measured, but a point that is still valid is worth a trial. */
 static void offer_shipped(struct stored *stored)
 {
     const struct gt_race *race = stored->race;
@@ -209,9 +209,9 @@ static size_t remoteness(const struct picks *picks, size_t point)
     return least;
 }
 
-/* Picks the points of which the corrected model expects most.  They come before near winners: of
- * untuned problems its first choice is 9 % behind the best in the mean
- * (db/measured/h200-left-out.csv), near winners are 10 to 21 %. */
+/* Picks the points that the corrected model expects to be fastest.  These points come before near
+ * winners: for untuned problems, the model's first choice is on average 9 % behind the best
+ * (db/measured/h200-left-out.csv), near winners are 10 to 21 % behind. */
 static void pick_learned(struct picks *picks)
 {
     const struct gt_arm *arm = picks->arm;
@@ -229,9 +229,9 @@ static void pick_learned(struct picks *picks)
     }
 }
 
-/* Picks the best known points of this problem on any device of the arch, predicted ones included,
- * then what was learned, and the winners of the nearest problems, stored or shipped, adapted to
- * this one. */
+/* Picks the best known points of this problem on any device of the arch, predicted points included;
+ * then the points of the learned ranking; then the winners of the nearest problems, stored or
+ * shipped, adapted to this problem. */
 static int pick_stored(struct gt_race *race, struct picks *picks, struct gt_err *err)
 {
     struct stored stored = {.race = race, .picks = picks};
@@ -300,7 +300,7 @@ static void pick_described(struct picks *picks)
 }
 
 /* Picks points in the order of the ranking.  Many points have the same predicted time; each pass
- * takes one of them, the one with most defaults first. */
+ * takes one point of each time, beginning with the point with most defaults. */
 static void pick_ranked(struct picks *picks, const struct gt_ranked *list, size_t count,
                         struct gt_random *random)
 {
@@ -331,10 +331,10 @@ static void pick_ranked(struct picks *picks, const struct gt_ranked *list, size_
 /* ---- transfer data: trials of the same kernel for the nearest other problems, and for this
  * problem on other devices ---- */
 
-#define TRANSFERS_USED 6   /* by a strategy; with the predictor, GT_GP_PRIORS at most */
-#define LEAST          24  /* trials that a strategy can learn from */
+#define TRANSFERS_USED 6   /* sets that a strategy uses; with the predictor, GT_GP_PRIORS at most */
+#define LEAST          24  /* trials in a set from which a strategy can learn */
 #define OTHER_ARCH     4.0 /* distance of another architecture, in units of distance() */
-#define FARTHEST       40.0 /* problems beyond are not used: their sizes differ by factors of dozens */
+#define FARTHEST       40.0 /* farther problems are not used: sizes differ by factors of dozens */
 
 /* A problem that has trials. */
 struct source {
@@ -375,14 +375,14 @@ struct reading {
     const struct gt_race *race;
     const struct gt_arm *arm;
     struct gt_transfers *transfers;
-    char device[96]; /* whose trials are being read */
+    char device[96]; /* the device whose trials are being read */
     size_t capacity, *point;
     float *us;
     size_t count;
 };
 
-/* Ends one device's trials.  They become a set of transfer data if there are any and if fewer than
- * GT_TRANSFERS_MAX sets were read. */
+/* Ends one device's trials.  The trials become a set of transfer data if there are any and if fewer
+ * than GT_TRANSFERS_MAX sets were read. */
 static void end(struct reading *reading)
 {
     struct gt_transfers *transfers = reading->transfers;
@@ -471,7 +471,7 @@ static int read_transfers(const struct gt_race *race, const struct gt_arm *arm,
     return rc;
 }
 
-/* Copies the sets that are large enough for a strategy; returns how many. */
+/* Copies the sets that are large enough for a strategy; returns the number of these sets. */
 static size_t choose_transfers(const struct gt_transfers *transfers, struct gt_transfer *list)
 {
     size_t count = 0;

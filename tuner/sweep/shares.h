@@ -6,17 +6,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GT_SHARE_POWER 6 /* of the ratio of best times: an arm 20 % behind gets a third */
+#define GT_SHARE_POWER 6 /* exponent of the times' ratio: an arm 20 % behind gets a third \ */
 
 struct gt_arm_record {
     int64_t drawn;       /* candidates, those in flight included */
-    double reached_us;   /* the least time; 0: none yet */
-    double predicted_us; /* the least that is expected of its points; 0: nothing is known */
-    bool trusted;        /* it is known to be good, whatever is predicted */
+    double reached_us;   /* the least time of its candidates; 0: none yet */
+    double predicted_us; /* the least predicted time of its points; 0: not known */
+    bool trusted;        /* the arm is known to be good, whatever is predicted */
 };
 
-/* best_us: of the race, 0: none yet.  least_predicted: of all arms.  power: GT_SHARE_POWER.
- * Between 0 and 1. */
+/* Returns a share between 0 and 1.  best_us: the race's best time, 0: none yet.  least_predicted:
+ * the least predicted time of all arms.  power: GT_SHARE_POWER. */
 double gt_arm_share(const struct gt_arm_record *arm, double best_us, double least_predicted,
                     double power);
 

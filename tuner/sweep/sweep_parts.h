@@ -1,5 +1,5 @@
-/* sweep_parts.h - what the files of tuner/sweep do for each other, from the bottom up; read sweep.c
- * first, and race.h for the data.  No other folder includes this. */
+/* sweep_parts.h - the functions that the files of tuner/sweep call of each other, from the bottom
+ * up.  Read sweep.c first, and race.h for the data.  No other folder includes this file. */
 #ifndef GT_SWEEP_PARTS_H
 #define GT_SWEEP_PARTS_H
 
@@ -11,16 +11,16 @@
 
 /* ---- time_slices.c: how the time of a sweep is divided among its problems ---- */
 
-struct gt_time_slice; /* a problem's */
+struct gt_time_slice; /* the time slices of one problem */
 
 struct gt_time_slices {
     const struct gt_sweep_options *options;
     struct gt_time_slice *slice; /* of each problem */
     double begin_s;              /* of the sweep */
-    double mean_weight;          /* of the problems; 0: all weigh the same */
-    double head_s, tail_s;       /* estimates: what a turn takes until its search ends, beside the
-                                    search's time; what follows its search */
-    size_t turns;                /* with a race, so far */
+    double mean_weight;          /* mean weight of the problems; 0: all weights are equal */
+    double head_s, tail_s;       /* estimates: seconds of a turn before the search ends, without the
+                                    search itself; seconds of a turn after its search */
+    size_t turns;                /* turns with a race, so far */
 };
 
 int gt_time_slices_init(struct gt_time_slices *slices, const struct gt_sweep_options *options,
@@ -30,22 +30,23 @@ void gt_time_slices_release(struct gt_time_slices *slices);
 /* When a turn's race is to end. */
 struct gt_turn_time {
     double search_s;   /* seconds of its search after the first trial */
-    double deadline_s; /* of the search at the latest, on the evaluator's clock; 0: no deadline */
-    double latest_s;   /* likewise, of the trials of what is ready by then */
+    double deadline_s; /* the latest end of the search, on the evaluator's clock; 0: no deadline */
+    double latest_s;   /* the latest end of the trials of ready points, likewise */
 };
 
-/* Chooses the problem to work on next, and its time.  False: the sweep is over. */
+/* Chooses the problem of the next turn, and the time of that turn.  False: the sweep is over. */
 bool gt_time_slices_next(struct gt_time_slices *slices, size_t *problem, struct gt_turn_time *time);
-/* How many problems have had a turn, and how many turns a problem has had; the present one counts.
- */
+/* How many problems have had a turn, and how many turns a problem has had; the present turn
+ * counts. */
 size_t gt_time_slices_begun(const struct gt_time_slices *slices);
 size_t gt_time_slices_turn(const struct gt_time_slices *slices, size_t problem);
-/* Which problem will probably be next after the turn on `now`.  False: none, or the same. */
+/* The problem that probably follows problem `now`.  False: none does, or `now` again. */
 bool gt_time_slices_peek(const struct gt_time_slices *slices, size_t now, size_t *problem);
-/* Which problem will have its first turn after those two.  False: none, or nobody knows yet. */
+/* The problem that has its first turn after problems `now` and `next`.  False: none, or not known
+ * yet. */
 bool gt_time_slices_peek_after(const struct gt_time_slices *slices, size_t now, size_t next,
                                size_t *problem);
-/* Takes note of a turn that has ended. */
+/* Records a turn that has ended. */
 void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const struct gt_race *race);
 
 /* What all turns of a sweep have in common. */
@@ -53,100 +54,104 @@ struct gt_run {
     const struct gt_sweep_options *options;
     int64_t sweep, device, toolchain; /* ids of the store */
     uint64_t next_id;
-    uint64_t races; /* made so far: part of the seed of the next one's random numbers */
+    uint64_t races; /* races made so far: part of the seed of the next race's random numbers */
     struct gt_time_slices slices;
     size_t now;            /* the problem whose turn it is */
-    struct gt_race *next;  /* of the problem that is probably the next one; NULL: none yet */
-    struct gt_race *after; /* likewise, after that: its spaces are being scouted */
+    struct gt_race *next;  /* the race of the problem that is probably next; NULL: none yet */
+    struct gt_race *after; /* the race that probably follows `next`, whose spaces are being scouted;
+                              NULL: none yet */
     struct gt_store_sweep_stats sums;
     int64_t timed;                  /* candidates that were proved and timed */
-    struct gt_snapshot before;      /* what look-up answers from before the sweep */
+    struct gt_snapshot before;      /* the state of look-up before the sweep */
     struct gt_incumbent *incumbent; /* of each problem */
 };
 
 /* ---- tell.c ---- */
 
 int gt_sweep_signals(const struct gt_race *race); /* how many SIGINTs came */
-/* Shows a sentence; one from before the race's turn is kept until the turn begins. */
+/* Shows a sentence.  A sentence from before the race's turn is kept until the turn begins. */
 void gt_sweep_note(struct gt_race *race, const char *sentence);
 void gt_sweep_show(struct gt_race *race, const char *phase, bool force);
-/* The title of a turn, and what was noted before it. */
+/* Shows the title of a turn, and the sentences kept until then. */
 void gt_sweep_show_begin(struct gt_race *race);
-/* The line of a problem that stays. */
+/* Shows the last line of a problem, which stays. */
 void gt_sweep_show_end(struct gt_race *race);
 
 /* ---- choose.c ---- */
 
-/* The kernel's arm; NULL: it has none. */
+/* The kernel's arm; NULL: the kernel has none. */
 struct gt_arm *gt_sweep_arm_of(const struct gt_race *race, const struct gt_kernel *kernel);
 struct gt_candidate gt_sweep_candidate(const struct gt_race *race, const struct gt_kernel *kernel,
                                        const struct gt_point *point);
 struct gt_candidate gt_arm_candidate(const struct gt_arm *arm, size_t point);
 /* Adds a point that the arm is to try again. */
 int gt_sweep_retry(struct gt_arm *arm, struct gt_retry retry, struct gt_err *err);
-/* Whether the clock ends the race; whether it forbids to submit more candidates; whether the budget
+/* Whether the clock ends the race; whether the clock forbids more candidates; whether the budget
  * allows no new point. */
 bool gt_sweep_clock_ends(const struct gt_race *race);
 bool gt_sweep_is_late(const struct gt_race *race);
 bool gt_sweep_trials_spent(const struct gt_race *race);
-/* Asks the arms for a point to try next.  False: none of them has one now. */
+/* Asks the arms for the next point to try.  False: no arm has a point now. */
 bool gt_sweep_choose_point(struct gt_race *race, struct gt_proposal *next);
-/* Whether it is the incumbent's point, and the race cannot end without its time. */
+/* Whether the proposal is the incumbent, without whose time the race cannot end. */
 bool gt_sweep_is_awaited(const struct gt_race *race, const struct gt_proposal *proposal);
 
 /* ---- result.c ---- */
 
-/* Inserts an item into a list of `most` at most, in the order of the double with which items begin;
- * what comes last in a full list is dropped. */
+/* Inserts an item into a list of at most `most` items.  The list is sorted by the double with which
+ * each item begins; the last item of a full list is dropped. */
 #define GT_SWEEP_INSERT(list, count, most, ...) \
     gt_sweep_insert((list), sizeof(*(list)), (count), (most), (__VA_ARGS__))
 void gt_sweep_insert(void *list, size_t size, size_t *count, size_t most, const void *item);
-/* Moves an item of at most the size of a row; those between the places close up. */
+/* Moves an item of at most the size of a row; the items between both places close up. */
 #define GT_SWEEP_MOVE(list, from, to) gt_sweep_move((list), sizeof(*(list)), (from), (to))
 void gt_sweep_move(void *list, size_t size, size_t from, size_t to);
 
 bool gt_sweep_is_incumbent(const struct gt_race *race, const struct gt_kernel *kernel,
                            const struct gt_point *point);
-/* Whether the row is the incumbent's, and that is not searched. */
+/* Whether the row is that of an incumbent that is not searched. */
 bool gt_sweep_is_guest(const struct gt_race *race, const struct gt_sweep_row *row);
-/* Takes the row of an incumbent that is not searched out of the others, if it is among them. */
+/* Removes the row of an incumbent that is not searched from the ranked rows, if it is there. */
 void gt_sweep_part_guest(struct gt_race *race);
 /* Whether the incumbent is ranked. */
 bool gt_sweep_has_incumbent(const struct gt_race *race);
-/* Makes sure that the incumbent is among the first rows, if it is ranked at all: as one more, or in
- * the last one's place if there are `most` already.  Returns how many they are. */
+/* Moves a ranked incumbent into the first `rows` rows: as one more row or, if there are `most`
+ * already, in place of the last row.  Returns the new number of first rows. */
 size_t gt_sweep_seat_incumbent(struct gt_race *race, size_t rows, size_t most);
-/* Puts a trial in its place among the best rows: first the sampled ones by time, then the others.
- * The row of a trial that is not ok is removed. */
+/* Puts a trial in its place among the best rows: first the sampled rows by time, then the other
+ * rows by time.  The row of a trial that is not ok is removed. */
 int gt_sweep_rank(struct gt_race *race, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_trial *trial, bool resumed,
                   struct gt_err *err);
-/* Marks a candidate during which a run ended.  Several candidates may have been at work then, so
- * this one is first sampled alone. */
+/* Marks a candidate during which a run ended.  Several candidates may have been on the device then,
+ * so this candidate is first sampled alone. */
 void gt_sweep_blame(struct gt_sweep_result *result, const struct gt_kernel *kernel,
                     const struct gt_point *point);
-/* The shortest time of all ranked rows of what is searched or, where there are none, of the
- * incumbent's; 0: there are none at all. */
+/* The shortest time of all ranked rows of searched kernels; if there are none, the incumbent's
+ * time; 0: there is no row. */
 double gt_sweep_best_us(const struct gt_race *race);
-/* Fills the result's totals at the end of a turn; before: the evaluator's at its beginning. */
+/* Fills the result's totals at the end of a turn; before: the evaluator's totals at its
+ * beginning. */
 void gt_sweep_sum_up(struct gt_race *race, const struct gt_evaluator_stats *before);
-/* Adds to a turn's result what earlier turns of this run amount to, and releases those. */
+/* Adds the results of earlier turns of this run to a turn's result, and releases them. */
 void gt_sweep_join(struct gt_sweep_result *result, struct gt_sweep_result *earlier);
 
 /* ---- record.c ---- */
 
 /* Fills the key of an arm that has its kernel. */
 int gt_sweep_make_key(struct gt_race *race, struct gt_arm *arm, struct gt_err *err);
-/* Stores that the point is about to be launched; that is durable when this returns, or, later, with
- * gt_store_settle. */
+/* Stores that the point is about to be launched.  The record is durable when this returns or, with
+ * `later`, after gt_store_settle. */
 int gt_sweep_attempt(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                      bool later, struct gt_err *err);
-/* Stores a trial.  later: it becomes durable with the next attempt, or when the sweep waits. */
+/* Stores a trial.  later: the trial becomes durable with the next attempt, or when the sweep
+ * waits. */
 int gt_sweep_store(struct gt_race *race, const struct gt_arm *arm, const struct gt_point *point,
                    const struct gt_trial *trial, bool later, struct gt_err *err);
-/* Tells the evaluator the best time of what is searched, by which it gives slow candidates up, once
- * the incumbent has a time: that is timed in full.  Who works on a kernel of his own needs its
- * times, however fast another kernel is. */
+/* Tells the evaluator the best time of the searched kernels, beside which it gives up slow
+ * candidates.  The incumbent is timed in full, so nothing is told before it has a time.  The time
+ * of an incumbent that is not searched is not told: the author of a kernel needs its times, however
+ * fast another kernel is. */
 void gt_sweep_tell_best(const struct gt_race *race);
 /* Stores a finished trial, tells the strategy, ranks it. */
 int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
@@ -154,8 +159,8 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
 /* Tells the arm the trials of earlier runs.  Unfinished attempts become retries or, after
  * GT_MAX_ATTEMPTS, failures. */
 int gt_sweep_resume(struct gt_race *race, struct gt_arm *arm, struct gt_err *err);
-/* Has those of the trials that were given up as slow tried again that may be fast beside the arms
- * of this race. */
+/* Retries candidates that earlier runs gave up as slow and that may be fast beside the arms of this
+ * race. */
 int gt_sweep_retry_slow(struct gt_race *race, struct gt_err *err);
 
 /* ---- scout.c ---- */
@@ -164,49 +169,52 @@ int gt_sweep_retry_slow(struct gt_race *race, struct gt_err *err);
  * the options must not change until the scouts are freed. */
 int gt_scouts_new(struct gt_scouts **scouts, const struct gt_sweep_options *options,
                   const struct gt_problem *problem, uint64_t seed, struct gt_err *err);
-/* Whether they look for what gt_scouts_new would be asked for with these. */
+/* Whether the scouts were made with these arguments. */
 bool gt_scouts_are_of(const struct gt_scouts *scouts, const struct gt_sweep_options *options,
                       const struct gt_problem *problem, uint64_t seed);
-/* Waits for a kernel's thread; what it has found is to be released by the caller.  A kernel for
- * which none was started is explored here.  GT_ERANGE: no point of it is valid. */
+/* Waits for a kernel's thread and hands its findings to the caller, who releases them.  A kernel
+ * without a thread is explored here.  GT_ERANGE: no point of the kernel is valid. */
 int gt_scouts_take(struct gt_scouts *scouts, const struct gt_kernel *kernel,
                    struct gt_scouted *found, struct gt_err *err);
-/* Whether all threads have ended.  Waits for them if the evaluator has a clock of its own, on which
- * they take no time: what a sweep does then depends on that clock alone. */
+/* Whether all threads have ended.  If the evaluator has a clock of its own, on which the threads
+ * take no time, this waits for them, so that the course of the sweep depends on that clock
+ * alone. */
 bool gt_scouts_done(struct gt_scouts *scouts);
-/* The logarithm of a point's predicted time, NAN if there is no prediction.  It is the `expect` of
- * struct gt_seeds; the context is the arm. */
+/* The logarithm of a point's predicted time, NAN if there is no prediction.  This is the `expect`
+ * of struct gt_seeds, with the arm as context. */
 float gt_sweep_expect(void *arm, size_t point);
 
 /* ---- at_hand.c ---- */
 
 #define GT_TRANSFERS_MAX 12
 
-/* Transfer data of an arm, nearest problem first.  Small sets are good for reuse only. */
+/* Transfer data of an arm, nearest problem first.  Sets too small for a strategy are for reuse
+ * only. */
 struct gt_transfers {
     struct gt_transfer transfer[GT_TRANSFERS_MAX];
     size_t count;
 };
 
-/* Takes note of the points of an arm's transfer data whose cubins also serve this problem. */
+/* Lists the points of an arm's transfer data whose cubins also serve this problem. */
 int gt_sweep_reuse_note(struct gt_arm *arm, const struct gt_transfers *transfers,
                         struct gt_err *err);
-/* Chooses a point whose cubin is in the cache, for a device that waits for the compilers, and
- * claims it so that the strategy does not give it out.  False: no point is worth a trial. */
+/* Chooses a backfill point, whose cubin is in the cache, for a device that waits for the compilers.
+ * The point is claimed, so that the strategy does not give it out.  False: no point is worth a
+ * trial. */
 bool gt_sweep_backfill(struct gt_race *race, struct gt_proposal *next);
-/* The same, with the point expected to be fastest among those of other problems. */
+/* The same for reuse: chooses the point expected to be fastest among points of other problems. */
 bool gt_sweep_reuse(struct gt_race *race, struct gt_proposal *next);
-/* Takes from the points that were drawn ahead those whose cubins are in the cache, to be tried
- * before the race ends. */
+/* Moves points whose cubins are in the cache from the points drawn ahead to the ready points, to be
+ * tried before the race ends. */
 int gt_sweep_find_ready(struct gt_race *race, struct gt_err *err);
-/* Likewise, from those and from the flights, which the evaluator has dropped. */
+/* The same, also for the candidates in flight, which the evaluator has dropped. */
 int gt_sweep_find_dropped(struct gt_race *race, struct gt_err *err);
-/* The one expected to be the fastest.  False: there is none. */
+/* Takes the ready point expected to be fastest.  False: there is none. */
 bool gt_sweep_ready(struct gt_race *race, struct gt_proposal *next);
 
 /* ---- seeds.c ---- */
 
-/* Creates the arm's strategy and gives it `count` points at most to try first. */
+/* Creates the arm's strategy and gives it at most `count` seeds. */
 int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct gt_err *err);
 
 /* ---- prepare.c ---- */
@@ -215,30 +223,28 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
  * after a failure. */
 int gt_race_new(struct gt_run *run, size_t i, struct gt_race **made, struct gt_err *err);
 void gt_race_free(struct gt_race *race); /* NULL accepted */
-/* Opens the race's arms, unless they are open.  What look-up hands out is compiled meanwhile. */
+/* Opens the race's arms, unless they are open.  The incumbent is compiled meanwhile. */
 int gt_race_prepare(struct gt_race *race, struct gt_err *err);
-/* Hands the compilers as many first points as a race would, unless they have them; nothing where
- * nothing is measured. */
+/* Hands the compilers as many first points as a race would, unless they were handed over before.
+ * An evaluator that cannot compile ahead gets none. */
 int gt_race_draw_first(struct gt_race *race, struct gt_err *err);
-/* Begins to scout the spaces of the problem that is probably the next one, and of the one after it:
- * that may take longer than a turn.  The gains of further turns are only known at the end of a
- * race. */
+/* Begins to scout the spaces of the two problems that are probably next, because scouting may take
+ * longer than a turn.  The gains of further turns are only known at the end of a race. */
 int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err);
-/* Opens the next problem's arms and hands its first points to the compilers, which have nothing
- * else to do during the finals of this one.  Does nothing while its spaces are being scouted,
- * unless it may wait for that. */
+/* Opens the next problem's arms and hands its first points to the compilers, which are idle during
+ * the finals of the present problem.  While the spaces are being scouted, this waits if it may, and
+ * else does nothing. */
 int gt_sweep_prepare_next(struct gt_run *run, bool may_wait, struct gt_err *err);
-/* Makes the race of the problem whose turn it is: the one that was prepared, if it is that.  *race
- * is to be freed also after a failure. */
+/* Hands out the race of problem i, whose turn it is: the prepared race, or a new one if another
+ * problem was prepared.  *race is to be freed also after a failure. */
 int gt_sweep_take_race(struct gt_run *run, size_t i, struct gt_race **race, struct gt_err *err);
 
 /* ---- finals.c ---- */
 
 #define GT_SWEEP_SAMPLED  32   /* candidates of stage 2 */
-#define GT_SWEEP_TOO_SLOW 1.15 /* a time of more than this times the best is not sampled */
+#define GT_SWEEP_TOO_SLOW 1.15 /* a time above this times the best is not sampled */
 
-/* Finds and times the vendor library's best algorithm, if it has one and was not asked for it in
- * this turn. */
+/* Finds and times the vendor library's best algorithm, unless that was done in this turn. */
 int gt_sweep_open_baseline(struct gt_race *race, struct gt_err *err);
 /* Timing stages 2 and 3, baseline, ties, winner. */
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err);
@@ -247,7 +253,7 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err);
 
 /* Runs the race.  GT_EINTERRUPTED: a signal ended it. */
 int gt_sweep_race(struct gt_race *race, struct gt_err *err);
-/* What the evaluator calls while the race is the one at work. */
+/* The functions that the evaluator calls while this race runs. */
 struct gt_evaluator_events gt_sweep_events(struct gt_race *race);
 
 #endif

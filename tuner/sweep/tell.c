@@ -1,4 +1,4 @@
-/* tell.c - what a race tells the user: sentences, and the progress line. */
+/* tell.c - shows the user what a race does: sentences, and the progress line. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ void gt_sweep_note(struct gt_race *race, const char *sentence)
         gt_strbuf_addf(&race->early, "%s\n", sentence);
 }
 
-/* Seconds until all problems have had their turns, 0 where nothing says so. */
+/* Seconds until all problems have had their turns; 0: not known. */
 static double all_left_s(const struct gt_race *race)
 {
     const struct gt_run *run = race->run;
@@ -75,7 +75,7 @@ void gt_sweep_show_end(struct gt_race *race)
     struct gt_progress_state state = state_of(race, NULL);
 
     state.searched = state.ended = true;
-    if (result->rows) /* the finals' time, as in the table */
+    if (result->rows) /* the time of the finals, as in the table */
         state.best_us = result->row[0].trial.us;
     if (result->have_baseline && result->rows)
         state.ratio = result->baseline.us / result->row[0].trial.us;

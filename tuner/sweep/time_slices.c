@@ -1,20 +1,21 @@
 /* time_slices.c - chooses which problem of a sweep is worked on next, and for how long.
  *
  * A budget of time is spent in two parts.  First every problem has a turn.  Problems of larger
- * weight come earlier and get more time; each starts from the winners of those before it.  A
- * problem without a time after its turn gets a second turn before any other problem does.
+ * weight come earlier and get more time; each problem starts from the winners of the problems
+ * before it.  A problem without a time after its turn gets a second turn before any other problem
+ * does.
  *
- * The rest of the time is for single problems that get further turns.  It is a small part where
- * turns are short, because much of another turn would not be search.  Problems with too few trials
- * for an estimate come first.  After them comes the one with the largest expected gain per second.
- * The expected gain is its weight times what the second half of its last turn gained, plus a
- * constant that is divided by its number of turns.
+ * The rest of the budget is for further turns of single problems.  This rest is small if turns are
+ * short, because much of another turn would not be search.  Problems with too few trials for an
+ * estimate come first, then the problem with the largest expected gain per second.  The expected
+ * gain of a problem is its weight times a sum: the gain in the second half of its last turn, plus a
+ * constant divided by its number of turns.
  *
- * The finals belong to a turn, and so do the wait for its first trial, while the compilers start,
- * and the trials of what is ready when the search ends.  Their estimated time is set aside, as is
- * what a search takes beyond its time, which runs from the first trial.  No turn begins once the
- * budget is spent: problems that are left then have none, and the program names them. Without a
- * budget of time every problem has one turn. */
+ * A turn also has the wait for its first trial, while the compilers start, the trials of ready
+ * points when the search ends, and the finals.  The estimated time of these parts is set aside, and
+ * so is the time that a search takes beyond its own, which is counted from the first trial.  No
+ * turn begins once the budget is spent: problems that are left then have no turn, and the program
+ * names them.  Without a budget of time every problem has one turn. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@
 
 #define PATIENCE        "patience="
 #define EACH            "/problem"
-#define PREDICT_TRIALS  120   /* they take about a minute of compiling on two cores */
+#define PREDICT_TRIALS  120   /* 120 trials take about a minute of compiling on two cores */
 #define MEASURE_SECONDS 120.0 /* per run */
 
 static const struct {
@@ -108,25 +109,26 @@ struct gt_budget gt_budget_default(bool measures)
     return (struct gt_budget){.trials = PREDICT_TRIALS};
 }
 
-#define WEIGHT_LEAST 0.1   /* of the mean weight: a smaller weight does not exclude a problem */
-#define REST         0.4   /* of the budget, for delays and further turns ... */
-#define REST_SHORT   0.15  /* ... where turns are short: what is not search is more than ... */
-#define SHORT_TURN   8.0   /* ... the budget of a problem divided by this */
-#define UNTIMED_MOST 2     /* turns of a problem without a time before others get a second one */
-#define SEARCH_LEAST 0.2   /* of a turn, however long the rest of it takes */
+#define WEIGHT_LEAST 0.1   /* of the mean weight; a smaller weight counts as this */
+#define REST         0.4   /* part of the budget for delays and further turns */
+#define REST_SHORT   0.15  /* the same where turns are short */
+#define SHORT_TURN   8.0   /* a turn is short if its budget is less than this times aside() */
+#define UNTIMED_MOST 2     /* turns of an untimed problem before others get a second turn */
+#define SEARCH_LEAST 0.2   /* least part of a turn for the search, however long the rest takes */
 #define TURN_LEAST   0.5   /* of the first turn's search; shorter turns are not worth their start */
-#define GAIN         0.005 /* logarithm of time that a second turn gains if the last gained none */
+#define GAIN         0.005 /* logarithm of time that a second turn gains if the first gained none */
 #define GAIN_UNKNOWN 0.05  /* assumed gain of a turn if its first half had no time */
 #define FOLLOW       0.3   /* how much of its error a new value of head_s or tail_s corrects */
 
 struct gt_time_slice {
     size_t turns;
     int64_t tried;  /* trials, those of earlier runs included */
-    size_t params;  /* of the kernel that has most */
-    double seconds; /* of the search in its first turn; in its second if the first found no time */
-    double late;    /* logarithm of what the second half of its last turn gained */
+    size_t params;  /* parameters of the kernel that has most */
+    double seconds; /* of the search in the first turn; in the second turn if the first found no
+                       time */
+    double late;    /* gain in the second half of the last turn, as a logarithm of time */
     bool spent;     /* another turn would find nothing to try */
-    bool timed;     /* it has a time, of this or an earlier run */
+    bool timed;     /* the problem has a time, of this or an earlier run */
 };
 
 int gt_time_slices_init(struct gt_time_slices *slices, const struct gt_sweep_options *options,
@@ -158,9 +160,9 @@ static bool is_due(const struct gt_time_slice *slice)
     return !slice->turns || (slice->turns < UNTIMED_MOST && !slice->timed && !slice->spent);
 }
 
-/* The next problem that is due: one without a turn before others, then the one with the largest
- * weight, then the first of the list; SIZE_MAX: none is due.  `but` is passed over.  *part: its
- * weight as a part of the sum over all problems that are due. */
+/* The next problem that is due: the problem with fewest turns, among equals with the largest
+ * weight, among equals the first of the list; SIZE_MAX: no problem is due.  `but` is passed over.
+ * *part: the problem's weight as a part of the sum over all problems that are due. */
 static size_t due_turn(const struct gt_time_slices *slices, size_t but, double *part)
 {
     const struct gt_sweep_options *options = slices->options;
@@ -223,8 +225,8 @@ static double gain_per_second(const struct gt_time_slices *slices, size_t i)
     return gain * weight_of(slices, i) / (slice->seconds + aside(slices));
 }
 
-/* The problem with the largest expected gain per second, among equals the one with fewest trials;
- * SIZE_MAX: no turn fits the time left. */
+/* The problem with the largest expected gain per second, among equals the problem with fewest
+ * trials; SIZE_MAX: no turn fits the time left. */
 static size_t next_turn(const struct gt_time_slices *slices, double left)
 {
     size_t next = SIZE_MAX;
@@ -308,7 +310,7 @@ bool gt_time_slices_peek_after(const struct gt_time_slices *slices, size_t now, 
     return *problem != SIZE_MAX && *problem != now && !slices->slice[*problem].turns;
 }
 
-/* The logarithm of what the second half of the race gained, from its first trial on. */
+/* The gain in the second half of the race, counted from its first trial, as a logarithm of time. */
 static double late_gain(const struct gt_race *race)
 {
     double half = (race->first_s + race->end_s) / 2 - race->begin_s, then = race->resumed_us;
@@ -337,7 +339,7 @@ void gt_time_slices_note(struct gt_time_slices *slices, size_t problem, const st
         return;
     if (race->result->fresh) {
         slice->late = late_gain(race);
-        if (slices->turns || !race->evaluator->ops->ahead) /* the first start is a cold one */
+        if (slices->turns || !race->evaluator->ops->ahead) /* the first start is cold */
             slices->head_s += step * (head - slices->head_s);
     }
     slices->tail_s += step * (tail - slices->tail_s);

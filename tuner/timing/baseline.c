@@ -1,11 +1,11 @@
-/* baseline.c - stage: times what candidates are compared with, in the same way as them: the
- * vendor's library, and kernels that move the problem's data and compute nothing.  All algorithms
- * that the heuristic of cuBLASLt returns ("answers") are proved against the same reference and
- * timed like candidates. The best one takes part in the finals.
+/* baseline.c - stage: times the baseline, in the same way as candidates: the vendor's library, and
+ * kernels that move the problem's data and compute nothing.  All algorithms that the heuristic of
+ * cuBLASLt returns ("answers") are proved against the same reference and timed like candidates.
+ * The best answer takes part in the finals.
  *
  * Both sides have the same storage types and sum in the same type.  For 8-bit types cuBLASLt serves
  * few problems: k must run along the stored rows of both operands (layout nt here), and leading
- * dimensions must be multiples of 4 or 16.  If it has no answer, there is no ratio. */
+ * dimensions must be multiples of 4 or 16.  If cuBLASLt has no answer, there is no ratio. */
 #include "timing/bench_internal.h"
 
 #include <stdio.h>
@@ -19,7 +19,8 @@
 #include "templates/calibrate/move_args.h"
 
 #define SAMPLES   64
-#define FINALISTS 2 /* of the race; they and the first answer get SAMPLES samples */
+#define FINALISTS 2 /* fastest answers of the race; they and the first answer get SAMPLES samples \
+                     */
 
 static int open_lt(struct gt_lt **opened, struct gt_bench *bench, struct gt_err *err)
 {
@@ -72,8 +73,8 @@ bool gt_baseline_runner(struct gt_bench *bench, struct gt_runner *runner)
     return true;
 }
 
-/* An answer's race: the median of three proved samples (0: it is wrong or does not run), its error.
- */
+/* An answer's race: the median of three proved samples (0: the answer is wrong or does not run),
+ * and its error. */
 struct race {
     double us, err_u;
 };
@@ -105,7 +106,7 @@ static int try_answer(struct gt_bench *bench, struct gt_runner *runner, struct r
     return rc;
 }
 
-/* Tries all answers.  race[i] is that of answer i, *first_right the first answer that is right. */
+/* Tries all answers.  race[i] is the race of answer i, *first_right the first right answer. */
 static int try_answers(struct gt_bench *bench, struct gt_lt *lt, struct gt_baseline *baseline,
                        struct race *race, int *first_right, struct gt_err *err)
 {
@@ -132,7 +133,7 @@ static int try_answers(struct gt_bench *bench, struct gt_lt *lt, struct gt_basel
     return rc;
 }
 
-/* Takes up to SAMPLES samples of an answer, and keeps it if it is the best so far. */
+/* Takes up to SAMPLES samples of an answer, and keeps the best answer so far. */
 static int sample_answer(struct gt_bench *bench, struct gt_lt *lt, int answer, double err_u,
                          struct gt_baseline *baseline, double *us, struct gt_err *err)
 {
@@ -158,8 +159,8 @@ static int sample_answer(struct gt_bench *bench, struct gt_lt *lt, int answer, d
     return GT_OK;
 }
 
-/* Samples the first answer and the fastest ones of the race, because three samples alone may favour
- * a slower one. */
+/* Samples the first answer and the fastest answers of the race, because three samples alone may
+ * favour a slower answer. */
 static int measure(struct gt_bench *bench, struct gt_lt *lt, struct race *race, int first_right,
                    struct gt_baseline *baseline, struct gt_err *err)
 {
@@ -218,7 +219,7 @@ int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, stru
 #define MOVE_FINALISTS 3   /* forms that are sampled */
 #define MOVE_SAMPLES   41
 #define BULK_CC        90
-#define BULK_WORDS     512 /* of 16 bytes that a copy has, as in the template */
+#define BULK_WORDS     512 /* words of 16 bytes in a copy, as in the template */
 
 enum entry { LOADS_4, LOADS_8, BULK, ENTRIES };
 
@@ -229,8 +230,8 @@ static const struct gt_program_sources sources = {
     .file = {"common/args.h", "common/platform.cuh", "calibrate/move_args.h", "calibrate/move.cu"},
 };
 
-/* The ways of moving bytes that are tried.  blocks_sm: blocks of an SM; 0: so many that each thread
- * has one round. */
+/* The ways of moving bytes that are tried.  blocks_sm: blocks per SM; 0: as many blocks as give
+ * each thread one round. */
 static const struct form {
     enum entry entry;
     int loads, blocks_sm;
@@ -248,7 +249,7 @@ struct mover {
     const struct form *form;
     struct gt_move_args args; /* without the addresses */
     unsigned blocks;
-    double us; /* in the race */
+    double us; /* time in the race */
 };
 
 static int run_move(const struct gt_runner *runner, const struct gt_args *launch,

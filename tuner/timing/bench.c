@@ -1,7 +1,7 @@
 /* bench.c - stage: opens a problem on the GPU, proves a candidate and times it (stage 1), takes
- * more samples of the best (stage 2) and runs the canary.  The launches that are timed are the ones
- * that are proved, so that every recorded time was checked; where timing has numbers of its own
- * (gt_dist), launches with the proof's follow each series. */
+ * more samples of the best (stage 2) and runs the canary.  The timed launches are also the proved
+ * launches, so that every recorded time was checked.  Where timing has numbers of its own
+ * (gt_dist), launches with the proof's numbers follow each series. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 #define SLOW_FACTOR   1.5
 #define SLOW_GRACE_US 3.0 /* launch overhead, to which the factor is not applied */
 #define CLOCK_NS      30000
-#define LOW_CLOCK     0.6   /* of the rated clock; below, the device has just left its idle state */
-#define TIMINGS       4     /* attempts to time it at a higher clock */
+#define LOW_CLOCK     0.6   /* of the rated clock; a slower device has just left its idle state */
+#define TIMINGS       4     /* attempts to time a candidate at a higher clock */
 #define LAUNCH_NS     12000 /* the host's time for a launch and two events, rounded up */
 #define NARROW        0.005 /* interval of the median divided by the median */
 #define LEAST         9     /* samples before the interval is used */
@@ -53,7 +53,7 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
                   const char *data_dir, const char *cache_dir, const struct gt_problem *problem,
                   const struct gt_bench_options *options, struct gt_err *err)
 {
-    static const int copies[] = {16, 1, GT_CHAIN}; /* of the operands, by enum gt_timing */
+    static const int copies[] = {16, 1, GT_CHAIN}; /* copies of the operands, by enum gt_timing */
     struct gt_resident_request request = {problem, options->seed,
                                           gt_bench_workspace(options, problem),
                                           copies[options->timing], options->dist};
@@ -75,7 +75,7 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
     GT_STEP(rc, new_events(opened, err));
     if (!rc && options->timing == GT_TIMING_GRAPH)
         rc = gt_graph_check(gpu, err);
-    if (!rc) /* optional: without NVML throttling is not reported */
+    if (!rc) /* NVML is optional: without it throttling is not reported */
         gt_throttle_open(&opened->throttle, gt_gpu_device(gpu)->uuid, NULL);
     if (rc) {
         gt_bench_close(opened);
@@ -156,7 +156,7 @@ static int run_with(const struct gt_bench *bench, const struct gt_runner *runner
     return runner->run(runner, &args, err);
 }
 
-/* The set of this turn. */
+/* The set of launch number `turn`. */
 static int set_of(const struct gt_resident *resident, uint64_t turn)
 {
     return resident->timed + (int)(turn % (uint64_t)(resident->sets - resident->timed));
@@ -178,7 +178,8 @@ int gt_bench_launch(struct gt_bench *bench, const struct gt_runner *runner, int 
 
     if (result < 0)
         result = (int)(turn % GT_RESULTS);
-    /* A few small sets stay in the L2 cache, so it is emptied whenever the first set is next. */
+    /* A few small sets stay in the L2 cache, so the cache is emptied whenever the first set is
+     * next. */
     if (resident->flush && (set == resident->timed || index == 0 || runner->chain))
         rc = gt_resident_flush(resident, err);
     GT_STEP(rc, gt_event_record(bench->begin[index], err));
@@ -207,7 +208,7 @@ int gt_chain_make(struct gt_bench *bench, struct gt_runner *runner, struct gt_er
 
     if (bench->options.timing != GT_TIMING_GRAPH || runner->chain)
         return GT_OK;
-    /* What the driver or cuBLASLt does only once is done now. */
+    /* This launch does the work that the driver or cuBLASLt does only once. */
     rc = gt_bench_run(bench, runner, 0, err);
     GT_STEP(rc, gt_graph_begin(bench->gpu, err));
     if (rc)
@@ -244,8 +245,7 @@ void gt_series_summarise(struct gt_series *series)
     gt_median_interval(series->sample, series->samples, &series->lo_us, &series->hi_us);
 }
 
-/* Takes the SM clock from the results that were fetched; *mhz does not change if it is not known.
- */
+/* Takes the SM clock from the fetched results; *mhz does not change if the clock is not known. */
 static void note_clock(const struct gt_bench *bench, double *mhz)
 {
     const struct gt_proof_result *clock = gt_proof_result(bench->proof, GT_VERIFY_CLOCK_SLOT);
@@ -349,9 +349,8 @@ static int settle(struct gt_trial *trial, const struct gt_bench *bench, int code
 }
 
 /* FLOP/s that no product in the problem's accuracy can exceed; 0: not known.  The known tensor
- * rates are those of GeForce cards; professional cards of the same arch and FP16 sums reach twice
- * as much.
- */
+ * rates are rates of GeForce cards; professional cards of the same arch, and FP16 sums, reach twice
+ * these rates. */
 static double peak_of(const struct gt_device *device, const struct gt_problem *problem)
 {
     double clocks = 1e6 * device->clock_mhz * device->sms;
@@ -404,8 +403,8 @@ int gt_bench_poison(struct gt_bench *bench, const struct gt_runner *runner, stru
     return rc;
 }
 
-/* Judges the inputs before the results, because inputs that were written to make results wrong.
- * They are restored for the next candidate. */
+/* Judges the inputs before the results, because overwritten inputs make results wrong.  The inputs
+ * are restored for the next candidate. */
 static int judge_inputs(struct gt_bench *bench, struct gt_trial *trial, struct gt_err *err)
 {
     bool damaged = false;
@@ -414,8 +413,9 @@ static int judge_inputs(struct gt_bench *bench, struct gt_trial *trial, struct g
     return damaged ? gt_resident_restore(&bench->resident, err) : GT_OK;
 }
 
-/* Makes the results that are judged, where those of the timed launches are of other numbers.  They
- * stay below, and their guards as they are: what is not written again is no result of these. */
+/* Makes the results that are judged, where the timed launches had other numbers.  The results of
+ * the timed launches are not cleared, nor are their guards; an element that is not written again
+ * keeps a result of other numbers and is found wrong. */
 static int launch_proof(struct gt_bench *bench, const struct gt_runner *runner, int results,
                         struct gt_err *err)
 {
@@ -544,8 +544,8 @@ static int attempt_once(struct gt_bench *bench, const struct gt_bench_entry *ent
     return rc;
 }
 
-/* Tries a candidate again if its clock was low.  A device that was idle, because it waited for
- * cubins, starts at a fraction of its clock, and times taken then are useless. */
+/* Tries a candidate again if the clock was low.  A device that was idle, because it waited for
+ * cubins, starts at a fraction of its clock, and times taken at such a clock are useless. */
 static int attempt(struct gt_bench *bench, const struct gt_bench_entry *entry, double best_us,
                    struct gt_trial *trial, struct gt_err *err)
 {
@@ -573,7 +573,8 @@ int gt_bench_trial(struct gt_bench *bench, const struct gt_bench_entry *entry, d
     if (!rc && trial->status == GT_STATUS_WRONG)
         rc = gt_verify_reference_intact(&bench->resident, &intact, &local);
     if (!rc && !intact) {
-        /* This candidate or an earlier one wrote far outside its results, so it is judged again. */
+        /* This candidate or an earlier candidate wrote far outside its results, so this candidate
+         * is judged again. */
         rc = gt_resident_restore(&bench->resident, &local);
         GT_STEP(rc, attempt(bench, entry, best_us, trial, &local));
         if (!rc && trial->status == GT_STATUS_WRONG)

@@ -10,25 +10,25 @@
 #include "timing/throttle.h"
 #include "timing/williams.h"
 
-/* The pre-heat has slices.  On an H200 the power cap takes effect 45 to 100 ms after the work began
- * and lowers the clock in steps 45 to 70 ms apart, for 200 ms in all. */
+/* The pre-heat has slices.  On an H200 the power cap takes effect 45 to 100 ms after the work
+ * began, and for 200 ms it lowers the clock in steps 45 to 70 ms apart. */
 #define SLICE_MS    8
 #define SLICES_MOST 256
-#define WINDOW_MS   100   /* over which the change of the time is computed */
+#define WINDOW_MS   100   /* the window over which a change of the time is computed */
 #define LEAST_MS    150   /* of all slices */
 #define HOT_MS      250   /* the same while NVML says that clocks are held down */
-#define HEAT_MS     1200  /* of all slices, at most */
-#define STEADY      0.003 /* a smaller increase of the time is none */
+#define HEAT_MS     1200  /* most time of all slices */
+#define STEADY      0.003 /* a smaller increase of the time counts as none */
 
 /* ---- pre-heat ---- */
 
-/* The slices so far: the median time of each one's last batch, and when it ended. */
+/* The slices so far: for each slice the median time of its last batch, and when the slice ended. */
 struct heating {
     double us[SLICES_MOST], ms[SLICES_MOST];
     int slices;
 };
 
-/* Whether the device has reached its steady state: it is no slower than WINDOW_MS ago. */
+/* Whether the device has reached its steady state, in which it is no slower than WINDOW_MS ago. */
 static bool is_steady(const struct heating *heating, bool held_down)
 {
     int now = heating->slices - 1, before = now;
@@ -40,7 +40,7 @@ static bool is_steady(const struct heating *heating, bool held_down)
     return before >= 0 && heating->us[now] <= heating->us[before] * (1 + STEADY);
 }
 
-/* Runs one slice.  *us is the time of a launch as far as known; it becomes the median of the last
+/* Runs one slice. *us is the time of a launch as known before, and becomes the median of the last
  * batch. */
 static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *us,
                 struct gt_err *err)
@@ -82,20 +82,21 @@ static int preheat(struct gt_bench *bench, const struct gt_runner *runner, struc
 
 /* ---- rounds ---- */
 
-/* An entry that is slower than the best by more than LOSES, and can be told apart from it, leaves
- * after so many rounds: the others are what further rounds are for. */
+/* The rounds after which an entry leaves if it is slower than the best entry by more than LOSES and
+ * if the difference is significant.  Further rounds serve the other entries. */
 #define LOOK_FROM  21
 #define LOOK_EVERY 8
 #define LOSES      1.01
-#define STAY       2 /* entries that remain however they compare */
+#define STAY       2 /* least number of entries that remain */
 
 struct final {
     struct gt_runner *runner;
     struct gt_series *series;
     struct gt_trial **trial;
     int count, order[GT_WILLIAMS_MAX];
-    int entries;                /* without the baseline, which is the last one */
-    bool left[GT_WILLIAMS_MAX]; /* it takes no part in further rounds */
+    int entries;                /* number of entries without the baseline, which is the last
+                                   entry */
+    bool left[GT_WILLIAMS_MAX]; /* the entry takes no part in further rounds */
 };
 
 static bool is_in(const struct final *final, int entry)
@@ -103,8 +104,8 @@ static bool is_in(const struct final *final, int entry)
     return final->trial[entry]->status == GT_STATUS_NONE && !final->left[entry];
 }
 
-/* Finds the entries with the least and the greatest median of those that take part; returns how
- * many do. */
+/* Finds the entries with the least and the greatest median among the entries that take part;
+ * returns how many entries take part. */
 static int find_ends(const struct final *final, int *best, int *worst)
 {
     double least = 0, greatest = 0;
@@ -128,7 +129,7 @@ static int find_ends(const struct final *final, int *best, int *worst)
     return in;
 }
 
-/* Sends entries away that have lost, the slowest first. */
+/* Removes entries that have lost from further rounds, the slowest first. */
 static void send_losers(struct final *final, int rounds)
 {
     int best = 0, worst = 0;
@@ -189,7 +190,7 @@ static int load_finalists(struct gt_bench *bench, const struct gt_bench_entry *e
 }
 
 /* Restores inputs that an entry wrote to in the rounds.  The proof of each entry, which follows,
- * shows which one it was. */
+ * shows which entry it was. */
 static int restore_inputs(struct gt_bench *bench, struct gt_err *err)
 {
     struct gt_trial unused = {.status = GT_STATUS_NONE};
@@ -284,7 +285,7 @@ int gt_bench_final(struct gt_bench *bench, const struct gt_bench_entry *entry, s
         final.trial[entries] = baseline;
         final.count++;
         rc = gt_chain_make(bench, &final.runner[entries], err);
-        if (rc) /* the final is held without it */
+        if (rc) /* the final is held without the baseline */
             rc = gt_trial_settle(baseline, bench, rc, err);
     }
     GT_STEP(rc, load_finalists(bench, entry, entries, &final, err));

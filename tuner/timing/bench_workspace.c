@@ -1,12 +1,14 @@
-/* bench_workspace.c - how much workspace a candidate may use, and how many launches a sample has:
- * what is known without the GPU.  A candidate that needs more is known before it is compiled. */
+/* bench_workspace.c - how much workspace a candidate may use, and how many launches a sample has.
+ * Both are known without the GPU, so that a candidate that needs more workspace is refused before
+ * it is compiled. */
 #include "base/err.h"
 #include "problem/problem.h"
 #include "timing/bench_internal.h"
 
 #define LEAST (256u << 20) /* bytes, if the options do not set it */
 
-/* Enough for copies of A and B, and for FP32 operands as three parts of two bytes each. */
+/* The default is enough for copies of A and B, and for FP32 operands as three parts of two bytes
+ * each. */
 size_t gt_bench_workspace(const struct gt_bench_options *options, const struct gt_problem *problem)
 {
     size_t copies = 2 * (size_t)(gt_problem_bytes(problem, GT_OPERAND_A) +

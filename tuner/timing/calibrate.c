@@ -1,5 +1,5 @@
 /* calibrate.c - stage: times the kernels of templates/calibrate and computes bandwidths and rates
- * from the times.  It runs in the GPU worker. */
+ * from the times.  Calibration runs in the GPU worker. */
 #include "timing/calibrate.h"
 
 #include "base/err.h"
@@ -14,8 +14,8 @@
 #define FILL          8           /* blocks of an SM for memory */
 #define LARGEST       (512 << 20) /* bytes of each of the two buffers */
 #define HEAD_START_NS 60000       /* the host's time for a sample's launches, rounded up */
-#define LAUNCHES      20          /* of the empty kernel, one behind the other */
-#define WARM_UP_MS    50          /* a GPU that slept needs that long for its clock */
+#define LAUNCHES      20          /* launches of the empty kernel, one behind the other */
+#define WARM_UP_MS    50          /* a GPU that slept needs so long to raise its clock */
 #define WGMMA_CC      90          /* no later arch has wgmma */
 #define MIB           1048576.0
 
@@ -59,12 +59,13 @@ const struct gt_program_sources gt_calibrate_wgmma_sources = {
              "calibrate/device.cuh", "calibrate/wgmma.cu"},
 };
 
-/* Figures of the SMs without memory.  size: bytes of an operand's element; 0: no tensor cores. */
+/* Figures that do not depend on memory.  size: bytes of an operand's element; 0: no tensor
+ * cores. */
 static const struct pipe {
     enum gt_calibration_figure figure;
     enum entry entry;
     int blocks_sm, steps, size, least_cc, most_cc;
-    double work; /* of a block's step: bytes, or operations if elements had one byte */
+    double work; /* work of a block's step: bytes, or operations if elements had one byte */
 } pipes[] = {
     {GT_CALIBRATION_SHARED_READ, SHARED_READ, 4, 400, 0, 75, 999, BLOCK_THREADS * 16 * 16.0},
     {GT_CALIBRATION_FMA, FMA, 8, 200, 0, 75, 999, BLOCK_THREADS * 128 * 2.0},
@@ -84,7 +85,7 @@ static const struct pipe {
 
 struct work {
     struct gt_gpu *gpu;
-    struct gt_proof *proof;        /* for its clock kernel, which gives the host a head start */
+    struct gt_proof *proof;        /* has the clock kernel, which gives the host a head start */
     struct gt_program *program[2]; /* of every arch; of sm_90a only, NULL on others */
     struct gt_event *begin, *end;
     gt_devptr from, to;
@@ -155,8 +156,8 @@ static int time_once(const struct work *work, enum entry entry, unsigned blocks,
     return rc ? rc : gt_event_us(work->begin, work->end, us, err);
 }
 
-/* The median time of a launch.  moving: each launch reads the next part of the buffer, so that a
- * part was not read for as long as possible. */
+/* The median time of a launch.  moving: each launch reads the next part of the buffer, so that as
+ * much time as possible passes before a part is read again. */
 static int time_entry(const struct work *work, enum entry entry, int blocks_sm,
                       struct gt_calibrate_args args, bool moving, double *us, struct gt_err *err)
 {
@@ -165,11 +166,11 @@ static int time_entry(const struct work *work, enum entry entry, int blocks_sm,
     float sample[SAMPLES];
     int rc = GT_OK;
 
-    for (int i = -1; i < SAMPLES && !rc; i++) { /* the first warms up */
+    for (int i = -1; i < SAMPLES && !rc; i++) { /* the first sample warms up */
         args.from =
             (const void *)(uintptr_t)(work->from + (gt_devptr)((i + 1) % parts * args.bytes));
         rc = time_once(work, entry, blocks, &args, 1, &sample[i < 0 ? 0 : i], err);
-        if (!rc && moving && parts <= SAMPLES) /* otherwise the part could still be in L2 */
+        if (!rc && moving && parts <= SAMPLES) /* the part could still be in L2 */
             rc = gt_gpu_fill32(work->gpu, work->to, 0, (size_t)work->bytes / 4, err);
     }
     if (!rc)

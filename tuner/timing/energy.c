@@ -1,27 +1,28 @@
 /* energy.c - stage: the energy that a product takes, by the GPU's own meter (NVML).
  *
- * Launches follow each other without a gap for a while, on rotating operands, after the device has
- * got hot in the same way.  Where the device counts its energy
- * (nvmlDeviceGetTotalEnergyConsumption: whole GPU, in millijoules, renewed every 20 to 100 ms), the
- * count is read after each batch of about 1 ms.  The mean power is that from one renewal to another
- * on the host's clock; a product's time is the device's own; their product is its energy.
+ * After the same load has heated the device, launches follow each other without a gap for a while,
+ * on rotating operands.  Where the device counts its energy (nvmlDeviceGetTotalEnergyConsumption:
+ * whole GPU, in millijoules, renewed every 20 to 100 ms), the count is read after each batch of
+ * about 1 ms.  The mean power is the difference of two counts over the time between their renewals
+ * on the host's clock.  A product's time is taken on the device.  The energy of a product is this
+ * power times this time.
  *
  * An H200's counter is renewed every 100 ms and seems to count the mean power of the last second:
- * the halves of readings that began 0.7 s after a pause differed by 10 to 20 %, as they then would.
- * So the device is heated for longer than that, and the count goes on until a stretch of it has a
- * small bound of its error.
+ * the halves of readings that began 0.7 s after a pause differed by 10 to 20 %, as such a mean
+ * would.  So the device is heated for longer than a second, and the count goes on until a stretch
+ * of the count has a small error bound.
  *
- * The bound of the error is the sum of what each cause can do: the renewals fell somewhere between
- * two looks at the counter; the counter has steps (the common divisor of those seen); its lag may
- * change, or the power (the halves of the stretch differ); launches left gaps because the host was
- * late (told by when each batch was queued and the one before had ended), in which the device draws
- * less; the other meter (nvmlDeviceGetPowerUsage, a mean of a second) disagrees by more than its
- * own error.  What is wrong with the sensor itself, for which NVIDIA gives 5 %, is the same for
- * all.
+ * The error bound is the sum of the effects of several causes.  A renewal fell somewhere between
+ * two looks at the counter.  The counter has steps (the common divisor of the steps seen).  The
+ * counter's lag or the power may change (the halves of the stretch differ).  Launches left gaps, in
+ * which the device draws less, because the host was late (seen from when each batch was queued and
+ * when the batch before ended).  The other meter (nvmlDeviceGetPowerUsage, a mean of a second)
+ * disagrees by more than its own error.  The error of the sensor itself, for which NVIDIA gives 5
+ * %, is the same for all products and is not in the bound.
  *
- * Where the device does not count, its power is read instead.  L2 is not emptied: that would be
- * most of the energy of a short product.  Products of a few microseconds are limited by the host,
- * which the gaps tell. */
+ * If the device does not count energy, its power is read instead.  L2 is not emptied, because
+ * emptying it would take most of the energy of a short product.  Products of a few microseconds are
+ * limited by the host, which shows as gaps. */
 #include <math.h>
 
 #include "base/clock.h"
@@ -35,25 +36,26 @@
 
 #define BATCH_US    1000.0
 #define AHEAD_LEAST 2
-#define AHEAD_MOST  GT_BENCH_BATCH /* batches that are queued at most */
-#define QUEUE_MOST  480 /* launches, which may be of two kernels: the driver takes 1024 */
-#define BATCH_MOST  (QUEUE_MOST / AHEAD_LEAST)
-#define QUEUE_US    60000.0 /* queued ahead, in batches: reading a meter takes milliseconds */
-#define FULL_TIMES  3       /* a host that was away once is late, too */
+#define AHEAD_MOST  GT_BENCH_BATCH /* most batches queued */
+#define QUEUE_MOST  480 /* most launches queued, each of up to two kernels: the driver takes 1024 \
+                         */
+#define BATCH_MOST (QUEUE_MOST / AHEAD_LEAST)
+#define QUEUE_US   60000.0 /* work queued ahead, in batches: reading a meter takes milliseconds */
+#define FULL_TIMES 3       /* a host that was away once is late, too */
 
-/* A run in progress.  Device seconds and launches are of the batches that were waited for: the time
- * between them has all that the device did, gaps as well. */
+/* A run in progress.  `seconds` and `launches` are of the batches that have ended; the time
+ * includes the gaps between batches. */
 struct load {
     struct gt_bench *bench;
     const struct gt_runner *runner;
     const struct gt_energy_wish *wish;
-    int batch, ahead, full; /* full: how often one after another the queue seemed to be so */
+    int batch, ahead, full; /* full: how many times in a row the queue seemed to be full */
     int64_t queued, ended;  /* batches */
     double seconds;
-    double gap_s; /* of them: at most so much was waiting for the host */
+    double gap_s; /* the most of `seconds` that the device may have waited for the host */
     int64_t launches;
-    double began_s;              /* on the host's clock: since when the load is the same */
-    double queued_s[AHEAD_MOST]; /* when all of a batch was queued, since then */
+    double began_s;              /* when the load began, on the host's clock */
+    double queued_s[AHEAD_MOST]; /* seconds after began_s when all of a batch was queued */
 };
 
 static int enqueue(struct load *run, struct gt_err *err)
@@ -68,8 +70,8 @@ static int enqueue(struct load *run, struct gt_err *err)
     return rc;
 }
 
-/* Waits for the oldest batch.  If the one before it had ended when not all of it was queued, the
- * time in between was a gap, or a part of it was. */
+/* Waits for the oldest batch.  If the batch before it ended before all of this batch was queued,
+ * the time in between counts as a gap, though perhaps only a part of it was one. */
 static int end_batch(struct load *run, struct gt_err *err)
 {
     const int slot = (int)(run->ended++ % AHEAD_MOST);
@@ -83,11 +85,13 @@ static int end_batch(struct load *run, struct gt_err *err)
     return rc;
 }
 
-/* Fills the queue and waits for its oldest batch, and for all that must have ended meanwhile: the
- * host may have been away for many batches.  begin[0] is the run's beginning.
+/* Fills the queue and waits for its oldest batch, and for all batches that must have ended
+ * meanwhile, because the host may have been away for many batches.  begin[0] is the run's
+ * beginning.
  *
- * Where a launch has to wait because the driver's queue is full, the host is behind all the time,
- * even when what was queued at first has ended twice: after some times fewer batches are queued. */
+ * If launches have to wait because the driver's queue is full, the host stays behind, even after
+ * twice the batches queued at first have ended.  After this has happened FULL_TIMES times in a row,
+ * fewer batches are queued. */
 static int advance(struct load *run, struct gt_err *err)
 {
     const int most = 2 * run->ahead;
@@ -129,11 +133,12 @@ static int start(struct load *run, struct gt_err *err)
     run->ahead = us > 0 ? (int)fmin(fmax(QUEUE_US / us, AHEAD_LEAST), AHEAD_MOST) : AHEAD_MOST;
     run->ahead = (int)fmin(run->ahead, QUEUE_MOST / run->batch);
     run->queued = 0;
-    run->began_s = gt_clock_s(); /* the device is idle: it begins now, too */
+    run->began_s = gt_clock_s(); /* the device is idle, so the run begins now on its clock, too */
     return rc ? rc : gt_event_record(bench->begin[0], err);
 }
 
-/* The end of a time that begins at that moment, or that of the whole run. */
+/* The end of a period of `seconds` from from_s on, or the end of the whole run if that is
+ * earlier. */
 static double end_of(const struct load *run, double from_s, double seconds)
 {
     const double most_s = run->wish->most_s;
@@ -141,8 +146,8 @@ static double end_of(const struct load *run, double from_s, double seconds)
     return fmin(from_s + seconds, most_s > 0 ? run->began_s + most_s : INFINITY);
 }
 
-/* Lets the run last for so long since its beginning.  The counter is read meanwhile: what it does
- * when it has not been asked for long, such as standing still, is over then. */
+/* Goes on until the run has lasted for `seconds`.  The counter is read meanwhile, because a counter
+ * that was not read for long may at first stand still. */
 static int heat(struct load *run, double seconds, struct gt_err *err)
 {
     const double until = end_of(run, run->began_s, seconds);
@@ -158,37 +163,37 @@ static int heat(struct load *run, double seconds, struct gt_err *err)
 
 /* ---- meters ---- */
 
-#define HEAT          2.4 /* times the seconds to measure: how long the device is heated before */
-#define METER_S       1.2 /* of the same load before a power reading, a mean of a second, is of it */
-#define PATIENCE      4   /* times `seconds`: for a small bound; once more for two renewals */
-#define POWER_ERROR   0.05 /* of a power reading: NVML promises 5 % */
+#define HEAT          2.4  /* the device is first heated for this times the seconds to measure */
+#define METER_S       1.2  /* seconds of load before a power reading, which is a mean of a second */
+#define PATIENCE      4    /* times `seconds` to find a small bound; once more for two renewals */
+#define POWER_ERROR   0.05 /* error of a power reading: NVML guarantees 5 % */
 #define POWER_READS_S 0.02
-#define ABOVE_LIMIT   1.1 /* of the power limit: a mean beyond it is a wrong reading */
-#define GAPS_AGAIN    0.1 /* of the time; beyond it a power reading is taken again */
-#define GAPS_MOST     0.5 /* likewise; beyond it a product's energy cannot be told */
+#define ABOVE_LIMIT   1.1 /* times the power limit: a greater mean is a wrong reading */
+#define GAPS_AGAIN    0.1 /* part of the time; with more gaps a power reading is taken again */
+#define GAPS_MOST     0.5 /* part of the time; with more gaps a product's energy is not known */
 #define ATTEMPTS      3
 #define MARK_COUNT    64 /* renewals that are kept, */
-#define MARKS_APART   32 /* a part of `seconds` between them */
+#define MARKS_APART   32 /* part of `seconds` between two kept renewals */
 
-/* What a meter said, and when: on the host's clock, and how far the run was. */
+/* A meter's reading, its time on the host's clock, and the progress of the run at this time. */
 struct mark {
     double joules, host_s, seconds, gap_s;
-    double since_s; /* since the look before: the renewal was in between */
+    double since_s; /* seconds since the look before; the renewal was in between */
     int64_t launches;
 };
 
-/* What was seen of the counter: its renewals, the latest ones, and the greatest common divisor of
- * all of its steps, in millijoules. */
+/* The counter as seen so far: the number of renewals, the latest renewals, and the greatest common
+ * divisor of all steps, in millijoules. */
 struct count {
     struct mark mark[MARK_COUNT];
     int marks, renewals;
     int64_t step_mj;
 };
 
-/* From one renewal to another. */
+/* The time from one renewal to another. */
 struct stretch {
     struct mark from, to;
-    double error; /* bound; INFINITY: there is no such stretch */
+    double error; /* error bound; INFINITY: no stretch was found */
 };
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -202,7 +207,7 @@ static int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/* Keeps a renewal; where they are many, those that are far enough from the one before. */
+/* Keeps a renewal, if it is far enough from the last renewal kept. */
 static void take_renewal(struct count *count, const struct mark *mark, double rose, double seconds)
 {
     if (count->renewals++)
@@ -224,14 +229,15 @@ static double gap_share(const struct mark *from, const struct mark *to)
     return (to->gap_s - from->gap_s) / (to->seconds - from->seconds);
 }
 
-/* What gaps of such a share of the time can add to that of a product, and to its energy. */
+/* The most that gaps with this share of the time can add to a product's time and energy, relative
+ * to it. */
 static double gap_error(double share)
 {
     return share < 1 ? share / (1 - share) : INFINITY;
 }
 
-/* By how much the halves of the time up to the last mark differ: the counter was late once, or the
- * power is not steady. */
+/* By how much the power of both halves of the time up to the last mark differs: the counter was
+ * late once, or the power is not steady. */
 static double halves_differ(const struct count *count, const struct mark *from)
 {
     const struct mark *to = &count->mark[count->marks - 1], *middle = from;
@@ -246,8 +252,8 @@ static double halves_differ(const struct count *count, const struct mark *from)
     return first > 0 && second > 0 ? fmax(first, second) / fmin(first, second) - 1 : 1;
 }
 
-/* Of the stretches up to the last mark that are long enough, and the best one so far, the one with
- * the smallest bound. */
+/* Finds the stretch with the smallest error bound among the best stretch so far and the stretches
+ * up to the last mark that are long enough. */
 static void find_stretch(const struct count *count, double seconds, struct stretch *best)
 {
     const struct mark *to = &count->mark[count->marks - 1];
@@ -263,8 +269,8 @@ static void find_stretch(const struct count *count, double seconds, struct stret
     }
 }
 
-/* Counts until a stretch has the bound that is wanted, or for as long as there is patience.  None
- * is found where the counter is not renewed, or there is none. */
+/* Counts until a stretch has the wanted error bound, or for PATIENCE times `seconds`.  No stretch
+ * is found if the counter is not renewed, or if there is no counter. */
 static int take_count(struct load *run, struct stretch *best, struct gt_err *err)
 {
     const double seconds = run->wish->seconds, begin = gt_clock_s();
@@ -298,7 +304,7 @@ static int take_count(struct load *run, struct stretch *best, struct gt_err *err
     return rc;
 }
 
-/* The other meter's opinion; a difference of less than that meter's own error says nothing. */
+/* The difference of the other meter's reading; 0 if it is within that meter's own error. */
 static double meters_differ(const struct load *run, double watts)
 {
     double other, differ;
@@ -310,8 +316,8 @@ static double meters_differ(const struct load *run, double watts)
     return differ > POWER_ERROR ? differ : 0;
 }
 
-/* The power is that of the host's clock between two renewals, and the time of a product the
- * device's: launches need not be known at the moment of a renewal. */
+/* The power is taken on the host's clock between two renewals, and the time of a product on the
+ * device's clock, so that the launches at the moment of a renewal need not be known. */
 static void by_counter(const struct load *run, const struct stretch *stretch,
                        struct gt_energy *energy, double *gap)
 {
@@ -362,8 +368,8 @@ static int by_power(struct load *run, struct gt_energy *energy, double *gap, str
     return GT_OK;
 }
 
-/* Readings that cannot be of this load are refused: no device uses more than its limit for so long,
- * and what launches leave gaps is not the energy of products. */
+/* Refuses readings that cannot be of this load: no device uses more than its power limit for so
+ * long, and a load with many gaps does not show the energy of products. */
 static int check(const struct gt_bench *bench, const struct gt_energy *energy, double gap,
                  struct gt_err *err)
 {

@@ -9,8 +9,8 @@
 struct gt_err;
 struct gt_throttle;
 
-/* Opens the device of this UUID ("GPU-...").  GT_ENOLIB: there is no library; GT_ENOTFOUND: it does
- * not know the device. */
+/* Opens the device of this UUID ("GPU-...").  GT_ENOLIB: there is no library; GT_ENOTFOUND: the
+ * library does not know the device. */
 int gt_throttle_open(struct gt_throttle **throttle, const char *uuid, struct gt_err *err);
 void gt_throttle_close(struct gt_throttle *throttle); /* NULL accepted */
 
@@ -20,8 +20,8 @@ void gt_throttle_reasons(const struct gt_throttle *throttle, char *text, size_t 
 /* The power limit in watts; 0: not known. */
 double gt_throttle_power_limit(const struct gt_throttle *throttle);
 
-/* What the device has used since its driver was loaded, and what it uses now.  False, with nothing
- * set: the device does not tell. */
+/* The energy that the device has used since its driver was loaded, and its present power.  False,
+ * with nothing set: the device does not say. */
 bool gt_throttle_energy(const struct gt_throttle *throttle, double *joules);
 bool gt_throttle_power(const struct gt_throttle *throttle, double *watts);
 

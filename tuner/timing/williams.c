@@ -21,7 +21,7 @@ void gt_williams_begin(struct gt_williams *turns, int count, uint64_t seed)
         turns->label[i] = turns->row[i] = i;
 }
 
-/* Begins a block.  Labels are drawn again for each balanced design, which has two blocks if the
+/* Begins a block.  Labels are drawn anew for each balanced design, which has two blocks if the
  * count is odd. */
 static void begin_block(struct gt_williams *turns)
 {

@@ -1,9 +1,10 @@
 /* williams.h - vocabulary: the order in which the entries of a final are timed.
  *
  * The place of an entry in a round changes its time.  On an H200, BF16 kernels of 40 us are 1.6 %
- * faster as the first after a pause and 2 to 3 % slower as the second, because the clock follows
- * the power.  So in each block of rounds every entry is once in every place and follows every other
- * one equally often (Williams' design, a Latin square).  Blocks are relabelled at random. */
+ * faster in the first place after a pause and 2 to 3 % slower in the second place, because the
+ * clock follows the power.  So in each block of rounds every entry is once in every place and
+ * follows every other entry equally often (Williams' design, a Latin square).  Blocks are
+ * relabelled at random. */
 #ifndef GT_WILLIAMS_H
 #define GT_WILLIAMS_H
 
@@ -16,7 +17,7 @@
 struct gt_williams {
     struct gt_random random;
     int count, at; /* entries; the next round of the block */
-    bool mirrored; /* the block is reversed, as every second one must be if the count is odd */
+    bool mirrored; /* the block is reversed, as every second block must be if the count is odd */
     int label[GT_WILLIAMS_MAX], row[GT_WILLIAMS_MAX];
 };
 

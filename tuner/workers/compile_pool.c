@@ -1,9 +1,9 @@
 /* compile_pool.c - hands jobs to the compile workers, in a thread of its own, so that no worker
  * waits while the caller is busy: a search that computes, a commit, a final on the GPU.
  *
- * A job is one cubin; candidates that need the same one wait for the same job.  Jobs that are
- * wanted now come before those ahead.  The functions up to the thread's are called with the lock
- * held or before there is a thread, but for those that make and free a job. */
+ * A job is one cubin; candidates that need the same cubin wait for the same job.  Jobs that are
+ * wanted now come before jobs ahead.  Functions up to the section on the thread are called with the
+ * lock held or before there is a thread, except the functions that make and free a job. */
 #include "workers/compile_pool.h"
 
 #include <errno.h>
@@ -27,12 +27,12 @@
 
 #define MAX_JOBS       256
 #define DOUBTS         16
-#define SOUND_MS       10000 /* a machine that works may stop working, e.g. for lack of memory */
-#define MAX_BAD_STARTS 3     /* in a row; then the pool gives up */
+#define SOUND_MS       10000 /* then the known source is compiled again: memory may be short */
+#define MAX_BAD_STARTS 3     /* in a row, after which the pool gives up */
 #define MAX_NO_STARTS  20    /* refusals by the system in a row, while no worker is alive */
 #define RETRY_MS       500   /* after such a refusal */
 #define TOKEN_MS       5  /* between two looks for a free token; compiling takes 100 times that */
-#define MAX_KILLED     20 /* workers killed from outside under one job before it gets that status */
+#define MAX_KILLED     20 /* workers killed from outside before their job gets that status */
 
 /* One cubin to be made. */
 struct job {
@@ -40,17 +40,18 @@ struct job {
     struct gt_strbuf source;
     char *name, *include_dirs;
     char key[GT_DIGEST_HEX];
-    uint64_t *id; /* the candidates that wait for it */
+    uint64_t *id; /* the candidates that wait for the cubin */
     size_t ids, capacity;
-    int crashes;                 /* of workers that compiled it */
-    int killed;                  /* workers that were killed from outside while they compiled it */
-    struct doubt *doubt;         /* whose known source this is; NULL: it is a candidate's */
-    struct gt_compiled *failure; /* what is not believed yet; NULL: nothing */
+    int crashes;                 /* crashes of workers that compiled this job */
+    int killed;                  /* workers killed from outside while they compiled this job */
+    struct doubt *doubt;         /* the doubt whose known source this is; NULL: a candidate's
+                                    source */
+    struct gt_compiled *failure; /* a failure that is not believed yet; NULL: none */
     struct job *next;
 };
 
-/* Jobs in the order in which workers take them.  A queue does not move, because it points at itself
- * while it is empty. */
+/* Jobs in the order in which workers take them.  A queue must not be moved in memory, because an
+ * empty queue points at itself. */
 struct queue {
     struct job *first, **end;
     size_t count;
@@ -60,17 +61,17 @@ struct queue {
 struct doubt {
     enum gt_status status; /* NONE: this place is free */
     int result;            /* of NVRTC */
-    int arch;              /* of the source, as the next two */
+    int arch;              /* arch of the source; the next two members are also of the source */
     bool features, ptx;
     int64_t sound_until; /* the known source was compiled; by gt_clock_ms */
-    struct job *job;     /* compiles the known source; NULL: nobody does */
-    struct queue held;   /* jobs that failed so and wait for the known source */
+    struct job *job;     /* the job that compiles the known source; NULL: none */
+    struct queue held;   /* jobs that failed in this way and wait for the known source */
 };
 
 struct worker {
     struct gt_slot slot;
-    struct job *job; /* while the slot is BUSY */
-    int token;       /* that the worker has */
+    struct job *job; /* the job of a BUSY slot */
+    int token;       /* the worker's token */
 };
 
 /* A cubin that cannot be made; other candidates that need it are not compiled. */
@@ -85,21 +86,21 @@ struct gt_compile_pool {
     char *cache_dir;
     pthread_mutex_t lock;
     pthread_t thread;
-    bool threaded, closing; /* the thread runs; it is to end */
+    bool threaded, closing; /* threaded: the thread runs; closing: the thread is to end */
     int wake, ready;        /* eventfds: for the thread; for the caller: gt_compile_pool_fd */
-    int failed;             /* GT_OK, or what ended the thread */
+    int failed;             /* GT_OK, or the error that ended the thread */
     struct gt_err why;
     struct worker worker[MAX_JOBS];
     int workers, nvrtc, bad_starts, no_starts;
     struct queue now, ahead;
-    struct gt_compiled *answer; /* to be collected: those from `taken` on */
+    struct gt_compiled *answer; /* answers; those from `taken` on are to be collected */
     size_t answers, taken, answer_capacity;
     struct gt_strbuf notices; /* sentences, each ended by a line feed */
     void *failures;           /* tsearch tree */
     struct doubt doubt[DOUBTS];
     size_t pending;
-    bool held[GT_TOKENS_MAX];       /* tokens that workers of this pool have */
-    bool waiting;                   /* for a token */
+    bool held[GT_TOKENS_MAX];       /* tokens that workers of this pool hold */
+    bool waiting;                   /* waiting for a token */
     bool spills;                    /* the notice that the cache refused a cubin was given */
     bool keeps;                     /* gt_compile_pool_keep was called */
     struct gt_preparing *preparing; /* the caller's alone */
@@ -177,8 +178,8 @@ static void queue_push_first(struct queue *queue, struct job *job)
     queue->count++;
 }
 
-/* Takes the job out of the queue and returns it; job NULL: the first one.  NULL: it is not there.
- */
+/* Takes the job out of the queue and returns it; job NULL: the first job.  NULL: there is no such
+ * job. */
 static struct job *queue_take(struct queue *queue, struct job *job)
 {
     struct job **at = &queue->first;
@@ -221,7 +222,7 @@ static struct job *queue_find(const struct queue *queue, const char *key)
     return job;
 }
 
-/* ---- what is known of a cubin: answers, failures that are remembered, the cache ---- */
+/* ---- known cubins: answers, remembered failures, the cache ---- */
 
 static int push_answer(struct gt_compile_pool *pool, const struct gt_compiled *compiled,
                        struct gt_err *err)
@@ -255,7 +256,8 @@ static int compare_keys(const void *x, const void *y)
     return strcmp(x, y);
 }
 
-/* Remembers a failure.  If memory is short, it does not, which costs a second compilation. */
+/* Remembers a failure.  If memory is short, the failure is forgotten, which costs a second
+ * compilation. */
 static void remember_failure(struct gt_compile_pool *pool, const struct gt_compiled *compiled)
 {
     struct failure *failure = malloc(sizeof(*failure));
@@ -271,13 +273,13 @@ static void remember_failure(struct gt_compile_pool *pool, const struct gt_compi
         free(failure);
 }
 
-/* Whether a cubin of this status was made; it is in the cache, also if it is not worth a trial. */
+/* Whether a cubin was made.  A cubin is in the cache even if it is not worth a trial. */
 static bool is_made(enum gt_status status)
 {
     return status == GT_STATUS_OK || status == GT_STATUS_SPILLS || status == GT_STATUS_SERIALIZED;
 }
 
-/* Gives a cubin that spills or is serialized that status; it is not worth a trial. */
+/* Sets the status of a cubin that spills or is serialized, and so is not worth a trial. */
 static void judge_code(struct gt_compiled *compiled)
 {
     if (compiled->status != GT_STATUS_OK)
@@ -346,9 +348,10 @@ static bool find_known(struct gt_compile_pool *pool, const char *key, struct gt_
 
 /* ---- whom a failure to compile is due to ----
  *
- * The first failure of a kind makes the compiler show whether it compiles the known source for the
- * same arch.  If it does, the failure is the candidate's, as are the failures of its kind for a
- * while; if it does not, the machine is to blame and the pool gives up. */
+ * After the first failure of a kind, the compiler compiles the known source for the same arch.  If
+ * the known source compiles, the failure is the candidate's, and so are further failures of this
+ * kind for a while.  If the known source fails, too, the machine is to blame and the pool gives
+ * up. */
 
 static bool is_doubtful(enum gt_status status)
 {
@@ -384,7 +387,7 @@ static struct doubt *doubt_of(struct gt_compile_pool *pool, const struct job *jo
     return unused;
 }
 
-/* Queues the known source, with what the job asks of the compiler. */
+/* Queues the known source, with the job's options for the compiler. */
 static bool ask(struct gt_compile_pool *pool, struct doubt *doubt,
                 const struct gt_compile_request *request)
 {
@@ -404,7 +407,7 @@ static bool ask(struct gt_compile_pool *pool, struct doubt *doubt,
     return true;
 }
 
-/* Takes what became of the known source. */
+/* Takes the outcome of the known source. */
 static int take_verdict(struct gt_compile_pool *pool, struct job *job,
                         const struct gt_compiled *compiled, struct gt_err *err)
 {
@@ -431,7 +434,7 @@ static int take_verdict(struct gt_compile_pool *pool, struct job *job,
 }
 
 /* Answers the candidates of a job that has ended, as finish does.  A failure waits until the
- * compiler has shown that it does not fail with the known source as well; GT_ENOLIB: it does. */
+ * compiler has compiled the known source; GT_ENOLIB: the known source fails as well. */
 static int judge(struct gt_compile_pool *pool, struct job *job, struct gt_compiled *compiled,
                  struct gt_err *err)
 {
@@ -464,8 +467,8 @@ static struct job *find_held(const struct gt_compile_pool *pool, const char *key
 
 /* ---- the workers ---- */
 
-/* Queues a lost job again if it is to have another try.  A first crash may have a cause outside the
- * job; a second one is the job's own fault.  A kill from outside is never the job's fault. */
+/* Queues a lost job again if it is to be tried once more.  A first crash may have a cause outside
+ * the job; a second crash is the job's own fault.  A kill from outside is never the job's fault. */
 static bool try_again(struct gt_compile_pool *pool, struct job *job,
                       const struct gt_slot_report *report)
 {
@@ -487,7 +490,7 @@ static bool try_again(struct gt_compile_pool *pool, struct job *job,
     return true;
 }
 
-/* Handles what a worker reports. */
+/* Handles a worker's report. */
 static int take_report(struct gt_compile_pool *pool, struct worker *worker,
                        struct gt_slot_report *report, struct gt_err *err)
 {
@@ -580,7 +583,7 @@ static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_e
     return GT_OK;
 }
 
-/* Takes what the workers have sent, replaces lost ones and gives idle ones jobs. */
+/* Takes the workers' messages, replaces lost workers and gives idle workers jobs. */
 static int pump(struct gt_compile_pool *pool, struct gt_err *err)
 {
     struct gt_slot_report report;
@@ -664,7 +667,7 @@ static void lower_event(int fd)
     uint64_t count;
 
     if (read(fd, &count, sizeof(count)) < 0)
-        return; /* it was not up */
+        return; /* the event was not up */
 }
 
 /* Tells the caller if there is something to collect. */
@@ -730,8 +733,8 @@ static struct job *job_at_work(const struct gt_compile_pool *pool, const char *k
     return NULL;
 }
 
-/* The job of this key that is queued or being compiled, or NULL.  wanted: a job that was
- * ahead is wanted now. */
+/* The job of this key that is queued or being compiled, or NULL.  wanted: a job ahead becomes a job
+ * that is wanted now. */
 static struct job *find_job(struct gt_compile_pool *pool, const char *key, bool wanted)
 {
     struct job *job = job_at_work(pool, key);
@@ -748,8 +751,8 @@ static struct job *find_job(struct gt_compile_pool *pool, const char *key, bool 
     return job;
 }
 
-/* Adds the candidate to the job that makes its cubin, or answers it from what is known; false: it
- * has to be compiled.  id NULL: nobody waits for an answer. */
+/* Adds the candidate to the job that makes its cubin, or answers it from the cache or a remembered
+ * failure; false: the cubin has to be compiled.  id NULL: nobody waits for an answer. */
 static bool served(struct gt_compile_pool *pool, const char *key, const uint64_t *id, int *rc,
                    struct gt_err *err)
 {
@@ -772,7 +775,7 @@ static bool served(struct gt_compile_pool *pool, const char *key, const uint64_t
     return same || known;
 }
 
-/* Gives the caller's notices to the caller. */
+/* Hands the notices to the caller. */
 static void give_notices(struct gt_compile_pool *pool)
 {
     struct gt_strbuf taken;
@@ -846,7 +849,8 @@ int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_prepared
 {
     int rc = prepared->why.code ? GT_OK : queue_job(pool, NULL, prepared, err);
 
-    return rc == GT_ENOMEM ? rc : GT_OK; /* another reason is the trial's, if there will be one */
+    return rc == GT_ENOMEM ? rc : GT_OK; /* any other failure is the trial's, if there will be a
+                                            trial */
 }
 
 void gt_compile_pool_keep(struct gt_compile_pool *pool)

@@ -1,5 +1,5 @@
-/* compile_reason.c - the compiler's log, read for people, and the source by which a compiler that
- * does not work is told from a candidate that does not compile. */
+/* compile_reason.c - reads the compiler's log for people; and the known source, by which a compiler
+ * that does not work is distinguished from a candidate that does not compile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +9,10 @@
 #include "cuda/cuda_api.h"
 #include "workers/compile_reason.h"
 
-#define STATIC_SHARED 49152 /* bytes that a block may have, on every arch */
+#define STATIC_SHARED 49152 /* bytes of static shared memory for a block, on every arch */
 
-/* The entry of the log with the most static shared memory, if that is more than there may be:
- * ptxas then fails, and NVRTC leaves its sentence out of the log. */
+/* The entry of the log with the most static shared memory, if this is more than STATIC_SHARED.
+ * ptxas then fails, and NVRTC leaves the sentence of ptxas out of the log. */
 static int too_large(const char *log, char entry[GT_STATIC_SHARED_MAX])
 {
     char all[GT_STATIC_SHARED_MAX];
@@ -60,8 +60,8 @@ void gt_compile_reason(char *text, size_t size, const char *log)
 
 /* ---- the known source ---- */
 
-/* Needs the compiler's built-in declarations and its library of mathematical functions, and nothing
- * of the data folder. */
+/* The known source needs the compiler's built-in declarations and its library of mathematical
+ * functions, and nothing from the data folder. */
 const char gt_known_source[] = "extern \"C\" __global__ void known(float *x)\n"
                                "{\n"
                                "    __shared__ float s[32];\n"
@@ -70,7 +70,7 @@ const char gt_known_source[] = "extern \"C\" __global__ void known(float *x)\n"
                                "    x[threadIdx.x] = expf(s[31 - threadIdx.x % 32]);\n"
                                "}\n";
 
-/* What to do, by NVRTC's result (nvrtc.h) or its words. */
+/* The remedy for NVRTC's result (nvrtc.h) or its words. */
 static const char *remedy(int result, const char *reason)
 {
     if (result == 7 || strstr(reason, "builtin"))

@@ -23,13 +23,13 @@ void gt_slot_init(struct gt_slot *slot)
     gt_strbuf_init(&slot->frame);
 }
 
-/* Ends the worker and returns its wait status.  One that does not die is abandoned. */
+/* Ends the worker and returns its wait status.  A worker that does not die is abandoned. */
 static int slot_end(struct gt_slot *slot, int grace_ms)
 {
     int status;
 
     slot->state = GT_SLOT_EMPTY;
-    slot->deadline = 0; /* another may start at once */
+    slot->deadline = 0; /* another worker may start at once */
     gt_process_end(&slot->process, grace_ms, &status, NULL);
     return status;
 }
@@ -73,10 +73,11 @@ void gt_slot_send(struct gt_slot *slot, const struct gt_compile_pool_options *op
     slot->deadline = slot->began + (int64_t)(3000 * options->cpu_s);
     slot->unsent = gt_wire_send(slot->process.fd, &slot->frame, SEND_MS, NULL) != GT_OK;
     if (slot->unsent)
-        slot->deadline = slot->began; /* it does not read: it counts as lost at the next pump */
+        slot->deadline = slot->began; /* the worker does not read: it counts as lost at the next
+                                         pump */
 }
 
-/* Results of NVRTC that are about the source and the options that it was given (nvrtc.h). */
+/* Results of NVRTC that concern the source and its options (nvrtc.h). */
 #define RESULT_OPTION      5
 #define RESULT_COMPILATION 6
 
@@ -135,7 +136,7 @@ static int read_compiled(struct gt_slot *slot, const struct gt_compile_pool_opti
     return GT_OK;
 }
 
-/* Reports a worker that is dead, or that is late and is killed here. */
+/* Reports a dead worker, or kills and reports a late worker. */
 static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options *options,
                       bool late, struct gt_slot_report *report)
 {
@@ -210,6 +211,6 @@ int gt_slot_pump(struct gt_slot *slot, const struct gt_compile_pool_options *opt
     rc = slot_message(slot, options, &in, report, err);
     if (rc != GT_ESYNTAX)
         return rc;
-    slot_lost(slot, options, false, report); /* its message is malformed */
+    slot_lost(slot, options, false, report); /* the worker's message is malformed */
     return GT_OK;
 }

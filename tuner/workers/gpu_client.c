@@ -53,7 +53,8 @@ void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_prepared *p
     gt_wire_put_bytes(&client->frame, candidate->point.value,
                       kernel->params * sizeof(candidate->point.value[0]));
     gt_wire_put_bytes(&client->frame, geometry, sizeof(*geometry));
-    for (size_t i = 0, of = 0; i < geometry->launches; i++) { /* an address says nothing there */
+    for (size_t i = 0, of = 0; i < geometry->launches; i++) { /* addresses mean nothing in the
+                                                                 worker */
         while (kernel->launch[of].entry != geometry->launch[i].entry)
             of++;
         gt_wire_put_int(&client->frame, (int64_t)of);
@@ -132,7 +133,8 @@ int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct g
     }
 }
 
-/* Calls the worker; here a lost worker or its error is an error with the worker's sentence. */
+/* Calls the worker.  A lost worker is an error, and so is the worker's own error, with its
+ * sentence. */
 static int must_answer(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
                        struct gt_err *err)
 {
@@ -165,7 +167,7 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
     struct gt_gpu_reply reply;
     int rc = end_worker(client, GRACE_MS, err);
 
-    client->killed = false; /* now of the new worker */
+    client->killed = false; /* from now on it tells about the new worker */
     GT_STEP(rc, start_process(client, err));
     if (rc)
         return rc;
@@ -200,16 +202,15 @@ static int prepare(struct gt_gpu_client *client, struct gt_err *err)
     return rc;
 }
 
-/* Whether to try again after a worker did not start.  It counts the workers that failed or were
- * late in *failed.  Workers killed from outside are counted in *killed: a kill is no sign of a
- * lost device. */
+/* Whether to try again after a worker did not start. *failed counts workers that failed or were
+ * late. *killed counts workers killed from outside, because a kill is no sign of a lost device. */
 static bool try_again(struct gt_gpu_client *client, int *failed, int *killed)
 {
     *(client->killed ? killed : failed) += 1;
     return *failed < MAX_ATTEMPTS && *killed < MAX_KILLED;
 }
 
-/* Whether an error is one that any other worker would have too. */
+/* Whether every other worker would have this error, too. */
 static bool is_permanent(int rc)
 {
     return rc == GT_EINTERRUPTED || rc == GT_ETOOBIG || rc == GT_ENOLIB || rc == GT_ENVRTC ||
@@ -247,7 +248,8 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
     client->problem = *problem;
     client->prepare_s = prepare_s;
     client->baseline = false;
-    if (client->process.pid) { /* the present worker opens it; if that kills it, a new one tries */
+    if (client->process.pid) { /* the present worker opens the problem; if the worker dies of it, a
+                                  new worker tries */
         rc = prepare(client, err);
         if (!rc || is_permanent(rc))
             return rc;
@@ -304,10 +306,10 @@ void gt_gpu_client_close(struct gt_gpu_client *client)
     gt_strbuf_release(&client->frame);
 }
 
-/* ---- what the CUDA driver means when it does not start ---- */
+/* ---- the errors of a CUDA driver that does not start ---- */
 
-/* The answers of cuInit by name, with what to do.  Many a driver has no words for them before it
- * has started. */
+/* The answers of cuInit by name, with remedies.  Many drivers have no words for these errors before
+ * they have started. */
 static const struct {
     int result;
     const char *name, *meaning; /* the name without CUDA_ERROR_ */
@@ -369,7 +371,7 @@ void gt_driver_answer(char *text, size_t size)
         return;
     at += strlen(words);
     result = strtol(at, &end, 10);
-    if (end == at || !strncmp(end, ", CUDA_", 7)) /* it has been put there already */
+    if (end == at || !strncmp(end, ", CUDA_", 7)) /* the name is there already */
         return;
     for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
         if (answers[i].result == result) {

@@ -1,8 +1,8 @@
 /* lock.c - the advisory lock per GPU: an empty file that all users may open and nobody writes to.
  *
- * All users may write to the folder, so anything may be under the file's name.  It is therefore
- * opened for reading only, symbolic links are not followed, and it is refused unless it is a
- * regular file with a single name. */
+ * All users may write to the folder, so anything may have the lock file's name.  The file is
+ * therefore opened for reading only, symbolic links are not followed, and anything but a regular
+ * file with a single name is refused. */
 #include "workers/lock.h"
 
 #include "base/err.h"
@@ -21,10 +21,10 @@
 #include <unistd.h>
 
 #define TRIES   20       /* to open a file that another process is just making or removing */
-#define WAIT_NS 10000000 /* between them */
+#define WAIT_NS 10000000 /* between two tries */
 
-/* Whether all users may write to a folder.  It looks at the folder's mode and not at what this user
- * may do, because root, who may write anywhere, must choose the same folder. */
+/* Whether all users may write to a folder.  The folder's mode decides and not the rights of this
+ * user, because root, who may write anywhere, must choose the same folder. */
 static bool is_world_writable(const char *folder)
 {
     struct stat st;
@@ -42,8 +42,8 @@ static const char *lock_folder(void)
     return is_world_writable("/run/lock") ? "/run/lock" : "/tmp";
 }
 
-/* Opens the file and makes it if it does not exist; -1 with errno if it cannot.  An existing file
- * is opened without O_CREAT, because systems forbid that for other users' files in such folders. */
+/* Opens the file, and makes it if it does not exist; -1 with errno on failure.  An existing file is
+ * opened without O_CREAT, because systems forbid that for other users' files in such folders. */
 static int open_or_make(const char *path)
 {
     const int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
@@ -63,7 +63,7 @@ static int open_or_make(const char *path)
         else if (errno != EEXIST)
             break;
         else
-            errno = reason; /* EEXIST is not the reason why it cannot be opened */
+            errno = reason; /* EEXIST is not the reason why the file cannot be opened */
     }
     return fd;
 }

@@ -1,5 +1,5 @@
-/* prepared.c - prepares candidates, and keeps those prepared of late: a candidate is asked about,
- * compiled ahead, tried, sampled and raced, each time as the same kernel, problem and point. */
+/* prepared.c - prepares candidates and keeps them, because a candidate is asked about, compiled
+ * ahead, tried, sampled and raced, each time as the same kernel, problem and point. */
 #include "workers/prepared.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static size_t point_bytes(const struct gt_candidate *candidate)
     return candidate->kernel->params * sizeof(candidate->point.value[0]);
 }
 
-/* Where the candidate is kept, drawn by its problem's sizes and its point. */
+/* The place where the candidate is kept: a hash of its problem's sizes and its point. */
 static size_t place_of(const struct gt_candidate *candidate)
 {
     const struct gt_problem *problem = candidate->problem;

@@ -1,6 +1,6 @@
-/* prepared.h - a candidate with what is computed of it: its geometry and the key of its cubin.  The
- * compile pool makes it (gt_compile_pool_prepare), once for each candidate unless another one
- * took its place among the last 256; the GPU worker is sent it, a compile worker its request. */
+/* prepared.h - a prepared candidate: with its geometry and the key of its cubin.  The compile pool
+ * prepares candidates (gt_compile_pool_prepare) and keeps up to 256, each until another candidate
+ * takes its place.  The GPU worker is sent the prepared candidate, a compile worker its request. */
 #ifndef GT_PREPARED_H
 #define GT_PREPARED_H
 
@@ -15,21 +15,21 @@ struct gt_prepared {
     char key[GT_DIGEST_HEX];
 };
 
-/* Candidates that were prepared of late.  A zeroed one with `nvrtc` set is empty. */
+/* The prepared candidates that are kept.  A zeroed struct with `nvrtc` set has none. */
 #define GT_PREPARED_KEPT 256
 struct gt_preparing {
-    int nvrtc; /* it is part of the key */
+    int nvrtc; /* NVRTC's version, which is part of the key */
     struct {
         struct gt_problem problem; /* the candidate's may be gone */
         struct gt_prepared prepared;
     } kept[GT_PREPARED_KEPT];
 };
 
-/* GT_ENOMEM, and nothing else: another failure is prepared->why. */
+/* The only error is GT_ENOMEM; any other failure is in prepared->why. */
 int gt_prepare(struct gt_preparing *preparing, const struct gt_candidate *candidate,
                struct gt_prepared *prepared, struct gt_err *err);
 
-/* What is asked of the compiler; source: the candidate's, rendered. */
+/* The request to the compiler; source: the candidate's rendered source. */
 struct gt_compile_request gt_prepared_request(const struct gt_prepared *prepared,
                                               const char *source);
 

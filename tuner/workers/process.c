@@ -41,7 +41,7 @@ static int become_worker(void *role, int fd)
 
     for (signo = 1; signo < NSIG; signo++)
         signal(signo, SIG_DFL);
-    /* NVRTC handles SIGTERM itself and exits with a code that looks like a failure of its own.  The
+    /* NVRTC handles SIGTERM itself and exits with a code that looks like NVRTC's own failure.  The
      * supervisor decides when a worker ends. */
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGTERM);
@@ -140,8 +140,8 @@ int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct
         return GT_OK;
     if (grace_ms > 0)
         ended(pid, grace_ms);
-    kill(-pid, SIGKILL); /* ends also the processes that the worker has started */
-    kill(pid, SIGKILL);  /* it may not have reached setsid yet */
+    kill(-pid, SIGKILL); /* also ends the processes that the worker has started */
+    kill(pid, SIGKILL);  /* the worker may not have reached setsid yet */
     if (!ended(pid, KILL_WAIT_MS))
         return gt_err_set(err, GT_ELOST, "worker %d still exists %d s after SIGKILL", (int)pid,
                           KILL_WAIT_MS / 1000);

@@ -35,27 +35,29 @@ struct gt_process {
     pid_t pid;           /* 0: none */
     int fd;              /* the supervisor's end of the pair */
     struct gt_wire wire; /* its receiving side */
-    char how[128];       /* how it ended, behind "the worker": gt_process_describe */
+    char how[128];       /* how the process ended, in words that follow "the worker":
+                            gt_process_describe */
 };
 
 int gt_process_start(struct gt_process *process, const char *role, struct gt_err *err);
 
-/* Forks a process that runs `child` with its end of the pair, and exits with what that returns.
- * pipe, name: for sentences such as "cannot make a worker's pipe", "cannot start a worker". */
+/* Forks a process that runs `child` with its end of the pair and exits with the value that `child`
+ * returns.  pipe, name: for sentences such as "cannot make a worker's pipe", "cannot start a
+ * worker". */
 int gt_process_fork(struct gt_process *process, int (*child)(void *context, int fd), void *context,
                     const char *pipe, const char *name, struct gt_err *err);
 
 /* Closes fd, gives the process grace_ms to end by itself, and sends SIGKILL to its group.  *status
- * is the wait status, which process->how describes.  GT_ELOST: it still exists 10 s after SIGKILL.
- * A process that was never started is accepted. */
+ * is the wait status, which process->how describes.  GT_ELOST: the process still exists 10 s after
+ * SIGKILL.  A process that was never started is accepted. */
 int gt_process_end(struct gt_process *process, int grace_ms, int *status, struct gt_err *err);
 
 /* Whether a wait status is a kill from outside: SIGTERM, or SIGKILL from a person or from a system
- * short of memory.  Such an end is no sign of an error in the process's work. */
+ * short of memory.  A kill from outside is no sign of an error in the process's work. */
 bool gt_process_killed(int status);
 
-/* Starts a thread to which no signal comes: they are for the caller, whose waits they end.  Returns
- * an errno. */
+/* Starts a thread in which all signals are blocked, so that signals reach the caller and end its
+ * waits.  Returns an errno. */
 int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
 
 /* "was killed by signal 11 (Segmentation fault)" or "exited with code 66 (sticky CUDA error)". */

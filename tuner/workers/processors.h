@@ -10,17 +10,17 @@
 /* At least 1. */
 int gt_processors(void);
 
-/* The processor time that control groups allow, in processors; 0: no limit, or none that can be
- * read.  It is the least limit of the groups named in the file `groups` (/proc/self/cgroup) and of
- * their ancestors below the folder `root` (/sys/fs/cgroup).  It reads version 2 (cpu.max) and
- * version 1 (cpu.cfs_quota_us). */
+/* The processor time that control groups allow, in processors; 0: no limit that can be read.  The
+ * result is the least limit of the groups named in the file `groups` (/proc/self/cgroup) and of
+ * their ancestors below the folder `root` (/sys/fs/cgroup).  Version 2 (cpu.max) and version 1
+ * (cpu.cfs_quota_us) are read. */
 double gt_processors_quota(const char *groups, const char *root);
 
-/* How many compilers work at once in all processes of one tuner.
+/* Tokens limit how many compilers work at once in all processes of one tuner.
  *
  * A token is the lock of one byte of a file without a name, which the processes share by fork.  The
- * system drops the locks of a process however it ends, so no token is lost with it.  Whoever finds
- * none free looks again after some milliseconds. */
+ * system drops the locks of a process however it ends, so no token is lost.  A process that finds
+ * no free token looks again after some milliseconds. */
 
 #define GT_TOKENS_MAX 256
 
@@ -30,11 +30,10 @@ struct gt_tokens {
 };
 
 int gt_tokens_open(struct gt_tokens *tokens, int count, struct gt_err *err);
-void gt_tokens_close(
-    struct gt_tokens *tokens); /* the tokens that the process holds are free then */
+void gt_tokens_close(struct gt_tokens *tokens); /* frees the tokens that the process holds */
 
-/* Takes a free token; false: there is none.  held: what this process has, as locks do not keep a
- * process from itself; changed.  tokens NULL: always true. */
+/* Takes a free token; false: no token is free.  held: the tokens that this process holds, because
+ * locks do not keep a process from itself; updated here.  tokens NULL: always true. */
 bool gt_tokens_take(const struct gt_tokens *tokens, bool held[GT_TOKENS_MAX], int *token);
 void gt_tokens_give(const struct gt_tokens *tokens, bool held[GT_TOKENS_MAX], int token);
 

@@ -2,8 +2,8 @@
  *
  * A frame is a 32-bit length, a 16-bit version, a 16-bit message type and typed fields.  A field is
  * one byte of type ('i' 64-bit integer, 'r' double, 's' bytes with a NUL that is not part of them)
- * and the value.  Both ends are the same program on the same machine, so numbers have its byte
- * order.  Readers check every length: a field that does not fit the frame makes the message
+ * and the value.  Both ends are the same program on the same machine, so numbers have the machine's
+ * byte order.  Readers check every length: a field that does not fit the frame makes the message
  * malformed. */
 #ifndef GT_WIRE_H
 #define GT_WIRE_H
@@ -22,7 +22,8 @@ enum gt_message {
     GT_MSG_FAILED,    /* from a worker: error code, sentence, whether the worker must be replaced */
     GT_MSG_COMPILE,
     GT_MSG_COMPILED,
-    GT_MSG_PROBLEM, /* the next ones go to the GPU worker; each is answered by GT_MSG_DONE */
+    GT_MSG_PROBLEM, /* from here to GT_MSG_CALIBRATE: to the GPU worker, which answers each with
+                       GT_MSG_DONE */
     GT_MSG_TRIAL,
     GT_MSG_SAMPLE,
     GT_MSG_FINAL,
@@ -33,7 +34,8 @@ enum gt_message {
     GT_MSG_CALIBRATE, /* needs no problem */
     GT_MSG_DONE,
     GT_MSG_TURN, /* to a process that has a device: a problem and its budget; answered by DONE */
-    GT_MSG_LINE, /* from it meanwhile: a line for the log, which also says that it is alive */
+    GT_MSG_LINE, /* from that process during a turn: a line for the log, which also shows that the
+                    process is alive */
     GT_MSG_COUNT
 };
 
@@ -48,8 +50,8 @@ void gt_wire_put_bytes(struct gt_strbuf *frame, const void *bytes, size_t count)
 /* Sends a frame; GT_EIO if the other end is gone or does not read for timeout_ms. */
 int gt_wire_send(int fd, struct gt_strbuf *frame, int timeout_ms, struct gt_err *err);
 
-/* A message being read.  The first field that is missing, of another type or out of bounds sets
- * `failed`; from then on every get returns 0 or "". */
+/* A message being read.  A field that is missing, of another type or out of bounds sets `failed`;
+ * from then on every get returns 0 or "". */
 struct gt_wire_in {
     enum gt_message type;
     const char *at, *end;
@@ -64,7 +66,7 @@ const char *gt_wire_get_text(struct gt_wire_in *in); /* points into the frame */
 const char *gt_wire_get_bytes(struct gt_wire_in *in, size_t *count);
 /* Copies a text of less than `size` bytes; a longer one makes the message malformed. */
 void gt_wire_get_string(struct gt_wire_in *in, char *text, size_t size);
-/* Copies a plain struct sent with put_bytes; its size must be the same. */
+/* Copies a plain struct sent with put_bytes; `size` must be the size that was sent. */
 void gt_wire_get_struct(struct gt_wire_in *in, void *to, size_t size);
 /* GT_OK if every field was read and well-formed, else GT_ESYNTAX. */
 int gt_wire_finish(const struct gt_wire_in *in, struct gt_err *err);
@@ -78,9 +80,9 @@ struct gt_wire {
 void gt_wire_init(struct gt_wire *wire, int fd);
 void gt_wire_release(struct gt_wire *wire); /* does not close fd; a zeroed wire is accepted */
 
-/* Waits at most timeout_ms for a whole message; -1: until one comes.  1: *in is set, valid until
- * the next call; 0: none has arrived, or a signal came; GT_EIO: the other end closed; GT_ESYNTAX:
- * it is not a frame. */
+/* Waits at most timeout_ms for a whole message; -1: no limit.  1: *in is set, valid until the next
+ * call; 0: no message has arrived, or a signal came; GT_EIO: the other end closed; GT_ESYNTAX: the
+ * bytes are not a frame. */
 int gt_wire_receive(struct gt_wire *wire, struct gt_wire_in *in, int timeout_ms,
                     struct gt_err *err);
 

@@ -1,5 +1,5 @@
-/* worker_compile.c - the process that compiles: it gets a source, stores a cubin in the cache and
- * sends the compiler's facts.
+/* worker_compile.c - the process that compiles: the process gets a source, stores a cubin in the
+ * cache and sends the compiler's facts.
  *
  * NVRTC can loop, crash or use up all memory.  This process therefore has limits, with which the
  * operating system ends it; compile_slot.c makes its end a status of the candidate. */
@@ -28,8 +28,8 @@ struct compiler {
     struct gt_nvrtc *nvrtc;
     char *cache_dir;
     double cpu_s;
-    int64_t saved;    /* bytes since the cache was last brought below its limit */
-    char remark[512]; /* why the cache refused this cubin; empty: it took it */
+    int64_t saved;    /* bytes added since the cache was last trimmed below its limit */
+    char remark[512]; /* why the cache refused this cubin; empty: the cache took the cubin */
 };
 
 /* Sets a soft limit, at most to the hard limit that was inherited. */
@@ -109,8 +109,8 @@ static int send_setup(struct compiler *self, int rc, const struct gt_err *err)
 }
 
 /* Stores a cubin in the cache and trims the cache from time to time.  If the cache refuses it, the
- * cubin goes to the folder of the supervisor's run, and self->remark says why.  twice: it goes to
- * both. */
+ * cubin goes to the folder of the supervisor's run, and self->remark says why.  twice: the cubin
+ * goes to both. */
 static int keep(struct compiler *self, const char *key, const struct gt_binary *binary, bool twice,
                 struct gt_err *err)
 {

@@ -1,7 +1,7 @@
 /* worker_gpu.c - the process that uses the GPU: it proves and times the candidates it is sent.
  *
- * After a sticky CUDA error no result of this process can be trusted.  It reports the error and
- * exits, and its supervisor starts another. */
+ * After a sticky CUDA error no result of this process can be trusted.  The process reports the
+ * error and exits, and its supervisor starts another process. */
 #include "base/err.h"
 #include "cuda/cache.h"
 #include "cuda/compile.h"
@@ -40,8 +40,8 @@ struct request {
     struct gt_binary binary;
 };
 
-/* Starts the answer; its fields follow if code is GT_OK.  What did not compile here is the
- * project's own, so that the compiler is asked first whether it works. */
+/* Starts the answer; its fields follow if code is GT_OK.  A source that fails to compile here is
+ * the project's own, so the compiler is first checked with the known source. */
 static void begin_reply(struct worker *self, enum gt_message type, int code,
                         const struct gt_err *err)
 {
@@ -152,7 +152,7 @@ static int read_request(struct worker *self, struct gt_wire_in *in, struct reque
     return rc;
 }
 
-/* Answers a request with what was found, or with the error; returns rc. */
+/* Answers a request with its findings, or with the error; returns rc. */
 static int answer(struct worker *self, int rc, const void *found, size_t size,
                   const struct gt_err *err)
 {

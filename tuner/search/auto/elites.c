@@ -11,8 +11,8 @@
 #define PARENTS        20   /* elites that have offspring */
 #define NEAR_SHARE     0.65 /* of the pool, for neighbours */
 #define RANDOM_SHARE   0.15 /* of the pool, at least */
-#define CROSS_EVERY    3    /* every so many offspring is crossed, the others are changed */
-#define CHANGES        3    /* parameters of a changed one at most; at least two */
+#define CROSS_EVERY    3    /* one of so many offspring is crossed, the others are changed */
+#define CHANGES        3    /* most parameters changed in offspring; at least two */
 
 void gt_elites_tell(const struct gt_strategy *strategy, struct gt_elites *elites, size_t point)
 {
@@ -127,8 +127,8 @@ void gt_pool_fill(struct gt_strategy *strategy, struct gt_pool *pool,
 
 /* ---- the first points of a search that has no seeds ---- */
 
-#define DRAWS       20   /* points from which each one of the design is chosen */
-#define FIRST_DRAWS 4096 /* the same for the first */
+#define DRAWS       20   /* random points from which each point of the design is chosen */
+#define FIRST_DRAWS 4096 /* the same for the first point */
 
 /* Distance of two points, or of a point from the middle (other: SIZE_MAX), a parameter's range
  * being 1. */

@@ -9,8 +9,8 @@
 #define TREES 32
 #define SEEN  512 /* observations at most */
 #define NODES (2 * SEEN)
-#define LEAF  2 /* observations of a node that is not split any more */
-#define DRAWS 8 /* splits drawn at random, of which the best is taken */
+#define LEAF  2 /* observations of a node that is not split further */
+#define DRAWS 8 /* random splits, of which the best is taken */
 
 /* One tree while it is built. */
 struct builder {
@@ -34,8 +34,8 @@ void gt_forest_release(struct gt_forest *forest)
     free(forest->node);
 }
 
-/* The squared deviation in [from, to) that a split leaves, less a constant; INFINITY if all are on
- * one side. */
+/* The squared deviation in [from, to) that a split leaves, less a constant; INFINITY if all
+ * observations are on one side. */
 static double unexplained(const struct builder *builder, size_t from, size_t to, size_t param,
                           uint8_t value)
 {
@@ -52,7 +52,7 @@ static double unexplained(const struct builder *builder, size_t from, size_t to,
     return -sum[0] * sum[0] / count[0] - sum[1] * sum[1] / count[1];
 }
 
-/* The best of a few random splits of [from, to); false: none separates anything. */
+/* The best of a few random splits of [from, to); false: no split separates observations. */
 static bool choose(struct builder *builder, size_t from, size_t to, struct gt_forest_node *node)
 {
     const struct gt_kernel *kernel = builder->space->kernel;
@@ -63,8 +63,8 @@ static bool choose(struct builder *builder, size_t from, size_t to, struct gt_fo
         uint8_t low, high, value;
         double left;
 
-        /* Between the values of two random observations, because most other splits separate
-         * nothing. */
+        /* The split lies between the values of two random observations, because most other splits
+         * separate nothing. */
         a = from + gt_random_below(builder->random, to - from);
         b = from + gt_random_below(builder->random, to - from);
         low = builder->seen[a][param];
@@ -88,7 +88,8 @@ static bool choose(struct builder *builder, size_t from, size_t to, struct gt_fo
     return least < INFINITY;
 }
 
-/* Moves the observations up to the split's value to the front; returns where the others begin. */
+/* Moves the observations with at most the split's value to the front; returns where the other
+ * observations begin. */
 static size_t part(struct builder *builder, size_t from, size_t to,
                    const struct gt_forest_node *node)
 {

@@ -1,23 +1,24 @@
 /* forest.h - extremely randomised trees (Geurts, Ernst, Wehenkel, Machine Learning 63, 2006): a
  * regression that needs no distance between points.
  *
- * It is fitted to the points that a strategy was told and predicts for a pool of points.  All
- * memory is taken when it is made; nothing after that fails. */
+ * The forest is fitted to the points that a strategy was told, and predicts for a pool of points.
+ * gt_forest_init takes all memory; no later call fails. */
 #ifndef GT_FOREST_H
 #define GT_FOREST_H
 
 #include "search/auto/elites.h"
 
 struct gt_forest_node {
-    uint8_t param, value; /* up to this index of its value: the next node; else `other` */
+    uint8_t param, value; /* a point whose index of the parameter's value is at most `value` goes to
+                             the next node, another point to `other` */
     uint16_t other;       /* 0: a leaf */
-    float mean;           /* of a leaf's observations */
+    float mean;           /* mean of a leaf's observations */
 };
 
 struct gt_forest {
     const struct gt_space *space;
-    struct gt_forest_node *node;              /* 2 * SEEN of each tree, see forest.c */
-    float mean[GT_POOL_MAX], sd[GT_POOL_MAX]; /* of each point of the pool */
+    struct gt_forest_node *node;              /* 2 * SEEN nodes of each tree, see forest.c */
+    float mean[GT_POOL_MAX], sd[GT_POOL_MAX]; /* for each point of the pool */
 };
 
 int gt_forest_init(struct gt_forest *forest, const struct gt_space *space, struct gt_err *err);

@@ -1,14 +1,13 @@
 /* gp.c - Gaussian process regression over a space.
  *
- * The covariance of two points mixes a product over the parameters (points that are alike in all of
- * them) and a sum over them (each parameter's own effect, which few points can show).  Each factor
- * is a Matern 5/2 function of the distance between the indices of the values.  A prior mean enters
- * linearly: its coefficient is one more unknown, with a normal prior.
+ * The covariance of two points mixes a product over the parameters (points that are alike in all
+ * parameters) and a sum over the parameters (each parameter's own effect, which few points can
+ * show).  Each factor is a Matern 5/2 function of the distance between the indices of the values.
+ * A prior mean enters linearly, with a coefficient that is one more unknown and has a normal prior.
  *
  *     seen x seen   K = L L'          triangular[i][j]
  *     seen x pool   V = L^-1 K        cross[i][c], kept up to date row by row
- *     mean(c) = trend + V' z,   z = L^-1 (y - trend);    variance(c) = k(c,c) - |V(c)|^2
- */
+ *     mean(c) = trend + V' z,   z = L^-1 (y - trend);    variance(c) = k(c,c) - |V(c)|^2 */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +17,9 @@
 
 /* Where learning of the covariance begins, and medians of its priors. */
 #define LENGTH       0.7  /* length scale, a parameter's range being 1 */
-#define NOISE        1e-3 /* variance, as a share of that of the times */
-#define SCALE        0.1  /* variance of logarithms of times before anything is known; */
-#define SCALE_WEIGHT 2    /* it counts as so many observations */
+#define NOISE        1e-3 /* variance, as a share of the variance of the times */
+#define SCALE        0.1  /* prior variance of the logarithms of times; */
+#define SCALE_WEIGHT 2    /* SCALE counts as so many observations */
 #define TINY         1e-9
 #define SEEN         GT_GP_SEEN
 #define POOL         GT_GP_POOL
@@ -36,11 +35,11 @@ struct gt_gp {
     size_t priors;
     gt_gp_prior *prior;
     void *context;
-    float offset[GT_GP_PRIORS];      /* of each prior, its mean over the points seen */
+    float offset[GT_GP_PRIORS];      /* for each prior, the prior's mean over the points seen */
     const uint8_t *seen[GT_GP_SEEN]; /* indices of the values */
     size_t count, pools;
-    double y[GT_GP_SEEN];           /* less prior_sum */
-    float *seen_prior, *pool_prior; /* priors of each */
+    double y[GT_GP_SEEN];           /* logarithms of times, less prior_sum */
+    float *seen_prior, *pool_prior; /* priors of each seen point; of each point of the pool */
     uint8_t *column[GT_MAX_PARAMS]; /* of active ones: the value of each point of the pool */
     size_t pool[GT_GP_POOL];
     double *triangular; /* GT_GP_SEEN x GT_GP_SEEN */
@@ -54,7 +53,7 @@ struct gt_gp {
 
 /* Learning the numbers of the covariance: length scales, noise, share of the sum, variance of the
  * priors, one after the other, by marginal likelihood times a prior. */
-#define LEARN         96  /* observations that are learned from, at most */
+#define LEARN         96  /* most observations from which the covariance is learned */
 #define LENGTH_SPREAD 0.7 /* standard deviation of a length scale's logarithm */
 #define LENGTH_LEAST  0.1
 #define LENGTH_MOST   8.0
@@ -135,7 +134,7 @@ static double solve(struct gt_gp *gp, size_t n)
     return volume;
 }
 
-/* Trend and scale from what is solved; returns the scale. */
+/* Computes trend and scale from the solution; returns the scale. */
 static double fit_trend(struct gt_gp *gp, size_t n)
 {
     double one = TINY, cross = 0, square = 0;
@@ -285,8 +284,8 @@ static void read_priors(struct gt_gp *gp, size_t point, float *prior)
         prior[h] = gp->prior(gp->context, h, point) - gp->offset[h];
 }
 
-/* Each prior is taken relative to its mean: a large number that all points share would hide the
- * differences in single precision. */
+/* Each prior is taken relative to its mean, because a large number that all points share would hide
+ * the differences in single precision. */
 static void find_offsets(struct gt_gp *gp, const size_t *seen, size_t count)
 {
     for (size_t h = 0; h < gp->priors; h++) {

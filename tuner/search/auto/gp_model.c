@@ -1,6 +1,6 @@
-/* gp_model.c - the Gaussian process of what a strategy was told.
+/* gp_model.c - the Gaussian process of the times that a strategy was told.
  *
- * A point that was given out counts as observed with its predicted mean until it is told, so that
+ * Until it is told, a point that was given out counts as observed with its predicted mean, so that
  * many points may be in flight (Ginsbourger, Le Riche, Carraro, "Kriging is well-suited to
  * parallelize optimization", 2010). */
 #include "search/auto/gp_model.h"
@@ -12,22 +12,23 @@
 #define OBSERVED     144 /* points with a time in a fit, at most */
 #define FAILED       16  /* failed points in a fit, at most */
 #define SLOW         4.0 /* a point this many times as slow as the best counts as a failure */
-#define FIT_EVERY    8   /* points told between fits at most; fewer while little is known */
-#define LEARN_GROWTH 8   /* learn again when 1/8 more is known */
+#define FIT_EVERY    8   /* most points told between fits; fewer while few points are known */
+#define LEARN_GROWTH 8   /* learn again when 1/8 more points are known */
 
 _Static_assert(GT_GP_POOL >= GT_POOL_MAX, "the gp predicts for the whole pool");
 _Static_assert(GT_GP_SEEN >= OBSERVED + FAILED + GT_GP_MODEL_FLYING, "a fit takes all of these");
 
-/* The model's scale: the logarithm of how far a time, given in units of the best one, is above a
- * floor a little below the best.  Times have a floor, the hardware's, and a model of plain
- * logarithms does not know it: it would always expect great improvements in regions without
- * observations. Times beyond SLOW count as SLOW, since nothing is learned from how slow a slow
+/* The model's scale: the logarithm of the distance of a time, in units of the best time, from a
+ * floor a little below the best time.  The hardware sets a floor for times.  A model of plain
+ * logarithms does not know the floor, and would always expect great improvements in regions without
+ * observations.  Times beyond SLOW count as SLOW, because nothing is learned from how slow a slow
  * point is. */
 static float above_floor(const struct gt_gp_model *model, double times)
 {
     double gap = model->gap;
 
-    if (times < 1) /* faster than the best at the last fit: continued with the same slope */
+    if (times < 1) /* faster than the best time at the last fit: the scale continues with the same
+                      slope */
         return (float)(log(gap) + log(times) / gap);
     return (float)log(fmin(times, SLOW) - 1 + gap);
 }

@@ -1,4 +1,4 @@
-/* prior_mean.c - prior means: what is known of points before they are tried. */
+/* prior_mean.c - prior means, known for points before they are tried. */
 #include "search/auto/prior_mean.h"
 
 #include "base/err.h"
@@ -7,21 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BEST_OF    400  /* points of each set that may be among the best */
+#define BEST_OF    400  /* points of each set that are candidates for the best */
 #define BEST       512  /* points kept for gt_prior_mean_next */
 #define LEARN_FROM 128  /* trials of one set that its gp learns from */
-#define LEVEL_FROM 64   /* points beside the seeds from which the level of a model is found */
-#define SLOW       2.0f /* a point e^this times as slow as the best, or slower, counts as that */
+#define LEVEL_FROM 64   /* points beside the seeds from which a model's level is computed */
+#define SLOW       2.0f /* a point slower than e^this times the best counts as e^this times */
 
 struct trial {
     uint32_t point;
-    float y; /* logarithm of how much slower than the fastest */
+    float y; /* logarithm of the time over the fastest time */
 };
 
 struct gt_prior_mean {
     struct trial *trial; /* by point */
     size_t count;
-    struct gt_gp *gp; /* of them; NULL: every point of the space is known */
+    struct gt_gp *gp; /* gp of the trials; NULL: every point of the space has a trial */
 };
 
 static int by_point(const void *x, const void *y)
@@ -40,7 +40,8 @@ static int by_time(const void *x, const void *y)
     return by_point(x, y);
 }
 
-/* Fits a gp to the fastest trials and to an even choice of the others.  They are sorted by time. */
+/* Fits a gp to the fastest trials and to an even choice of the other trials.  The trials are sorted
+ * by time. */
 static int learn(struct gt_prior_mean *prior, const struct gt_space *space, struct gt_err *err)
 {
     size_t point[LEARN_FROM], count = prior->count < LEARN_FROM ? prior->count : LEARN_FROM;
@@ -51,7 +52,8 @@ static int learn(struct gt_prior_mean *prior, const struct gt_space *space, stru
     if (rc)
         return rc;
     for (size_t i = 0; i < count; i++) {
-        size_t rank = i / 2; /* both kinds in turn: gp.c learns from the first LEARN alone */
+        size_t rank = i / 2; /* fastest and other trials alternate, because gp.c learns from the
+                                first LEARN only */
 
         if (i % 2 == 0)
             rank = fast + (prior->count - fast) * rank / slow;
@@ -92,8 +94,8 @@ static float mean_of(const struct gt_prior_means *priors, size_t point)
     return sum / (float)priors->count;
 }
 
-/* Ranks the fastest points of all sets by their mean over the priors.  The trials are still sorted
- * by time, and afterwards by point. */
+/* Ranks the fastest points of all sets by their mean over the priors.  The trials are sorted by
+ * time before, and by point afterwards. */
 static int rank(struct gt_prior_means *priors, const struct gt_space *space, struct gt_err *err)
 {
     struct trial *list = calloc(priors->count * BEST_OF + 1, sizeof(*list));
