@@ -460,7 +460,7 @@ static void parse_unary(struct parser *p)
     p->depth--;
 }
 
-/* The binary operators by level, tightest first; all of them group to the left. */
+/* The binary operators by level, tightest first; all levels group to the left. */
 static const struct level {
     struct {
         const char *text;

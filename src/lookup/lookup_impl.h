@@ -1,6 +1,7 @@
-/* lookup_impl.h - what the files of src/lookup share: opening (lookup_open.c), keys (lookup_key.c),
- * asking and remembering (lookup.c), finding (lookup_tiers.c), choosing by a ranking
- * (lookup_choose.c) and adapting (lookup_repair.c).  The tuner also calls the last one. */
+/* lookup_impl.h - declarations that the files of src/lookup share: opening (lookup_open.c), keys
+ * (lookup_key.c), asking and remembering (lookup.c), finding (lookup_tiers.c), choosing by a
+ * ranking (lookup_choose.c) and adapting (lookup_repair.c).  The tuner also calls
+ * lookup_repair.c. */
 #ifndef GT_LOOKUP_IMPL_H
 #define GT_LOOKUP_IMPL_H
 
@@ -48,9 +49,8 @@ uint64_t gt_lookup_hash(const struct gt_lookup_key *key);
 void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *device,
                           const struct gt_problem *problem);
 
-#define GT_ANSWERS_KEPT                                                                          \
-    8192                      /* most answers of a generation; a power of two.  gemmtune.h names \
-                                 the figure */
+/* Most answers of a generation; a power of two.  gemmtune.h names the figure. */
+#define GT_ANSWERS_KEPT    8192
 #define GT_READER_COUNTERS 16 /* a power of two */
 
 /* Remembered answers (lookup.c). */
@@ -185,8 +185,8 @@ int gt_lookup_alternatives(const struct gt_sources *sources, const struct gt_res
 int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *resolved,
                           struct gt_err *err);
 
-/* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
- * broken. */
+/* How many constraints the point breaks, counted up to `most`; a constraint that cannot be computed
+ * counts as broken. */
 int gt_lookup_broken(const struct gt_candidate *candidate, int most);
 
 /* As gt_lookup_broken, for a candidate whose slots are filled. */

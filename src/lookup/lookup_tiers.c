@@ -109,9 +109,9 @@ static void take_device(struct gt_device *device, const struct gt_table_row *row
         device->l2_bytes = row->l2_bytes;
 }
 
-/* Takes the facts of a device that is asked for by name from a table, if a table has the device.
- * Among several entries, the one with the most multiprocessors is the whole device.  If the device
- * has no profile, words of its name will do. */
+/* Takes the facts of a device that is asked for by name from the tables, if a table has the device.
+ * Among several entries, the entry with the most multiprocessors is the whole device.  If the
+ * device has no profile, words of its name will do. */
 static void find_device(struct search *search)
 {
     const struct gt_table *table = &search->sources->table;
@@ -250,7 +250,7 @@ static bool stands(const struct search *search, const struct search *row,
 struct among {
     bool distant;   /* rows of any arch, layout and epilogue; else only rows of the arch, layout and
                        epilogue asked for */
-    bool predicted; /* predicted rows only; else measured ones only */
+    bool predicted; /* only predicted rows; else only measured rows */
 };
 
 /* A row that may serve, and the distance of its problem. */
