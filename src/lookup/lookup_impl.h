@@ -49,9 +49,8 @@ uint64_t gt_lookup_hash(const struct gt_lookup_key *key);
 void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *device,
                           const struct gt_problem *problem);
 
-/* Most answers of a generation; a power of two.  gemmtune.h names the figure. */
-#define GT_ANSWERS_KEPT    8192
-#define GT_READER_COUNTERS 16 /* a power of two */
+#define GT_ANSWERS_KEPT    8192 /* most of a generation; a power of two.  gemmtune.h names it */
+#define GT_READER_COUNTERS 16   /* a power of two */
 
 /* Remembered answers (lookup.c). */
 struct gt_answers {
@@ -76,8 +75,7 @@ void gt_answers_forget_readers(struct gt_answers *answers);
 struct gt_timed {
     pthread_mutex_t lock; /* held while candidates of a problem are timed */
     struct gt_timed_problem *item;
-    size_t count, capacity, next; /* next: the item that is overwritten once there are
-                                     GT_TIMED_KEPT */
+    size_t count, capacity, next; /* next: the item to overwrite when the array is full */
 };
 
 struct gt_deployed;
@@ -98,7 +96,7 @@ struct gt {
  * memory both become NULL. */
 int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err);
 
-/* Fills the answer's grid, block, shared_bytes and workspace_bytes from the geometry. */
+/* Fills the answer's grid, block, shared_bytes, workspace_bytes and varies from the geometry. */
 void gt_answer_take_geometry(struct gt_answer *answer, const struct gt_geometry *geometry);
 
 /* Whether the answer is that point of that kernel. */

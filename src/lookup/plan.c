@@ -226,8 +226,7 @@ struct timing {
     struct gt_module *module[GT_PLAN_TIMED]; /* NULL: not loaded, or out of the race */
     size_t count;
     gt_devptr memory, workspace;
-    size_t bytes, set, sets, next; /* size of the memory; size of a set; number of sets; index of
-                                      the next set */
+    size_t bytes, set, sets, next; /* sizes of the memory and of a set; number of sets; next set */
     size_t at[4];                  /* offsets of A, B, D and bias in a set */
     struct gt_event *event[GT_PLAN_TIMED + 1];
     float sample[GT_PLAN_TIMED][ROUNDS_MOST]; /* microseconds */

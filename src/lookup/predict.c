@@ -240,8 +240,7 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
         shape->mma > 0 ? (SHARED_LATENCY + MMA_LATENCY) * size / MMA_BYTES : SHARED_LATENCY;
     double alone = steps * at_least(step, latency) + BARRIER;
     double tile = soften4(work, alone);
-    double ahead = at_least(shape->stages - 1, 0) * tile; /* loads are issued so long before their
-                                                             use */
+    double ahead = at_least(shape->stages - 1, 0) * tile; /* from a load to the use of its data */
 
     if (shape->cluster_m * shape->cluster_n > 1)
         tile *= CLUSTER_WAIT;
@@ -323,8 +322,7 @@ static double reduction_us(const struct shape *shape, const struct gt_problem *p
     double bandwidth = workspace <= L2_RESIDENT * (double)device->l2_bytes ? device->l2_gbps / 2
                                                                            : device->memory_gbps;
 
-    if (shape->even > 0) /* two parts of a tile for each block; half of the parts are left for
-                            another block */
+    if (shape->even > 0) /* two parts of a tile for each block, half of them for another block */
         return EVEN_US + workspace / (bandwidth * 1e3);
     if (shape->splits <= 1)
         return 0;

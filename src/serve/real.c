@@ -52,8 +52,7 @@ static struct copy copies[LAYERS][MOST_COPIES];
 static struct site pool[LAYERS * SITES];
 static size_t pool_used;
 static _Atomic(const struct site *) sites[LAYERS][GT_BLAS_VERSION_COUNT][SITES];
-static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* no library is loaded while the lock is
-                                                              held */
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* no library is loaded under it */
 
 /* Returns the address, or NULL if it is one of this library's own hooks. */
 static void *foreign(void *address)
