@@ -372,8 +372,7 @@ int gt_store_tie(struct gt_store *store, const struct gt_trial_key *key, const c
         q.code = gt_store_do(store, "clear the ties",
                              "DELETE FROM tie WHERE device = ?1 AND problem = ?2 AND timing = ?3",
                              err, "%ld%ld%d", key->device, key->problem, key->timing);
-        add_tie(&q, key, NULL, key->point); /* the winner is added first, so that its own name among
-                                               the others is ignored */
+        add_tie(&q, key, NULL, key->point); /* first: its repetition below is ignored */
         for (size_t i = 0; i < count; i++)
             add_tie(&q, key, kernel[i], point[i]);
         GT_STEP(q.code, rank_behind(store, key, err));

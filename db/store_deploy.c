@@ -44,8 +44,7 @@ static int copy_into(struct gt_store *store, const char *path, struct gt_err *er
 
     if (!uri)
         return gt_err_nomem(err);
-    code = gt_store_exec(store, "PRAGMA query_only=OFF", err); /* query_only forbids writing the
-                                                                  copy */
+    code = gt_store_exec(store, "PRAGMA query_only=OFF", err); /* it forbids copying */
     if (!code) {
         struct gt_query q = gt_query(store, "write the copy", "VACUUM INTO ?1", err);
 

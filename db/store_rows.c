@@ -405,8 +405,7 @@ static int read_checked(struct gt_store *store, gt_row_visit *visit, void *conte
         code = read_winners(store, kind, visit, context, found, err);
     differ = !code && kind && strcmp(expected, found) != 0;
     if (differ)
-        code = gt_store_check_pages(store, err); /* the check's sentence says which part is
-                                                    damaged */
+        code = gt_store_check_pages(store, err); /* sets the sentence on the damage */
     if (!code && differ)
         code = gt_err_set(err, GT_EDB,
                           "%s is damaged, or another program changed it: its winners do not match "

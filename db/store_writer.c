@@ -285,8 +285,7 @@ static int name_lock(struct gt_store *store, struct gt_err *err)
 {
     struct stat status;
     bool linked = lstat(store->path, &status) == 0 && S_ISLNK(status.st_mode);
-    char *target = linked ? realpath(store->path, NULL) : NULL; /* NULL: the link leads to no file
-                                                                   yet */
+    char *target = linked ? realpath(store->path, NULL) : NULL; /* NULL: no such file yet */
     int code = GT_OK;
 
     if (asprintf(&store->lock_path, "%s-lock", target ? target : store->path) < 0) {

@@ -260,7 +260,7 @@ int gt_lookup(struct gt *gt, int arch, const char *device, const struct gt_probl
  * a digest check or, if allowed, compiles.  Among stored cubins it takes the newest that the driver
  * accepts, because machines with other drivers may share cubin_dir.  It uses the device's primary
  * context.  The plan refers to gt, which must stay open until gt_plan_free; its answer is a copy
- * that lives as long as the plan. Code from a deployed file stays loaded until gt_close, so that
+ * that lives as long as the plan.  Code from a deployed file stays loaded until gt_close, so that
  * the next plan of the problem takes microseconds.
  *
  * With GT_PLAN_MEASURE, and a problem of tier NEAR for which a ranking chose, the first plan of the

@@ -86,13 +86,11 @@ int gt_digest_body(char **body, const struct gt_digested *kind, const char *path
     size_t kept = 0;
     int rc;
 
-    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) { /* the byte-order mark that Windows' editors put
-                                                    before UTF-8 */
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) { /* byte-order mark of Windows' editors */
         text += 3;
         length -= 3;
     }
-    if (memchr(text, '\r', length < 256 ? length : 256)) { /* a checkout on Windows has other line
-                                                              ends */
+    if (memchr(text, '\r', length < 256 ? length : 256)) { /* line ends of Windows */
         plain = malloc(length + 1);
         if (!plain)
             return gt_err_nomem(err);

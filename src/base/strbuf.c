@@ -92,8 +92,7 @@ void gt_strbuf_addf(struct gt_strbuf *buf, const char *format, ...)
     length = vsnprintf(NULL, 0, format, args);
     va_end(args);
     if (length < 0)
-        buf->failed = true; /* the text is longer than INT_MAX, or cannot be written in this
-                               locale */
+        buf->failed = true; /* over INT_MAX bytes, or not to be written in this locale */
     if (length < 0 || !reserve(buf, (size_t)length))
         return;
     va_start(args, format);
@@ -112,8 +111,7 @@ char *gt_strbuf_detach(struct gt_strbuf *buf)
     char *text;
 
     if (!buf->capacity)
-        gt_strbuf_add_bytes(buf, "", 0); /* allocates also for an empty text, so that it can be
-                                            freed */
+        gt_strbuf_add_bytes(buf, "", 0); /* allocates an empty text, too */
     if (buf->failed) {
         gt_strbuf_release(buf);
         return NULL;

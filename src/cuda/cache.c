@@ -31,8 +31,7 @@
 
 struct header {
     char magic[8];
-    char digest[GT_DIGEST_HEX]; /* digest of the header with this field zeroed, of the image and of
-                                   the log */
+    char digest[GT_DIGEST_HEX]; /* digest of header (with this field zeroed), image and log */
     uint64_t image_bytes, log_bytes;
     int32_t registers, spill_bytes, static_shared;
     double ms;
@@ -186,8 +185,7 @@ int gt_cache_load(const char *dir, const char *key, struct gt_binary *binary, st
         return rc;
     rc = read_file(fd, binary);
     if (!rc)
-        futimens(fd, NULL); /* marks the entry as used now, so that gt_cache_trim removes other
-                               entries first */
+        futimens(fd, NULL); /* marks it as used: gt_cache_trim removes others first */
     close(fd);
     if (rc)
         gt_binary_release(binary);

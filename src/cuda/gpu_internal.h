@@ -1,4 +1,5 @@
-/* gpu_internal.h - what gpu.c (device, memory, events) and module.c (images, launches) share. */
+/* gpu_internal.h - declarations that gpu.c (device, memory, events) and module.c (images, launches)
+ * share. */
 #ifndef GT_GPU_INTERNAL_H
 #define GT_GPU_INTERNAL_H
 

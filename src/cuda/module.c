@@ -34,8 +34,7 @@ struct gt_module {
     struct function function[GT_MAX_LAUNCHES];
     size_t functions;
     struct launch {
-        struct gt_launch_geometry is; /* the launch without its entry, which belongs to the
-                                         geometry */
+        struct gt_launch_geometry is; /* the launch, but its entry, which the geometry owns */
         size_t function;
     } launch[GT_MAX_LAUNCHES];
     size_t launches;

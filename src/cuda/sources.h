@@ -10,8 +10,8 @@ struct gt_nvrtc;
 
 #define GT_SOURCES_MAX 16
 
-/* Files below templates/, in the order of their includes.  They are compiled as one source, so that
- * the cache's key of the cubin covers all of them. */
+/* Files below templates/, in the order of their includes.  The files are compiled as one source, so
+ * that the cache's key of the cubin covers all of them. */
 struct gt_program_sources {
     const char *name; /* for messages */
     const char *file[GT_SOURCES_MAX];

@@ -460,7 +460,7 @@ static void parse_unary(struct parser *p)
     p->depth--;
 }
 
-/* The binary operators by level, tightest first; all of them group to the left. */
+/* The binary operators by level, tightest first; all levels group to the left. */
 static const struct level {
     struct {
         const char *text;
@@ -530,8 +530,7 @@ static void parse_ternary(struct parser *p)
     if (take(p, "?")) {
         to_else = emit(p, GT_OP_ELSE, 0, -1);
         parse_ternary(p);
-        to_end = emit(p, GT_OP_JUMP, 0, -1); /* either branch leaves one value, which is counted
-                                                once */
+        to_end = emit(p, GT_OP_JUMP, 0, -1); /* the branches' one value is counted once */
         expect(p, ":", "expected : after the second part of ?:");
         set_target(p, to_else);
         parse_ternary(p);

@@ -100,7 +100,7 @@ struct gt_pattern {
 };
 
 /* X(member, unit, least): the inputs of the performance model (configs/README.md has units and
- * defaults). Each member is an expression, which is optional in the description and NULL where it
+ * defaults).  Each member is an expression, which is optional in the description and NULL where it
  * is absent.  The model takes the value in `unit`, and takes `least` if the value is less. */
 #define GT_MODEL_EXPRS(X)                                                           \
     X(block_m, 1, 1)         /* rows of D's tile per block */                       \

@@ -1,4 +1,5 @@
-/* kernel_impl.h - what the files kernel*.c share; besides them only a fuzz target includes it. */
+/* kernel_impl.h - declarations that the files kernel*.c share; besides these files only a fuzz
+ * target includes it. */
 #ifndef GT_KERNEL_IMPL_H
 #define GT_KERNEL_IMPL_H
 

@@ -29,8 +29,7 @@ void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *dev
 
 void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel)
 {
-    memset(point, 0, sizeof(*point)); /* clears unused places, too, so that equal points have equal
-                                         bytes */
+    memset(point, 0, sizeof(*point)); /* so that equal points have equal bytes */
     for (size_t i = 0; i < kernel->params; i++)
         point->value[i] = kernel->param[i].value[kernel->param[i].standard];
 }

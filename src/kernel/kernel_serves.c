@@ -76,7 +76,8 @@ static const char *arithmetic(enum gt_dtype type)
     return names[type] ? names[type] : gt_dtype_name(type);
 }
 
-/* Joins one more entry: of archs, the least that is newer than the device, and the newest. */
+/* Joins one more entry.  Of the archs it keeps the least min_cc that is newer than the device, and
+ * the newest max_cc. */
 static void extend(struct gt_serves *all, const struct gt_serves *entry, int cc)
 {
     const bool first = !all->types;

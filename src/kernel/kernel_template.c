@@ -185,8 +185,7 @@ struct conditions {
     int depth;
     bool emulated[MAX_CONDITIONS]; /* by depth: the present branch is the emulator's */
     bool about[MAX_CONDITIONS];    /* the condition is GT_EMULATE */
-    bool met[MAX_CONDITIONS];      /* the GPU's branch has begun, so later branches are not the
-                                      GPU's */
+    bool met[MAX_CONDITIONS];      /* the GPU's branch has begun: later branches are not */
 };
 
 static bool about_emulation(const char *rest)

@@ -148,7 +148,7 @@ static bool launch_is_sound(const struct gt_deployed *deployed,
            is_flag(launch->maps);
 }
 
-/* Whether the images' bytes follow one another up to the end of the file, each of them once. */
+/* Whether the images' bytes follow one another up to the end of the file, each byte once. */
 static bool images_are_sound(const struct gt_deployed *deployed)
 {
     const struct gt_deployed_head *head = &deployed->head;
@@ -206,7 +206,7 @@ static int check(const struct gt_deployed *deployed, struct gt_err *err)
                  : GT_OK;
 }
 
-/* ---- taking what was read ---- */
+/* ---- taking the bytes that were read ---- */
 
 static void place(struct gt_deployed *deployed)
 {
@@ -555,7 +555,7 @@ static void add_names(struct gt_strbuf *text, const struct gt_deployed *deployed
     gt_strbuf_add_char(text, ')');
 }
 
-/* Makes a phrase on what the file holds instead, malloc'ed. */
+/* Makes a phrase on what the file holds in place of an answer, malloc'ed. */
 static int explain(const struct gt_deployed *deployed, const struct gt_device *device,
                    char **phrase, struct gt_err *err)
 {

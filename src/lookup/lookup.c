@@ -103,8 +103,7 @@ static int insert(struct gt_answers *answers, struct gt_lookup_entry *entry, str
     const uint64_t before = entry->generation;
     size_t i = gt_lookup_hash(&entry->key) & (PLACES - 1);
 
-    entry->generation = map->generation + full; /* so that the entry is not freed with the oldest
-                                                   generation */
+    entry->generation = map->generation + full; /* protects it from the next freeing */
     if (full && begin_generation(answers, map, err)) {
         entry->generation = before;
         return GT_ENOMEM;
@@ -279,8 +278,7 @@ ONCE static int resolve(struct gt *gt, int arch, const struct gt_device *device,
     code = gt->deployed ? gt_deployed_resolve(gt->deployed, device_name, resolved, err)
                         : gt_lookup_resolve_exactly(&gt->sources, device_name, resolved, err);
     if (!device && resolved->elsewhere)
-        resolved->answer.expected_us = 0; /* for a device that is not present, a guess upon a
-                                             guess */
+        resolved->answer.expected_us = 0; /* a guess upon a guess: the device is absent */
     return code;
 }
 
@@ -378,8 +376,7 @@ ONCE int gt_lookup_device(struct gt *gt, const struct gt_device *device,
 
     gt_lookup_device_key(&key, device, problem);
     *resolved = (struct gt_resolved){.problem = *problem, .device = *device};
-    while (!code && !found) { /* repeats only where thousands of other first look-ups run beside
-                                 it */
+    while (!code && !found) { /* repeats only beside thousands of other first look-ups */
         code = look_up(gt, &key, device, device->name, problem, &entry, &inner);
         if (gt->deployed)
             break; /* the deployed file's item is found as fast as an answer is copied */

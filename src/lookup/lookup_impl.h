@@ -1,6 +1,7 @@
-/* lookup_impl.h - what the files of src/lookup share: opening (lookup_open.c), keys (lookup_key.c),
- * asking and remembering (lookup.c), finding (lookup_tiers.c), choosing by a ranking
- * (lookup_choose.c) and adapting (lookup_repair.c).  The tuner also calls the last one. */
+/* lookup_impl.h - declarations that the files of src/lookup share: opening (lookup_open.c), keys
+ * (lookup_key.c), asking and remembering (lookup.c), finding (lookup_tiers.c), choosing by a
+ * ranking (lookup_choose.c) and adapting (lookup_repair.c).  The tuner also calls
+ * lookup_repair.c. */
 #ifndef GT_LOOKUP_IMPL_H
 #define GT_LOOKUP_IMPL_H
 
@@ -48,10 +49,8 @@ uint64_t gt_lookup_hash(const struct gt_lookup_key *key);
 void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *device,
                           const struct gt_problem *problem);
 
-#define GT_ANSWERS_KEPT                                                                          \
-    8192                      /* most answers of a generation; a power of two.  gemmtune.h names \
-                                 the figure */
-#define GT_READER_COUNTERS 16 /* a power of two */
+#define GT_ANSWERS_KEPT    8192 /* most of a generation; a power of two.  gemmtune.h names it */
+#define GT_READER_COUNTERS 16   /* a power of two */
 
 /* Remembered answers (lookup.c). */
 struct gt_answers {
@@ -76,8 +75,7 @@ void gt_answers_forget_readers(struct gt_answers *answers);
 struct gt_timed {
     pthread_mutex_t lock; /* held while candidates of a problem are timed */
     struct gt_timed_problem *item;
-    size_t count, capacity, next; /* next: the item that is overwritten once there are
-                                     GT_TIMED_KEPT */
+    size_t count, capacity, next; /* next: the item to overwrite when the array is full */
 };
 
 struct gt_deployed;
@@ -98,7 +96,7 @@ struct gt {
  * memory both become NULL. */
 int gt_resolved_own_texts(struct gt_resolved *resolved, struct gt_err *err);
 
-/* Fills the answer's grid, block, shared_bytes and workspace_bytes from the geometry. */
+/* Fills the answer's grid, block, shared_bytes, workspace_bytes and varies from the geometry. */
 void gt_answer_take_geometry(struct gt_answer *answer, const struct gt_geometry *geometry);
 
 /* Whether the answer is that point of that kernel. */
@@ -185,8 +183,8 @@ int gt_lookup_alternatives(const struct gt_sources *sources, const struct gt_res
 int gt_lookup_take_choice(const struct gt_choice *choice, struct gt_resolved *resolved,
                           struct gt_err *err);
 
-/* How many constraints the point breaks, counted up to `most`; what cannot be computed counts as
- * broken. */
+/* How many constraints the point breaks, counted up to `most`; a constraint that cannot be computed
+ * counts as broken. */
 int gt_lookup_broken(const struct gt_candidate *candidate, int most);
 
 /* As gt_lookup_broken, for a candidate whose slots are filled. */

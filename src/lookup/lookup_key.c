@@ -1,5 +1,5 @@
-/* lookup_key.c - stage: what tells problems and devices of a look-up apart, and the texts that an
- * answer owns.  All other files of the look-up use it. */
+/* lookup_key.c - stage: keys, which tell the problems and devices of look-ups apart, and the texts
+ * that an answer owns.  All other files of the look-up use it. */
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL

@@ -27,8 +27,8 @@ static int load_named(struct gt *gt, const char *path, struct gt_err *err)
     return code;
 }
 
-/* Loads the default table.  A user without one, or with an empty one, has nothing to read; one that
- * another user could have written is an error. */
+/* Loads the default table.  A missing or empty table is skipped; a table that another user could
+ * have written is an error. */
 static int load_default(struct gt *gt, struct gt_err *err)
 {
     char *path = NULL;

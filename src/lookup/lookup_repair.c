@@ -330,8 +330,7 @@ static bool refine_one(struct gt_candidate *candidate, const struct gt_problem *
 bool gt_lookup_walk(struct gt_candidate *candidate, struct gt_geometry *geometry)
 {
     const struct gt_problem *problem = candidate->problem;
-    struct gt_random random = {.state = 1}; /* a fixed seed, so that the answer is always the
-                                               same */
+    struct gt_random random = {.state = 1}; /* fixed, for equal answers every time */
     uint64_t params = broken_params(candidate, &random);
     int refined = 0;
 

@@ -59,14 +59,11 @@
 struct search {
     const struct gt_sources *sources;
     const char *device_name;          /* NULL: any device of the arch */
-    const struct gt_ranking *ranking; /* the ranking that answers for the device; NULL: there is
-                                         none */
+    const struct gt_ranking *ranking; /* the ranking for the device; NULL: there is none */
     struct gt_resolved *resolved;
     const struct gt_table_row *row; /* row of the best answer so far; NULL: a default point */
-    double score;                   /* score of the best answer so far, in expected microseconds; 0:
-                                       none */
-    double expected_us;             /* expected time of the best answer so far; 0: the model cannot
-                                       tell */
+    double score;                   /* of the best answer so far, in microseconds; 0: no estimate */
+    double expected_us;             /* expected time of the best answer so far; 0: unknown */
     double off;                     /* the model's error on the nearest row of the device */
     bool found;
     bool doubted; /* rows of this problem that won no final are left out */
@@ -109,9 +106,9 @@ static void take_device(struct gt_device *device, const struct gt_table_row *row
         device->l2_bytes = row->l2_bytes;
 }
 
-/* Takes the facts of a device that is asked for by name from a table, if a table has the device.
- * Among several entries, the one with the most multiprocessors is the whole device.  If the device
- * has no profile, words of its name will do. */
+/* Takes the facts of a device that is asked for by name from the tables, if a table has the device.
+ * Among several entries, the entry with the most multiprocessors is the whole device.  If the
+ * device has no profile, words of its name will do. */
 static void find_device(struct search *search)
 {
     const struct gt_table *table = &search->sources->table;
@@ -248,9 +245,8 @@ static bool stands(const struct search *search, const struct search *row,
 
 /* Which rows take part. */
 struct among {
-    bool distant;   /* rows of any arch, layout and epilogue; else only rows of the arch, layout and
-                       epilogue asked for */
-    bool predicted; /* predicted rows only; else measured ones only */
+    bool distant;   /* rows of any arch, layout and epilogue; else only of those asked for */
+    bool predicted; /* only predicted rows; else only measured rows */
 };
 
 /* A row that may serve, and the distance of its problem. */
@@ -802,8 +798,7 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
 static bool is_out_of_reach(const struct gt_resolved *fast)
 {
     const struct gt_device *device = &fast->device;
-    const double rate = 2.0 * device->sms * device->fma_lanes * device->clock_mhz; /* per
-                                                                                      microsecond */
+    const double rate = 2.0 * device->sms * device->fma_lanes * device->clock_mhz; /* a us */
 
     return rate > 0 && fast->answer.expected_us > 0 &&
            gt_problem_flops(&fast->problem) > 1.5 * rate * fast->answer.expected_us;

@@ -226,8 +226,7 @@ struct timing {
     struct gt_module *module[GT_PLAN_TIMED]; /* NULL: not loaded, or out of the race */
     size_t count;
     gt_devptr memory, workspace;
-    size_t bytes, set, sets, next; /* size of the memory; size of a set; number of sets; index of
-                                      the next set */
+    size_t bytes, set, sets, next; /* sizes of the memory and of a set; number of sets; next set */
     size_t at[4];                  /* offsets of A, B, D and bias in a set */
     struct gt_event *event[GT_PLAN_TIMED + 1];
     float sample[GT_PLAN_TIMED][ROUNDS_MOST]; /* microseconds */
@@ -613,8 +612,8 @@ static void replace_by_timing(struct gt *gt, int ordinal, struct gt_resolved *re
 
 /* ---- plans ---- */
 
-/* The alignment that the plan was made for, which is at least the size of an element, and the one
- * that cuBLASLt's algorithm was chosen for, if that runs. */
+/* The alignment that the plan was made for, which is at least the size of an element, and, if
+ * cuBLASLt's algorithm runs, the alignment that the algorithm was chosen for. */
 static uintptr_t alignment_of(const struct gt_plan *plan, enum gt_dtype type)
 {
     const struct gt_problem *p = &plan->resolved.problem;
@@ -686,10 +685,10 @@ static int load(struct gt_plan *plan, struct gt *gt, struct gt_binary *binary, s
                         : load_code(plan, gt, binary, err);
 }
 
-/* Prepares cuBLASLt's algorithm if the answer has one that may be run.  The algorithm may not be
- * run if the library takes factors as f16, or if the library must be told the bias before each run,
- * which threads could not do at the same time.  Without the algorithm, for whatever reason, the
- * kernel runs. */
+/* Prepares cuBLASLt's algorithm if the answer has an algorithm that may be run.  An algorithm may
+ * not be run if the library takes factors as f16, or if the library must be told the bias before
+ * each run, which threads could not do at the same time.  Without the algorithm, for whatever
+ * reason, the kernel runs. */
 static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options)
 {
     const struct gt_problem *p = &plan->resolved.problem;

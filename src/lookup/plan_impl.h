@@ -1,4 +1,5 @@
-/* plan_impl.h - what making plans (plan.c) and running them (plan_run.c) share. */
+/* plan_impl.h - declarations that plan.c, which makes plans, and plan_run.c, which runs them,
+ * share. */
 #ifndef GT_PLAN_IMPL_H
 #define GT_PLAN_IMPL_H
 

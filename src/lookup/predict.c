@@ -194,8 +194,8 @@ static double whole_clusters(const struct shape *shape, double sms)
 
 /* The SMs that whole clusters of this size fill.  A cluster lies within a GPC, and of an H200's 132
  * SMs 120 take part in clusters of more than two.  Taken as seven times 16 SMs and eight more,
- * these 120 SMs hold 30 clusters of four and 15 of eight, which agrees with what was seen.  They
- * would also hold 15 clusters of six and 37 of three, which does not. */
+ * these 120 SMs hold 30 clusters of four and 15 of eight, as was seen, but only 15 of six and 37 of
+ * three. */
 static double cluster_sms(const struct shape *shape, const struct gt_device *device)
 {
     double sms = device->sms, filled;
@@ -240,8 +240,7 @@ static double tile_cycles(const struct shape *shape, const struct gt_problem *pr
         shape->mma > 0 ? (SHARED_LATENCY + MMA_LATENCY) * size / MMA_BYTES : SHARED_LATENCY;
     double alone = steps * at_least(step, latency) + BARRIER;
     double tile = soften4(work, alone);
-    double ahead = at_least(shape->stages - 1, 0) * tile; /* loads are issued so long before their
-                                                             use */
+    double ahead = at_least(shape->stages - 1, 0) * tile; /* from a load to the use of its data */
 
     if (shape->cluster_m * shape->cluster_n > 1)
         tile *= CLUSTER_WAIT;
@@ -323,8 +322,7 @@ static double reduction_us(const struct shape *shape, const struct gt_problem *p
     double bandwidth = workspace <= L2_RESIDENT * (double)device->l2_bytes ? device->l2_gbps / 2
                                                                            : device->memory_gbps;
 
-    if (shape->even > 0) /* each block has two parts of tiles, and leaves half of them to another
-                            block */
+    if (shape->even > 0) /* two parts of a tile for each block, half of them for another block */
         return EVEN_US + workspace / (bandwidth * 1e3);
     if (shape->splits <= 1)
         return 0;

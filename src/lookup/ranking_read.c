@@ -20,8 +20,7 @@ struct reading {
     const struct gt_kernels *kernels;
     const char *path;
     int line;
-    const struct gt_kernel *kernel; /* the kernel of the following lines; NULL: it no longer
-                                       exists */
+    const struct gt_kernel *kernel; /* of the following lines; NULL: it no longer exists */
     bool named;                     /* a line has named a kernel */
 };
 

@@ -412,8 +412,7 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
     struct stat status;
 
     if (stat(path, &status) != 0) {
-        if (strpbrk(path, "@=")) /* the path may be an address with a password, which is not
-                                    repeated */
+        if (strpbrk(path, "@=")) /* an address's password is not repeated */
             path = "the database";
         return gt_err_set(err, GT_EDB, "%s: cannot open the table: %s", path, strerror(errno));
     }

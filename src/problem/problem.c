@@ -259,8 +259,7 @@ void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type)
 
 void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k)
 {
-    memset(problem, 0, sizeof(*problem)); /* clears padding, too, so that equal problems have equal
-                                             bytes */
+    memset(problem, 0, sizeof(*problem)); /* padding, too: equal problems have equal bytes */
     problem->version = GT_PROBLEM_VERSION;
     problem->m = m;
     problem->n = n;

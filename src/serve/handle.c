@@ -153,7 +153,7 @@ void gt_handle_free(struct gt_handles *all, void *handle)
 #define LEAST             ((size_t)1 << 20)      /* bytes of a buffer that this library allocates */
 
 /* Whether the slot belongs to the stream; a free slot is taken for the stream.  A slot that another
- * thread is taking may become this stream's, because each stream has only one slot. */
+ * thread is taking is waited for, because it may become this stream's only slot. */
 static bool is_own(struct gt_own *slot, void *context, void *stream)
 {
     int state = atomic_load_explicit(&slot->state, memory_order_acquire);

@@ -189,8 +189,7 @@ static void *stand_before(const struct hook *hook, void *library, const char *ve
         if (gt_real_is((enum gt_blas_version)v, hook->name, found))
             return address_of(hook, v);
     if (found)
-        dlerror(); /* clears failures of this library, because programs ask dlerror whether their
-                      dlsym failed */
+        dlerror(); /* clears this library's failures: programs ask dlerror about their own dlsym */
     return found;
 }
 

@@ -160,8 +160,7 @@ int gt_policy_parse(struct gt_policy *policy, const char *path, const char *text
 {
     int rc = GT_OK, number = 0;
 
-    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* the byte-order mark that Windows' editors put
-                                                  before UTF-8 */
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* byte-order mark of Windows' editors */
         text += 3;
     while (!rc && *text) {
         const size_t length = strcspn(text, "\n");

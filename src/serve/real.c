@@ -52,8 +52,7 @@ static struct copy copies[LAYERS][MOST_COPIES];
 static struct site pool[LAYERS * SITES];
 static size_t pool_used;
 static _Atomic(const struct site *) sites[LAYERS][GT_BLAS_VERSION_COUNT][SITES];
-static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* no library is loaded while the lock is
-                                                              held */
+static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER; /* no library is loaded under it */
 
 /* Returns the address, or NULL if it is one of this library's own hooks. */
 static void *foreign(void *address)
@@ -66,15 +65,15 @@ static void *foreign(void *address)
     return address;
 }
 
-/* An address in the layer as a library or its dependencies have it, of that version. */
+/* The address of the layer's first symbol, of that version, in a library or its dependencies. */
 static void *find_versioned(void *library, enum layer layer, enum gt_blas_version version)
 {
     return foreign(gt_find_name(library, first_symbol[layer], file[layer][version]));
 }
 
-/* An address in the layer without a version, as in a library that cuBLAS is linked into.  Without
- * this library, the caller would see the symbols of the whole process first.  Such callers are
- * bound to the oldest version of this library's hooks. */
+/* The address of the layer's first symbol without a version, as in a library that cuBLAS is linked
+ * into.  Without this library, the caller would see the symbols of the whole process first.  Such
+ * callers are bound to the oldest version of this library's hooks. */
 static void *find_unversioned(void *library, enum layer layer)
 {
     void *address = foreign(gt_find_name(library, first_symbol[layer], NULL)), *everybody;
@@ -93,7 +92,7 @@ static void *find_in(void *library, enum layer layer, enum gt_blas_version versi
     return address ? address : find_unversioned(library, layer);
 }
 
-/* An address in the layer as the caller's library or its dependencies have it. */
+/* The address of the layer's first symbol in the caller's library or its dependencies. */
 static void *find_around(const void *caller, enum layer layer, enum gt_blas_version version)
 {
     void *library, *address;
@@ -143,8 +142,9 @@ static int add_name(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* An address in the layer as any library has it.  The caller's library is not known if its function
- * ends by calling cuBLAS, because then the return address is that of the function's caller. */
+/* The address of the layer's first symbol in any library.  The caller's library is not known if its
+ * function ends by calling cuBLAS, because then the return address is that of the function's
+ * caller. */
 static void *find_anywhere(enum layer layer, enum gt_blas_version version)
 {
     struct names names = {NULL, 0};
@@ -381,8 +381,8 @@ static uint32_t hash_of(const char *name)
     return hash;
 }
 
-/* An address in the dynamic section, to which the loader has added the library's base, except in
- * some libraries. */
+/* An address of the dynamic section.  The loader adds the library's base to most of these
+ * addresses; where it has not, the base is added here. */
 static const void *place(const struct link_map *map, ElfW(Addr) address)
 {
     return (const void *)(address < map->l_addr ? address + map->l_addr : address);

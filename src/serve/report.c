@@ -90,8 +90,7 @@ void gt_book_decide(struct gt_entry *entry, enum gt_reason reason)
 
 /* ---- sentences ---- */
 
-static bool mute; /* the process began without standard error, so descriptor 2 is a file of the
-                     program */
+static bool mute; /* the process began without standard error: descriptor 2 is another file */
 
 __attribute__((constructor)) static void note_error_stream(void)
 {

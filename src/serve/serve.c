@@ -29,8 +29,7 @@ static bool pass(struct gt_session *session, enum gt_reason reason)
  * thread.  false: `seconds` have passed, or there is no background thread any more. */
 static bool doze(struct gt_session *session, double *waited, double seconds)
 {
-    const long most = 10000000, ns = 50000 + (long)(*waited * 1e8); /* a tenth of the time that has
-                                                                       passed */
+    const long most = 10000000, ns = 50000 + (long)(*waited * 1e8); /* a tenth of *waited */
     const struct timespec pause = {0, ns < most ? ns : most};
 
     if (*waited >= seconds || !atomic_load(&session->running))
@@ -312,8 +311,7 @@ enum {
     DESC_ATOMIC_SYNC_LAST = 30,
     DESC_D_OUT_SCALE_POINTER = 36,
     DESC_EMULATION_DESCRIPTOR = 38,
-    DESC_KNOWN = 38, /* the last attribute that this file knows; 13.4 has two more (strides of alpha
-                        and beta) */
+    DESC_KNOWN = 38,  /* the last one known here; 13.4 also has strides of alpha and beta */
     DESC_NEWEST = 47, /* the last attribute that is asked for */
 };
 
@@ -328,8 +326,7 @@ enum {
     LAYOUT_STRIDE = 6,
     LAYOUT_PLANE_OFFSET = 7,
     LAYOUT_BATCH_MODE = 8,
-    LAYOUT_KNOWN = 8, /* the last attribute that this file knows; 13.4 has three more (sizes of
-                         grouped matrices) */
+    LAYOUT_KNOWN = 8, /* the last one known here; 13.4 also has three sizes of grouped matrices */
     LAYOUT_NEWEST = 15,
 };
 
@@ -511,8 +508,7 @@ struct remembered {
     bool used;
 };
 
-static GT_FAST_TLS struct remembered *remembered; /* this thread's table, freed when the thread
-                                                     ends */
+static GT_FAST_TLS struct remembered *remembered; /* this thread's, freed at its end */
 static pthread_key_t remembered_key;
 static bool remembered_has_key; /* false: the program has taken every key */
 static pthread_once_t remembered_once = PTHREAD_ONCE_INIT;

@@ -74,8 +74,7 @@ struct device {
 /* The state of the deciding thread. */
 struct decider {
     struct gt_session *session;
-    struct gt *gt, *compiling; /* tables opened without and with the compiler; NULL: not opened
-                                  yet */
+    struct gt *gt, *compiling; /* opened without and with the compiler; NULL: not yet */
     struct gt_nvrtc *nvrtc;
     bool failed; /* the tables cannot be opened */
     struct device device[GT_CONTEXTS];
@@ -369,8 +368,7 @@ static uint32_t decide_all(struct decider *decider, uint32_t decided)
 {
     struct gt_session *session = decider->session;
     const uint32_t entries = gt_book_entries(&session->book);
-    const bool quick = session->policy.serve == GT_SERVE_RECORD; /* captured problems are decided
-                                                                    even at the end */
+    const bool quick = session->policy.serve == GT_SERVE_RECORD; /* decides also at the end */
 
     for (uint32_t i = decided; i < entries && (quick || !atomic_load(&session->stop)); i++) {
         struct gt_entry *entry = &session->book.entry[i];
