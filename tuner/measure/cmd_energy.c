@@ -526,7 +526,7 @@ static void say(const struct gt_session *session, const char *sentence)
         fprintf(session->cli->log, "%s\n", sentence);
 }
 
-/* Says why a candidate of the problem was not measured.  This is an error, but other problems go
+/* Says why something of the problem was not measured.  This is an error, but other measurements go
  * on. */
 static void tell(const struct energies *self, const char *what, const char *why)
 {

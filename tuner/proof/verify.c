@@ -1,5 +1,5 @@
-/* verify.c - stage: enqueues the checks of a candidate's results, and turns the findings into a
- * status and a sentence. */
+/* verify.c - stage: enqueues the checks of a candidate's results, and makes a status and a sentence
+ * of the findings. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
