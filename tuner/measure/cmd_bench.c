@@ -564,7 +564,7 @@ static void note_lost(const struct bench *bench, const char *who,
     gt_strbuf_release(&sentence);
 }
 
-/* Adds a candidate to a contest of so many. */
+/* Adds a candidate to a contest. */
 static void enter(struct gt_candidate *candidate, size_t *count, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_candidate *like)
 {

@@ -133,7 +133,7 @@ int gt_cmd_calibrated(struct gt_cli *cli, const char *db, struct gt_err *err)
     struct gt_store *store;
     int rc;
 
-    /* Doctor's line about the database has already said what is wrong with it. */
+    /* Doctor's line about the database has already said what is wrong with the database. */
     if (access(db, R_OK) != 0 || gt_store_open(&store, db, GT_STORE_READ, NULL))
         return GT_OK;
     rc = gt_store_calibrated(store, 0, print_calibrated, cli, err);

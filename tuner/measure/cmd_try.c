@@ -75,7 +75,7 @@ static bool disassemble(const char *const *argv, const char *to)
     return gt_cmd_output_close(&output, status ? GT_EIO : GT_OK, NULL) == GT_OK;
 }
 
-/* Disassembles with the tools of a folder, "" for those on the path. */
+/* Disassembles with the tools of a folder, "" for tools on the path. */
 static bool disassemble_with(const char *folder, const char *cubin, const char *to)
 {
     char nvdisasm[PATH_MAX], cuobjdump[PATH_MAX];
@@ -87,7 +87,7 @@ static bool disassemble_with(const char *folder, const char *cubin, const char *
            disassemble((const char *const[]){cuobjdump, "-sass", cubin, NULL}, to);
 }
 
-/* Writes the SASS with nvdisasm or cuobjdump, wherever one of them is. */
+/* Writes the SASS with nvdisasm or cuobjdump, wherever one of these tools is. */
 static void keep_sass(const struct keeping *keeping, const char *cubin)
 {
     const char *const folder[] = {"", secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH"),
@@ -165,7 +165,7 @@ int gt_keep_candidate(const struct gt_cli *cli, const struct gt_candidate *candi
 /* ---- on the CPU: starts gemmtune-emulate and reads its verdict ---- */
 
 #define PROGRAM "gemmtune-emulate"
-#define ROOM    (16 << 20) /* bytes that the compiler and what it builds may need */
+#define ROOM    (16 << 20) /* bytes that the compiler and its output may need */
 #define RUN_S   60         /* of CPU time for a run in the emulator, which takes a second at most */
 
 /* Finds the emulator: in the build tree beside `tune`, else in PREFIX/libexec/gemmtune, provided

@@ -64,7 +64,8 @@ static const struct shape {
 };
 
 /* The smallest leading dimension of at least `least` elements of `size` bytes whose alignment class
- * is `alignment` bytes: a multiple of that, and if it is below 16, not of twice that. */
+ * is `alignment` bytes: a multiple of `alignment` and, if `alignment` is below 16, not of twice
+ * `alignment`. */
 static int64_t leading(int64_t least, int alignment, int64_t size)
 {
     int64_t step = alignment >= size ? alignment / size : 1;

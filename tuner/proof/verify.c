@@ -78,7 +78,7 @@ static double sum_error(const struct gt_problem *p)
  * off by up to 2^-11, with random signs, so that their part of |A||B| falls with sqrt(k).  The
  * factor 6 covers five and a half standard deviations and the spread of |A||B|; cuBLASLt has 4.5.
  * For `low` they may be truncated to BF16's 8 bits: each is off by up to 2^-7, always towards zero,
- * by half of that on average.  The average error is relative to the result; the rest of the error
+ * by half of 2^-7 on average.  The average error is relative to the result; the rest of the error
  * is random. */
 static struct gt_verify_bound input_error(const struct gt_problem *p)
 {

@@ -193,8 +193,8 @@ static bool needs_gpu(const struct gt_session_options *options, char option[64],
     return true;
 }
 
-/* Chains, operands that stay in L2 and numbers other than the usual ones are timed on a GPU only
- * (GT_ENOGPU), and chains with cold operands (GT_ESYNTAX). */
+/* Chains, operands that stay in L2 and unusual numbers are timed on a GPU only (GT_ENOGPU), and
+ * chains with cold operands (GT_ESYNTAX). */
 static int check_timing(const struct gt_session *session, const struct gt_session_options *options,
                         struct gt_err *err)
 {

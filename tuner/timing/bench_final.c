@@ -40,7 +40,7 @@ static bool is_steady(const struct heating *heating, bool held_down)
     return before >= 0 && heating->us[now] <= heating->us[before] * (1 + STEADY);
 }
 
-/* Runs one slice. *us is the time of a launch as known before, and becomes the median of the last
+/* Runs one slice.  *us is the time of a launch as known before, and becomes the median of the last
  * batch. */
 static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *us,
                 struct gt_err *err)

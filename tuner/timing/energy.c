@@ -303,7 +303,8 @@ static int take_count(struct load *run, struct stretch *best, struct gt_err *err
     return rc;
 }
 
-/* The difference of the other meter's reading; 0 if it is within that meter's own error. */
+/* The difference of the other meter's reading; 0 if the difference is within that meter's own
+ * error. */
 static double meters_differ(const struct load *run, double watts)
 {
     double other, differ;
