@@ -773,8 +773,7 @@ static int sample_take(struct sample *sample, const uint8_t *index, struct gt_er
  * 40,000 points with one or two neighbours each, and found nothing beside their first points. */
 #define VISITS_MOST  GT_WALK_VISITS
 #define VISITS_POINT 100       /* visits for each point that is kept, if few points are kept */
-#define VISITS_EMPTY 100000000 /* limit of visits_most if walks that found no point are repeated \
-                                */
+#define VISITS_EMPTY 100000000 /* walks that found no point are repeated below this limit */
 #define VISITS_MORE  10        /* a repeated walk may take this many times the visits */
 #define CHANCE_LEAST 1e-4      /* a walk that was given up lowers the chance at most by this */
 #define VISITS_PART  8         /* a part that took less than visits_most over this is too small */
