@@ -22,14 +22,15 @@
 #include "session/cmd_session.h"
 #include "sweep/progress.h"
 
-/* A benchmark run: what it has opened, and what it has found so far. */
+/* A benchmark run: the session and other open objects, and the results so far. */
 struct bench {
     struct gt_session session;
-    const struct gt_kernel **kernel; /* what is tuned */
+    const struct gt_kernel **kernel; /* the kernels that are tuned */
     size_t kernels;
-    bool named; /* --kernels names those: only their winners are timed, others as incumbents */
-    struct gt_snapshot untuned; /* answers look-ups as a program without this database gets them */
-    int rounds;                 /* 0: as many as take about 2 s */
+    bool named; /* --kernels names `kernel`: only winners of these kernels are timed, other winners
+                   as incumbents */
+    struct gt_snapshot untuned; /* gives the answers that a program without this database gets */
+    int rounds;                 /* rounds of a contest; 0: as many as take about 2 s */
     int timing;                 /* enum gt_timing */
     double copy_gbps;           /* bandwidth of a copy in this run; 0: not measured */
     struct gt_csv *csv;
@@ -39,15 +40,16 @@ struct bench {
     struct gt_columns columns;
 };
 
-/* The winner of all kernels, where the row is the best of those that --kernels names. */
+/* The winner of all kernels, if the row is the winner of the kernels that --kernels names. */
 struct incumbent {
-    const struct gt_kernel *kernel; /* NULL: it is one of those, or nothing else is stored */
+    const struct gt_kernel *kernel; /* NULL: --kernels names this kernel, too, or no other winner is
+                                       stored */
     struct gt_point point;
-    double us; /* in the same rounds, or as predicted; 0: it could not be timed */
+    double us; /* time in the same rounds, or predicted time; 0: the incumbent could not be timed */
 };
 
-/* The stored winner of a problem on this device, and what it is compared with: the answer that a
- * program gets without it, and cuBLASLt's best one. */
+/* The stored winner of a problem on this device, and the answers that it is compared with: the
+ * untuned answer, which a program gets without this winner, and cuBLASLt's best answer. */
 struct winner {
     struct bench *bench;
     const struct gt_problem *problem;
@@ -55,10 +57,10 @@ struct winner {
     const struct gt_kernel *kernel;
     struct gt_point point;
     struct gt_trial trial;
-    bool vendor; /* the sweep found cuBLASLt's answer faster, and it is a candidate */
+    bool vendor; /* the sweep found cuBLASLt's answer faster, and this answer is a candidate */
     struct gt_resolved untuned;
     struct incumbent incumbent;
-    struct gt_comparison with; /* as stored; its time and error are those of the trial */
+    struct gt_comparison with; /* as stored; its time and error are the trial's */
 };
 
 /* ---- the report ---- */
@@ -80,7 +82,7 @@ static const struct gt_column figures[] = {
     [MOVED] = {"moved", 6, 8},
 };
 
-/* Writes the row in the form that exports of a database have. */
+/* Writes the row in the form of a database's export. */
 static void csv_row(const struct bench *bench, const struct winner *winner, const char *problem,
                     const char *point)
 {
@@ -120,8 +122,8 @@ static void csv_row(const struct bench *bench, const struct winner *winner, cons
     gt_strbuf_release(&text);
 }
 
-/* Adds a time and the ratio of the baseline to it (of it to the baseline if `share`), where both
- * are known. */
+/* Adds a time and the ratio of the baseline to this time (of the time to the baseline if `share`),
+ * if both are known. */
 static void json_pair(cJSON *row, const char *time, double us, const char *ratio, double over,
                       double under)
 {
@@ -203,7 +205,7 @@ report_nothing(const struct bench *bench, const char *problem, const char *forma
     cJSON_AddStringToObject(row, "nothing", why);
 }
 
-/* Writes over / under to `text`, or "-" if that is not known. */
+/* Writes over / under to `text`, or "-" if the ratio is not known. */
 static void ratio_text(char text[32], int digits, double over, double under)
 {
     if (over > 0 && under > 0)
@@ -402,7 +404,7 @@ static void json_means(cJSON *to, const struct gt_bench_means *means)
         cJSON_AddNumberToObject(to, row[i].key, row[i].value);
 }
 
-/* Prints the means of each type and, if there are several types, of all. */
+/* Prints the means of each type and, if there are several types, the means of all problems. */
 static int finish(struct bench *bench, struct gt_err *err)
 {
     const struct gt_bench_summary *summary = &bench->summary;
@@ -463,7 +465,7 @@ static int take_winner(void *context, const struct gt_row *row, struct gt_err *e
         return GT_OK;
     kernel = gt_kernels_find(&session->kernels, row->kernel, NULL);
     if (!kernel || strcmp(kernel->signature, row->signature) != 0)
-        return GT_OK; /* measured with another text of the template */
+        return GT_OK; /* the row was measured with another text of the template */
     winner->kernel = kernel;
     winner->vendor = *row->algo && row->baseline_us > 0 && row->baseline_us < row->us;
     winner->trial = (struct gt_trial){.status = row->status,
@@ -483,7 +485,7 @@ static bool is_named(const struct bench *bench, const struct gt_kernel *kernel)
     return false;
 }
 
-/* Finds the winner of all kernels, unless that is of one of those that are named. */
+/* Finds the winner of all kernels, unless --kernels names its kernel. */
 static int find_incumbent(struct winner *winner, const struct gt_row_filter *filter,
                           struct gt_err *err)
 {
@@ -497,7 +499,7 @@ static int find_incumbent(struct winner *winner, const struct gt_row_filter *fil
 }
 
 /* Finds the winner and, where times are measured, the untuned answer.  winner->kernel stays NULL if
- * there is none of today's text of a kernel. */
+ * no winner belongs to today's text of a kernel. */
 static int find_winner(struct winner *winner, struct gt_err *err)
 {
     const struct bench *bench = winner->bench;
@@ -546,7 +548,7 @@ static void judge_untuned(struct winner *winner, const struct gt_trial *untuned)
     winner->with.worse = lo > NOISE;
 }
 
-/* Says why a candidate has no time in a contest, which the table shows as an empty field. */
+/* Says why a candidate has no time in a contest; the table then has an empty field. */
 static void note_lost(const struct bench *bench, const char *who,
                       const struct gt_candidate *candidate, const struct gt_trial *trial)
 {
@@ -562,7 +564,7 @@ static void note_lost(const struct bench *bench, const char *who,
     gt_strbuf_release(&sentence);
 }
 
-/* Adds a candidate to a contest of so many. */
+/* Adds a candidate to a contest. */
 static void enter(struct gt_candidate *candidate, size_t *count, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_candidate *like)
 {
@@ -571,7 +573,7 @@ static void enter(struct gt_candidate *candidate, size_t *count, const struct gt
     candidate[(*count)++].point = *point;
 }
 
-/* Times the winner, the untuned answer, the incumbent and cuBLASLt's best one in turns. */
+/* Times the winner, the untuned answer, the incumbent and cuBLASLt's best answer in turns. */
 static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err)
 {
     const struct bench *bench = winner->bench;
@@ -619,7 +621,7 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
     return GT_OK;
 }
 
-/* Compares the winner with the other answers, after measuring what moving the data alone takes. */
+/* Compares the winner with the other answers, after timing the move of the data alone. */
 static int compare(struct winner *winner, struct gt_err *err)
 {
     const struct bench *bench = winner->bench;
@@ -655,8 +657,8 @@ struct options {
     bool list;
 };
 
-/* A line as --shapes reads it; the weight, if it is not 1, so that it is read as the same number.
- */
+/* A line as --shapes reads it.  A weight other than 1 is written so that the same number is
+ * read. */
 static void list_line(FILE *out, const char *text, double weight)
 {
     char number[32];
@@ -756,7 +758,8 @@ static int report_winner(struct winner *winner, const char *text, struct gt_err 
         report_nothing(bench, text, "winner failed: %s %s", gt_status_name(winner->trial.status),
                        winner->trial.detail);
     } else if (!rc) {
-        if (bench->session.measures && !winner->incumbent.kernel) /* else it is not the winner */
+        if (bench->session.measures && !winner->incumbent.kernel) /* else this row is not the
+                                                                     winner */
             rc = remember(winner, err);
         GT_STEP(rc, report_row(bench, winner, err));
     }
@@ -764,8 +767,8 @@ static int report_winner(struct winner *winner, const char *text, struct gt_err 
     return rc;
 }
 
-/* Whether the rest of the set can still be compared: the problem is too big for this GPU, or no
- * kernel serves it. */
+/* Whether the rest of the set can still be compared, because the problem is too big for this GPU or
+ * no kernel serves the problem. */
 static bool only_this_problem(int rc)
 {
     return rc == GT_ETOOBIG || rc == GT_ENOTFOUND || rc == GT_ERANGE || rc == GT_ECONFIG;
@@ -809,8 +812,8 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
     return rc;
 }
 
-/* Tunes all problems in one sweep, so that the compilers work for the next ones while one is timed.
- */
+/* Tunes all problems in one sweep, so that the compilers work for the next problems while one
+ * problem is timed. */
 static int tune_all(struct bench *bench, const struct gt_problem *problem, const double *weight,
                     size_t problems, const char *budget_text, struct gt_sweep_result *result,
                     struct gt_err *err)

@@ -1,4 +1,4 @@
-/* cmd_calibrate.c - tune doctor --calibrate, and the figures of earlier ones. */
+/* cmd_calibrate.c - tune doctor --calibrate, and the figures of earlier calibrations. */
 #include "measure/cmd_calibrate.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "evaluate/evaluator.h"
 #include "console/options.h"
 
-/* Fills the figures that are assumed where nothing was measured: those of the device's profile,
- * or of its arch's, if there is one. */
+/* Fills the figures that are assumed if nothing was measured: the figures of the device's profile
+ * or, without one, of its arch's profile. */
 static void find_assumed(const struct gt_cli *cli, int cc, const char *name,
                          struct gt_device *assumed)
 {
@@ -113,7 +113,7 @@ int gt_cmd_calibrate(struct gt_cli *cli, const char *device, const char *db, str
     return rc;
 }
 
-/* ---- earlier ones ---- */
+/* ---- earlier calibrations ---- */
 
 static int print_calibrated(void *context, const struct gt_calibrated *calibrated,
                             struct gt_err *err)
@@ -133,7 +133,7 @@ int gt_cmd_calibrated(struct gt_cli *cli, const char *db, struct gt_err *err)
     struct gt_store *store;
     int rc;
 
-    /* Doctor's line about the database has already said what is wrong with it. */
+    /* Doctor's line about the database has already said what is wrong with the database. */
     if (access(db, R_OK) != 0 || gt_store_open(&store, db, GT_STORE_READ, NULL))
         return GT_OK;
     rc = gt_store_calibrated(store, 0, print_calibrated, cli, err);

@@ -1,7 +1,7 @@
-/* cmd_energy.c - tune energy: what a product costs: of the fastest stored candidates of each
- * problem and of cuBLASLt's answer, and which is best by time, energy or their product.  It finds
- * the candidates, measures them, and shows what is known of them, what the fastest costs and what
- * less speed saves. */
+/* cmd_energy.c - tune energy: the energy of the fastest stored candidates of each problem and of
+ * cuBLASLt's answer, and which of these is best by time, energy or their product.  The command
+ * finds the candidates, measures them, and shows the known energies, the energy of the fastest
+ * candidate and the energy that a slower candidate saves. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,10 +23,10 @@
 #include "session/model_error.h"
 #include "sweep/progress.h"
 
-#define ITEMS_MAX 64 /* candidates of a problem that are measured, at most */
+#define ITEMS_MAX 64 /* most candidates of a problem that are measured */
 
 struct item {
-    const struct gt_kernel *kernel; /* of the session */
+    const struct gt_kernel *kernel; /* a kernel of the session */
     struct gt_point point;
     double us;
 };
@@ -55,11 +55,11 @@ struct energies {
     double end_s; /* on the clock; 0: there is no budget */
     size_t measured;
     const struct gt_device *device;
-    struct gt_device stored; /* what --stored shows is of this device */
+    struct gt_device stored; /* --stored shows energies of this device */
     struct gt_csv *csv, *costs;
     cJSON *rows, *problems; /* lists of report->json */
     size_t found;           /* rows of all problems */
-    /* of the problem at hand */
+    /* of the present problem */
     char problem[GT_PROBLEM_TEXT_MAX];
     struct item item[ITEMS_MAX]; /* sorted by their times */
     size_t items;
@@ -67,13 +67,14 @@ struct energies {
     bool given_up;
     struct gt_energy best[GT_OBJECTIVES]; /* us 0: there is none */
     struct cost cost[COSTS];
-    int entries; /* of ours that were measured */
+    int entries; /* candidates of this project that were measured */
 };
 
 /* ---- the candidates ---- */
 
-/* Whether there is room for an item of this time: the same candidate, which was timed on another
- * device of that name or with another driver too, makes room if it was slower there. */
+/* Whether there is room for an item of this time.  If the same candidate was also timed on another
+ * device of the same name, or with another driver, its item makes room if its time there was
+ * longer. */
 static bool make_room(struct energies *self, const struct item *item)
 {
     const size_t bytes = item->kernel->params * sizeof(item->point.value[0]);
@@ -97,7 +98,8 @@ static bool make_room(struct energies *self, const struct item *item)
     return true;
 }
 
-/* Takes a measured candidate in, if its kernel still has that text and it is one of the fastest. */
+/* Adds a measured candidate, if its kernel still has the same text and the candidate is one of the
+ * fastest. */
 static int take(struct energies *self, const char *name, const char *signature, const char *text,
                 double us, struct gt_err *err)
 {
@@ -107,7 +109,7 @@ static int take(struct energies *self, const char *name, const char *signature, 
 
     item.kernel = gt_kernels_find(&self->session->kernels, name, NULL);
     if (!item.kernel || strcmp(item.kernel->signature, signature) != 0 || !(us > 0))
-        return GT_OK; /* of another text of the template */
+        return GT_OK; /* the row belongs to another text of the template */
     rc = gt_point_parse(&item.point, item.kernel, text, err);
     if (rc || !make_room(self, &item))
         return rc;
@@ -127,9 +129,9 @@ static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
     return take(self, row->kernel, row->signature, row->point, row->us, err);
 }
 
-/* Finds the fastest candidates that were measured on the session's device (cold L2) with the
- * kernels of today, of the database and of the shipped tables; not those that are slower than the
- * first one by more than --within per cent. */
+/* Finds the fastest candidates that were measured on the session's device (cold L2) with today's
+ * kernels, in the database and in the shipped tables.  Candidates slower than the fastest by more
+ * than --within per cent are left out. */
 static int find_items(struct energies *self, struct gt_err *err)
 {
     const struct gt_row_filter filter = {
@@ -138,7 +140,7 @@ static int find_items(struct energies *self, struct gt_err *err)
     int rc;
 
     self->items = 0;
-    for (size_t i = 0; i < table->rows; i++) { /* a damaged row of the table is none */
+    for (size_t i = 0; i < table->rows; i++) { /* a damaged row of the table is skipped */
         const struct gt_table_row *row = &table->row[i];
         struct gt_err ignored = {0};
 
@@ -153,7 +155,7 @@ static int find_items(struct energies *self, struct gt_err *err)
     return rc;
 }
 
-/* ---- what the fastest costs and what less speed saves ---- */
+/* ---- the energy of the fastest candidate, and the saving of a slower one ---- */
 
 static int keep(struct cost *cost, const struct gt_energy_row *row, struct gt_err *err)
 {
@@ -168,9 +170,9 @@ static int keep(struct cost *cost, const struct gt_energy_row *row, struct gt_er
     return rc ? rc : gt_strbuf_check(&cost->point, err);
 }
 
-/* Takes in the rows of a problem, the fastest first.  The one that saves has the least energy of
- * ours that are slower than the fastest of ours by at most --slower per cent and take less than it,
- * whatever the errors are. */
+/* Takes the rows of a problem, the fastest first.  The row that saves is a candidate of this
+ * project.  It is slower than the project's fastest candidate by at most --slower per cent, takes
+ * less energy whatever the errors are, and takes the least energy of all such candidates. */
 static int take_cost(struct energies *self, const struct gt_energy_row *row, struct gt_err *err)
 {
     struct cost *cost = self->cost;
@@ -245,9 +247,9 @@ static void write_name(const struct gt_record *record, const char *kernel_key,
     gt_record_text(record, point_key, known ? cost->point.text : NULL);
 }
 
-/* The row of a problem.  time and energy: of the one that saves against the fastest, in per cent;
- * what was not measured is empty, and so is what saves where the errors are as large as the saving.
- */
+/* The row of a problem.  time and energy: of the row that saves relative to the fastest, in per
+ * cent.  Figures that were not measured are empty, and so are the figures of the saving if the
+ * errors are as large as the saving. */
 static void write_costs(const struct energies *self, const struct gt_problem *problem,
                         const struct gt_record *record)
 {
@@ -269,7 +271,7 @@ static void write_costs(const struct energies *self, const struct gt_problem *pr
     gt_csv_end(record->csv);
 }
 
-/* ---- what is known, for people and as tables ---- */
+/* ---- the known energies, for people and as tables ---- */
 
 /* The device must outlive the report. */
 static int open_report(struct energies *self, const struct gt_device *device, struct gt_err *err)
@@ -345,7 +347,7 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
     return rc;
 }
 
-/* The best by the objective against the fastest, in a line. */
+/* The best candidate by the objective, compared with the fastest, in a line. */
 static void print_chosen(const struct energies *self, FILE *out, const char *of, const char *colon)
 {
     const struct gt_energy *fast = &self->best[GT_BY_TIME];
@@ -376,7 +378,7 @@ static void show_problem(struct energies *self, const struct gt_problem *problem
     write_costs(self, problem, &record);
 }
 
-/* All that is known of a problem's candidates, and what less speed saves. */
+/* All known energies of a problem's candidates, and the saving of a slower candidate. */
 static int report_problem(struct energies *self, struct gt_store *store,
                           const struct gt_problem *problem, struct gt_err *err)
 {
@@ -410,10 +412,10 @@ static int close_report(struct energies *self, struct gt_err *err)
 
 /* ---- whose energies --stored shows ---- */
 
-/* Which stored energies are asked for, and the newest of them.  Energies with other operands than
- * the usual ones are stored as of a device "NAME [zeros]". */
+/* Which stored energies are asked for, and the newest of these.  Energies with unusual operands are
+ * stored under a device "NAME [zeros]". */
 struct latest {
-    const char *name;          /* of a GPU, with or without what is in brackets; NULL: any */
+    const char *name;          /* name of a GPU, with or without the part in brackets; NULL: any */
     struct gt_row_filter rows; /* whose arch and device count, too */
     const char *dist; /* "zeros"; NULL: the usual operands, unless the device's name says others */
     struct gt_device *device;
@@ -459,7 +461,7 @@ static int take_latest(void *context, const struct gt_energy_row *row, struct gt
     return GT_OK;
 }
 
-/* Says that what is asked for is not there, and of which device there is something. */
+/* Says that there are no energies as asked for, and which device has energies. */
 static int none_stored(const struct latest *asked, struct gt_err *err)
 {
     char arch[64] = "";
@@ -474,8 +476,8 @@ static int none_stored(const struct latest *asked, struct gt_err *err)
                       asked->dist ? asked->dist : "normal", asked->other, asked->other_cc);
 }
 
-/* The device with its driver on which the newest of these energies was measured: name, uuid, driver
- * and cc.  GT_EXIT_NOTHING: there is none; the sentence names one that there is. */
+/* The device on which the newest of these energies was measured: name, uuid, driver and cc.
+ * GT_EXIT_NOTHING: there are no such energies; the sentence names a device that has energies. */
 static int find_latest(struct gt_store *store, struct latest *latest, struct gt_err *err)
 {
     int rc = gt_store_energies(store, NULL, NULL, take_latest, latest, err);
@@ -490,7 +492,7 @@ static int find_latest(struct gt_store *store, struct latest *latest, struct gt_
 
 /* ---- measuring ---- */
 
-#define READING 3.5 /* times --seconds: what a reading takes at least, with its heating */
+#define READING 3.5 /* times --seconds: the least time of a reading, with its heating */
 
 static int store_energy(struct energies *self, const struct gt_problem *problem,
                         const struct item *item, const struct gt_energy *energy, struct gt_err *err)
@@ -524,7 +526,8 @@ static void say(const struct gt_session *session, const char *sentence)
         fprintf(session->cli->log, "%s\n", sentence);
 }
 
-/* Says why something of the problem was not measured.  That is an error, but others go on. */
+/* Says why something of the problem was not measured.  This is an error, but other measurements go
+ * on. */
 static void tell(const struct energies *self, const char *what, const char *why)
 {
     char sentence[1024];
@@ -534,7 +537,8 @@ static void tell(const struct energies *self, const char *what, const char *why)
     say(self->session, sentence);
 }
 
-/* What a reading may take: all that the problem has left, but time for one. */
+/* The time that a reading may take: all that the problem has left, but at least the time of one
+ * reading. */
 static struct gt_energy_wish wish_of(const struct energies *self)
 {
     const struct energy_options *options = self->options;
@@ -546,8 +550,9 @@ static struct gt_energy_wish wish_of(const struct energies *self)
         .most_s = self->until_s > 0 ? fmax(left_s, READING * options->seconds) : 0};
 }
 
-/* Measures and keeps one; a candidate that cannot be measured is told of, and no error.  One that
- * stalls has taken its time: the problem is given up. */
+/* Measures one candidate and keeps its energy.  A candidate that cannot be measured is no error; a
+ * remark says so.  After a candidate that stalls there is no time left, and the problem is given
+ * up. */
 static int measure(struct energies *self, const struct gt_problem *problem, const struct item *item,
                    struct gt_err *err)
 {
@@ -589,11 +594,12 @@ static int measure_vendor(struct energies *self, const struct gt_problem *proble
     if (!rc)
         return measure(self, problem, NULL, err);
     if (rc == GT_ENOLIB || rc == GT_ENOTFOUND)
-        return GT_OK; /* ours alone */
+        return GT_OK; /* only candidates of this project are measured */
     return gt_err_set(err, rc, "%s", why.msg);
 }
 
-/* The fastest, cuBLASLt's answer, and others while there is time for a reading. */
+/* Measures the fastest candidate, cuBLASLt's answer, and other candidates while there is time for a
+ * reading. */
 static int measure_all(struct energies *self, const struct gt_problem *problem, struct gt_err *err)
 {
     const double reading_s = READING * self->options->seconds;
@@ -634,8 +640,9 @@ static int one_problem(struct energies *self, const struct gt_problem *problem, 
     return rc ? rc : report_problem(self, self->session->store, problem, err);
 }
 
-/* Measures what the problems' candidates cost, keeps it in the database and shows it.  Problems
- * have shares of a budget by their weights; what one does not need is the next ones'. */
+/* Measures the energies of the problems' candidates, keeps them in the database and shows them.
+ * Problems have shares of a budget by their weights; time that a problem does not need goes to the
+ * next problems. */
 static int measure_problems(struct energies *self, const struct gt_problem *problem,
                             const double *weight, size_t problems, struct gt_err *err)
 {
@@ -652,7 +659,7 @@ static int measure_problems(struct energies *self, const struct gt_problem *prob
     for (size_t i = 0; i < problems && !rc; i++) {
         const double now_s = gt_clock_s(), share = weight ? weight[i] : 1;
 
-        if (self->end_s > 0) /* even where nothing is left there is a budget */
+        if (self->end_s > 0) /* even if no time is left there is a budget */
             self->until_s =
                 now_s + fmax(1e-9, (self->end_s - now_s) * share / fmax(weights, share));
         weights -= share;
@@ -688,7 +695,7 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* What was not given gets its default. */
+/* Options that were not given get their defaults. */
 static void set_defaults(struct energy_options *options)
 {
     options->entries = options->entries ? options->entries : 8;
@@ -750,7 +757,7 @@ int gt_energy_after_sweep(struct gt_session *session, const struct gt_problem *p
         say(session, why.msg);
     else if (rc)
         gt_err_pass(err, &why, rc);
-    rc = rc == GT_ENOLIB ? GT_OK : rc; /* the sweep has its results all the same */
+    rc = rc == GT_ENOLIB ? GT_OK : rc; /* the results of the sweep stay valid */
     close_report(self, NULL);
     free(self);
     return rc;
@@ -780,7 +787,7 @@ static int measure_energies(struct energies *self, struct gt_cli *cli,
     return rc;
 }
 
-/* What --arch, --device and --dist say of the energies to show. */
+/* Takes from --arch, --device and --dist which energies to show. */
 static int read_asked(struct latest *asked, const char *data_dir,
                       const struct gt_session_options *options, struct gt_err *err)
 {
@@ -817,7 +824,7 @@ static int show_stored(struct energies *self, struct gt_cli *cli, const struct g
     return rc;
 }
 
-/* Measures or reads; where.json gets what is printed as JSON. */
+/* Measures or reads the energies; where.json gets the document that is printed. */
 static int all(struct energies *self, struct gt_cli *cli, struct energy_options *options,
                double budget_s, struct gt_err *err)
 {

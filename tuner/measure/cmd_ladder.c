@@ -1,5 +1,6 @@
 /* cmd_ladder.c - tune ladder: tunes every rung of the textbook ladder, naive to warp tile and
- * beyond, briefly and one by one, and prints it beside cuBLAS and beside what others reported. */
+ * beyond, briefly and one by one, and prints each rung's time beside cuBLAS and beside figures that
+ * others reported. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static void print_rung(const struct gt_session *session, const struct sink *sink
     gt_strbuf_release(&point);
 }
 
-/* Adds a rung to the document; NULL: there is none. */
+/* Adds a rung to the document; NULL: there is no document. */
 static cJSON *add_rung(const struct sink *sink)
 {
     cJSON *rung = sink->rungs ? cJSON_CreateObject() : NULL;
@@ -264,7 +265,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     rc = gt_session_problems(cli, NULL, &problem, NULL, &problems, &asked, err);
     GT_STEP(rc, gt_session_no_replay(&options->session, err));
     GT_STEP(rc, gt_session_open(&session, cli, &options->session, err));
-    session.alone = true; /* else a rung's best, and what gives its points up, is another's time */
+    session.alone = true; /* else the incumbent's time would be a rung's best, and give its points
+                             up as slow */
     if (!rc && options->csv)
         rc = gt_csv_new(&sink.csv, options->csv, csv_heading, err);
     if (!rc && cli->json) {

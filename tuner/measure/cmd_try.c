@@ -75,7 +75,7 @@ static bool disassemble(const char *const *argv, const char *to)
     return gt_cmd_output_close(&output, status ? GT_EIO : GT_OK, NULL) == GT_OK;
 }
 
-/* Disassembles with the tools of a folder, "" for those on the path. */
+/* Disassembles with the tools of a folder, "" for tools on the path. */
 static bool disassemble_with(const char *folder, const char *cubin, const char *to)
 {
     char nvdisasm[PATH_MAX], cuobjdump[PATH_MAX];
@@ -87,7 +87,7 @@ static bool disassemble_with(const char *folder, const char *cubin, const char *
            disassemble((const char *const[]){cuobjdump, "-sass", cubin, NULL}, to);
 }
 
-/* Writes the SASS with nvdisasm or cuobjdump, wherever one of them is. */
+/* Writes the SASS with nvdisasm or cuobjdump, wherever one of these tools is. */
 static void keep_sass(const struct keeping *keeping, const char *cubin)
 {
     const char *const folder[] = {"", secure_getenv("CUDA_HOME"), secure_getenv("CUDA_PATH"),
@@ -165,7 +165,7 @@ int gt_keep_candidate(const struct gt_cli *cli, const struct gt_candidate *candi
 /* ---- on the CPU: starts gemmtune-emulate and reads its verdict ---- */
 
 #define PROGRAM "gemmtune-emulate"
-#define ROOM    (16 << 20) /* bytes that the compiler and what it builds may need */
+#define ROOM    (16 << 20) /* bytes that the compiler and its output may need */
 #define RUN_S   60         /* of CPU time for a run in the emulator, which takes a second at most */
 
 /* Finds the emulator: in the build tree beside `tune`, else in PREFIX/libexec/gemmtune, provided
@@ -272,8 +272,8 @@ static int check_room(const char *folder, const char *what, struct gt_err *err)
                       folder, ROOM >> 20, strerror(code), what);
 }
 
-/* Whether a program can be built and run in the folder; if not, that is the machine's doing and
- * nothing is said of the kernel.  what: the variable or option that names another folder. */
+/* Whether a program can be built and run in the folder; if not, the machine is at fault, which says
+ * nothing about the kernel.  what: the variable or option that names another folder. */
 static int check_folder(const char *folder, const char *what, struct gt_err *err)
 {
     struct statvfs system;
@@ -289,7 +289,7 @@ static int check_folder(const char *folder, const char *what, struct gt_err *err
 
 /* ---- the log ---- */
 
-/* What a sanitizer reported, at the first frame that lies in a template. */
+/* A sanitizer's report, at the first frame that lies in a template. */
 struct report {
     char kind[128];  /* "heap-buffer-overflow" */
     char access[64]; /* "READ of size 4" */
@@ -470,7 +470,7 @@ static int emulate_in(struct gt_try *attempt, const char *folder, struct gt_err 
 
 /* ---- the point ---- */
 
-/* A kernel with fewer values and constraints than the one that it is a copy of. */
+/* A copy of a kernel with fewer values and constraints. */
 struct narrowed {
     struct gt_kernel kernel;
     struct gt_point held;
@@ -494,8 +494,8 @@ static void narrow(struct narrowed *to, const struct gt_candidate *from, uint64_
             constraint[to->kernel.constraints++] = from->kernel->constraint[i];
 }
 
-/* Makes the candidate valid without a change of the parameters in `held`; false: that was not
- * found, and the candidate is as it was. */
+/* Makes the candidate valid without a change of the parameters in `held`; false: no such point was
+ * found, and the candidate is unchanged. */
 static bool repair(struct gt_candidate *candidate, uint64_t held, bool bets)
 {
     struct gt_constraint *constraint =
@@ -535,7 +535,7 @@ static void list_changes(char text[GT_TRY_CHANGED_MAX], const struct gt_kernel *
                                      used ? "," : "", kernel->param[i].name, now->value[i]);
 }
 
-/* Takes the nearest valid point: what was named stays if it can. */
+/* Takes the nearest valid point; named parameters keep their values if possible. */
 static bool take_nearest(struct gt_try *attempt, struct gt_candidate *candidate)
 {
     const struct gt_point before = candidate->point;
@@ -548,9 +548,9 @@ static bool take_nearest(struct gt_try *attempt, struct gt_candidate *candidate)
     return true;
 }
 
-/* Checks the point's constraints on that device.  A point that is impossible there becomes the
- * nearest valid one, with a remark on cli->log; it is refused if none is found.  One that a sweep
- * would leave out as slow is allowed, with a remark. */
+/* Checks the point's constraints on the device.  A point that is not valid on this device becomes
+ * the nearest valid point, with a remark on cli->log; if no valid point is found, the point is
+ * refused.  A point that a sweep would leave out as slow is allowed, with a remark. */
 static int check_point(struct gt_try *attempt, struct gt_device device, struct gt_err *err)
 {
     struct gt_candidate candidate = attempt->candidate;
@@ -560,7 +560,7 @@ static int check_point(struct gt_try *attempt, struct gt_device device, struct g
     int failed = -1, rc;
 
     candidate.device = &device;
-    device.chained = attempt->on_cpu; /* there, points for chains alone are tried, too */
+    device.chained = attempt->on_cpu; /* on the CPU, points for chains alone are tried, too */
     rc = gt_candidate_possible(&candidate, &failed, err);
     if ((rc || failed >= 0) && take_nearest(attempt, &candidate)) {
         if (log && failed >= 0)
@@ -581,8 +581,8 @@ static int check_point(struct gt_try *attempt, struct gt_device device, struct g
     return rc;
 }
 
-/* The emulator has a few SMs and runs smaller problems; constraints are those of the problem as it
- * was asked for.  What the kernel does not serve is for the emulator to say. */
+/* The emulator has a few SMs and runs smaller problems; the constraints are checked for the problem
+ * as asked for.  The emulator says which problems the kernel does not serve. */
 static int check_emulated(struct gt_try *attempt, struct gt_err *err)
 {
     if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device))
@@ -592,8 +592,8 @@ static int check_emulated(struct gt_try *attempt, struct gt_err *err)
 
 #define DEFAULT_ARCH 86
 
-/* Sets the device that stands in where no GPU does: the profile of --arch, or of the nearest arch
- * that the kernel supports. */
+/* Sets the device if there is no GPU: the profile of --arch, or of the nearest arch that the kernel
+ * supports. */
 static int find_device(struct gt_try *attempt, struct gt_err *err)
 {
     const struct gt_kernel *kernel = attempt->candidate.kernel;
@@ -650,7 +650,8 @@ static int open_candidate(struct gt_try *attempt, struct gt_err *err)
     return rc;
 }
 
-/* Runs the emulator in the folder of --keep or, without it, in one that is removed afterwards. */
+/* Runs the emulator in the folder of --keep or, without --keep, in a folder that is removed
+ * afterwards. */
 static int emulate(struct gt_try *attempt, struct gt_err *err)
 {
     struct gt_scratch folder = {0};

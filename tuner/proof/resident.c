@@ -6,14 +6,14 @@
 #include "base/err.h"
 #include "proof/resident.h"
 
-#define GUARD_WORDS     4096      /* around inputs: 16 KiB */
+#define GUARD_WORDS     4096      /* guard around inputs: 16 KiB */
 #define GUARD_ROWS      256       /* around results: rows of the tallest tile that may overshoot */
 #define GUARD_MAX       (1 << 20) /* words: 4 MiB */
 #define RESERVE_BYTES   (64u << 20)
 #define WORKSPACE_GUARD 16384 /* guarded words behind the workspace */
 
-/* Inputs that are allocations of their own, at most: each set's, the bias, and those of the case
- * that has the problem's size. */
+/* The most inputs that are allocations of their own: the inputs of each set, the bias, and the
+ * inputs of the case that has the problem's size. */
 #define OWN_INPUTS (3 * GT_MAX_SETS + 5)
 
 enum gt_dist gt_dist_parse(const char *name)
@@ -40,14 +40,14 @@ static int64_t round_up(int64_t value, int64_t to)
 
 enum { PACKED = 1, IN_PLACE = 2, UNREAD = 4 };
 
-/* Some sizes are multiples of 4 or 16, for kernels that serve no others. */
+/* Some sizes are multiples of 4 or 16, for kernels that serve no other sizes. */
 static const struct shape {
     short m, n, k;
     short alpha, beta;
     unsigned flags;
 } shapes[GT_CASES] = {
-    {255, 257, 129, 1, 0, 0},     /* one less and one more than a tile, in every direction */
-    {1, 3, 1, 1, 0, 0},           /* almost the smallest */
+    {255, 257, 129, 1, 0, 0},     /* one row or column less, and one more, than a tile */
+    {1, 3, 1, 1, 0, 0},           /* almost the smallest shape */
     {33, 65, 7, 2, 2, 0},         /* alpha and beta other than 0 and 1 */
     {33, 65, 0, 1, 2, 0},         /* k = 0: D = beta C */
     {16, 20, 0, 1, 0, 0},         /* k = 0 and beta = 0: zeros */
@@ -64,7 +64,8 @@ static const struct shape {
 };
 
 /* The smallest leading dimension of at least `least` elements of `size` bytes whose alignment class
- * is `alignment` bytes: a multiple of that, and if it is below 16, not of twice that. */
+ * is `alignment` bytes: a multiple of `alignment` and, if `alignment` is below 16, not of twice
+ * `alignment`. */
 static int64_t leading(int64_t least, int alignment, int64_t size)
 {
     int64_t step = alignment >= size ? alignment / size : 1;
@@ -158,7 +159,7 @@ static int64_t exact_words(const struct gt_case *item)
 }
 
 /* Lays a matrix out with guards of `guard` words.  Its base is aligned to `align` bytes, or to an
- * element if that is more.  If the alignment is less than 16, the base has no higher one. */
+ * element if that is more.  If the alignment is less than 16, the base has no higher alignment. */
 static void lay_out(struct gt_matrix *matrix, struct gt_span span, int64_t guard, int align)
 {
     int64_t size = gt_dtype_size((enum gt_dtype)span.type);
@@ -202,7 +203,7 @@ static void lay_out_bias(const struct gt_problem *p, struct gt_matrix *bias)
 }
 
 /* Chooses how many copies of the operands rotation needs: together more than 3 x L2, at most
- * request->most_sets.  Set 0 is the proof's alone where timing has numbers of its own. */
+ * request->most_sets.  If timing has numbers of its own, set 0 is the proof's alone. */
 static void choose_sets(struct gt_resident *r, const struct gt_resident_request *request)
 {
     const struct gt_set *set = &r->set[0];
@@ -400,8 +401,8 @@ static uint64_t seed_of(const struct gt_resident *r, int of, int operand)
 
 /* The limit below which integer sums are exact in the accumulator, from its significand or its
  * range.  Tensor cores add products of 8-bit floats with at least 14 bits, whatever the
- * accumulator. That was measured on sm_89 and sm_90, also by others: DeepSeek-V3, arXiv 2412.19437,
- * section 3.3.2. */
+ * accumulator.  These 14 bits were measured on sm_89 and sm_90, also by others: DeepSeek-V3, arXiv
+ * 2412.19437, section 3.3.2. */
 static double exact_sums(const struct gt_problem *p)
 {
     if (p->acc == GT_S32)
@@ -413,7 +414,7 @@ static double exact_sums(const struct gt_problem *p)
 
 /* The range of integers whose products, summed over k in any order, are exact in the accumulator
  * together with alpha, beta C and bias.  For long k the range is 1; sums of random signs are then
- * still far below the limit.  It is at most 8, up to which e5m2 has every integer. */
+ * still far below the limit.  The range is at most 8, because e5m2 has every integer up to 8. */
 static int integer_range(const struct gt_problem *p)
 {
     double room = exact_sums(p) / 8 / (double)(p->k > 0 ? p->k : 1);
@@ -472,7 +473,7 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
     return rc;
 }
 
-/* How a distribution is drawn; *range is for those that have one. */
+/* How a distribution is drawn; *range is set for distributions that have a range. */
 static enum gt_fill fill_of(const struct gt_problem *p, enum gt_dist dist, int *range)
 {
     *range = dist == GT_DIST_ZEROS ? 0 : dist == GT_DIST_INTEGERS ? integer_range(p) : 1;
@@ -603,7 +604,7 @@ void gt_resident_case(const struct gt_resident *resident, const struct gt_case *
     args->a = item->a.span.data;
     args->b = item->b.span.data;
     args->d = item->d.span.data;
-    /* If C must not be read, it is the poisoned D, so that reading it shows. */
+    /* If C must not be read, it is the poisoned D, so that a read of C shows. */
     args->c = item->in_place || item->problem.beta == 0 ? item->d.span.data : item->c.span.data;
     args->bias = item->bias.words ? item->bias.span.data : NULL;
     args->workspace = resident->workspace.span.data;

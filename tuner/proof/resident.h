@@ -1,9 +1,9 @@
 /* resident.h - stage: a problem in the memory of a GPU: operands, guards, references, workspace.
  *
  * A "case" is a product whose operands are small integers, so that every correct kernel gives the
- * same result.  The last case is the problem itself.  The others are small ragged shapes with the
- * problem's layout, epilogue, alignment classes and batching.  The problem with normal reals and
- * its float64 reference are there, too.  Its operands are stored in as many copies ("sets") as
+ * same result.  The last case is the problem itself.  The other cases are small ragged shapes with
+ * the problem's layout, epilogue, alignment classes and batching.  The problem with normal reals
+ * and its float64 reference are there, too.  Its operands are stored in as many copies ("sets") as
  * timing rotates through.  resident.c uses proof.c, and verify.c uses resident.c. */
 #ifndef GT_RESIDENT_H
 #define GT_RESIDENT_H
@@ -15,8 +15,8 @@
 #define GT_RESULTS  3  /* copies of D, which launches write in turn */
 #define GT_MAX_SETS 33 /* one set is the proof's alone */
 
-/* What A, B and C hold while kernels are timed: the GPU's power, and so its clock, depends on it.
- * The proof always has integers and normal numbers. */
+/* The numbers in A, B and C while kernels are timed; the GPU's power, and so its clock, depends on
+ * these numbers.  The proof always has integers and normal numbers. */
 #define GT_DIST_MAP(X)                                        \
     X(NORMAL, "normal")     /* the numbers of the proof */    \
     X(UNIFORM, "uniform")   /* reals of [-1, 1) */            \

@@ -1,5 +1,5 @@
 /* verify.c - stage: enqueues the checks of a candidate's results, and makes a status and a sentence
- * of their findings. */
+ * of the findings. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -78,7 +78,8 @@ static double sum_error(const struct gt_problem *p)
  * off by up to 2^-11, with random signs, so that their part of |A||B| falls with sqrt(k).  The
  * factor 6 covers five and a half standard deviations and the spread of |A||B|; cuBLASLt has 4.5.
  * For `low` they may be truncated to BF16's 8 bits: each is off by up to 2^-7, always towards zero,
- * by half of that on average.  The average is relative to the result, the rest is random. */
+ * by half of 2^-7 on average.  The average error is relative to the result; the rest of the error
+ * is random. */
 static struct gt_verify_bound input_error(const struct gt_problem *p)
 {
     bool rounded = p->accuracy == GT_ACCURACY_TF32;
@@ -102,11 +103,11 @@ void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *b
     *bound = input_error(problem);
     bound->tolerance += sum_error(problem) * UNIT;
     if (GT_ACTIVATION(problem->epilogue) ==
-        GT_EPILOGUE_GELU) { /* 1.13 is its largest slope, 8 u its own error */
+        GT_EPILOGUE_GELU) { /* 1.13 is the largest slope of GELU, 8 u the error of GELU itself */
         bound->tolerance = 1.13 * bound->tolerance + 8 * UNIT;
         bound->relative *= 1.13;
     }
-    /* The result that is rounded to the type out is not the reference: it has the error so far. */
+    /* The result that is rounded to the type out is not the reference, but has the error so far. */
     bound->tolerance *= 1 + out.relative;
     bound->relative += out.relative;
     bound->absolute = out.absolute;
@@ -134,12 +135,12 @@ static int check_exact(const struct gt_resident *resident, const struct gt_case 
     struct rounding rounding = rounding_of(item->problem.out);
     int rc;
 
-    /* GELU is the only epilogue that is not exact on integers: the two sides may round differently.
-     */
+    /* GELU is the only epilogue that is not exact on integers: kernel and reference may round
+     * differently. */
     if (GT_ACTIVATION(item->problem.epilogue) == GT_EPILOGUE_GELU)
         args.slack = 8 * UNIT + 2 * rounding.relative + rounding.absolute / 4;
-    /* Operands of TF32 lie beside integers. FP32 arithmetic, which also serves TF32, does not round
-     * them; its sums, of at most 2^21, are then off by less than a quarter. */
+    /* Operands of TF32 lie beside integers.  FP32 arithmetic, which also serves TF32, does not
+     * round them; the kernel's sums, of at most 2^21, are then off by less than a quarter. */
     if (item->problem.type == GT_TF32) {
         args.slack += 2 * rounding.relative;
         args.absolute = 0.25;

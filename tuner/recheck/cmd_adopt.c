@@ -1,6 +1,6 @@
-/* cmd_adopt.c - tune recheck --adopt: treats each winner like any other candidate.  It is compiled,
- * proved and timed once, then timed in a final with cuBLASLt's best answer, and stored.  One
- * problem is open at a time, and the compilers work ahead of it. */
+/* cmd_adopt.c - tune recheck --adopt: treats each winner like any other candidate.  A winner is
+ * compiled, proved and timed once, then timed in a final with cuBLASLt's best answer, and stored.
+ * One problem is open at a time, and the compilers work for the next problems. */
 #include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,27 +14,28 @@
 #include "recheck/cmd_recheck.h"
 #include "sweep/progress.h"
 
-/* What became of a winner: stored as a trial of today's text; so by an earlier run; its kernel or
- * point is not possible today; tried, and its trial is not ok. */
+/* The verdict on a winner: stored as a trial of today's text; stored so by an earlier run; its
+ * kernel or point is not possible today; tried, but its trial is not ok. */
 enum verdict { OPEN, DONE, KNOWN, UNFIT, FAILED, VERDICTS };
 
 static const char *const verdict_names[VERDICTS] = {"open", "adopted", "known", "unfit", "failed"};
 
-/* A winner on its way. */
+/* A winner that is being adopted. */
 struct adoptee {
     struct gt_row stored;
     char *memory; /* of the texts of the stored row, malloc'ed */
     struct gt_problem problem;
-    struct gt_candidate candidate; /* of today's text, unless unfit */
+    struct gt_candidate candidate; /* the candidate of today's text, unless the verdict is that
+                                      there is none */
     enum verdict verdict;
-    double us, lo_us, hi_us, baseline_us; /* as timed; 0: not */
-    char detail[512];                     /* why not */
+    double us, lo_us, hi_us, baseline_us; /* times of the final; 0: not timed */
+    char detail[512];                     /* why the winner was not adopted */
 };
 
 struct adopting {
     struct gt_session *session;
     const struct gt_recheck_options *options;
-    struct adoptee *item; /* the items of a problem follow each other */
+    struct adoptee *item; /* winners; those of one problem are adjacent */
     size_t items, capacity;
     struct gt_trial_key key; /* sweep, device, toolchain and L2 mode */
     size_t tally[VERDICTS];
@@ -43,7 +44,7 @@ struct adopting {
 
 /* ---- listing ---- */
 
-/* Takes a row, unless the same candidate is there already. */
+/* Adds a row, unless the list has the same candidate. */
 static int take(struct adopting *adopting, const struct gt_row *row, struct gt_err *err)
 {
     struct adoptee *item;
@@ -178,7 +179,7 @@ static int find_known(const struct adopting *adopting, struct adoptee *item, str
     return rc;
 }
 
-/* ---- all of them ---- */
+/* ---- all winners ---- */
 
 static int by_problem(const void *x, const void *y)
 {
@@ -191,7 +192,7 @@ static int by_problem(const void *x, const void *y)
                : strcmp(a->stored.point, b->stored.point);
 }
 
-/* Drops the items of problems that were not asked for. */
+/* Drops items whose problems were not asked for. */
 static int keep_asked(struct adopting *adopting, struct gt_err *err)
 {
     const struct gt_problem_options *asked = &adopting->options->problem;
@@ -225,7 +226,7 @@ static int keep_asked(struct adopting *adopting, struct gt_err *err)
     return rc;
 }
 
-/* Fills the items, and judges those that need no GPU. */
+/* Fills the items, and judges the items that need no GPU. */
 static int take_all(struct adopting *adopting, struct gt_err *err)
 {
     const struct gt_session *session = adopting->session;
@@ -327,7 +328,7 @@ static const struct gt_rounds modest = {21, 101, 3e5};
 /* Winners of one problem that are tried together. */
 struct group {
     struct adopting *adopting;
-    struct adoptee *item[MAX_GROUP]; /* those that have not failed */
+    struct adoptee *item[MAX_GROUP]; /* items that have not failed */
     size_t count;
     struct gt_trial trial[MAX_GROUP], baseline_trial;
     struct gt_baseline baseline;
@@ -365,7 +366,7 @@ static int put_baseline(struct group *group, struct gt_err *err)
     return rc;
 }
 
-/* ---- what the evaluator says ---- */
+/* ---- the evaluator's notices ---- */
 
 static int on_launching(void *context, uint64_t id, struct gt_err *err)
 {
@@ -383,7 +384,7 @@ static void on_notice(void *context, const char *sentence)
 
 /* ---- one problem ---- */
 
-/* Compiles winners of the next problems while this one is on the GPU. */
+/* Compiles winners of the next problems while the present problem is on the GPU. */
 static int compile_ahead(const struct group *group, struct gt_err *err)
 {
     const struct adopting *adopting = group->adopting;
@@ -399,7 +400,7 @@ static int compile_ahead(const struct group *group, struct gt_err *err)
     return rc;
 }
 
-/* Proves all members of the group and times each once; those that fail leave the group. */
+/* Proves all members of the group and times each once; members that fail leave the group. */
 static int prove(struct group *group, struct gt_err *err)
 {
     const struct adopting *adopting = group->adopting;
@@ -517,7 +518,7 @@ static int adopt_group(struct group *group, struct gt_err *err)
 /* ---- the command ---- */
 
 /* Collects the open items of one problem, from `first` on, into a group; returns the index after
- * them. */
+ * these items. */
 static size_t gather(struct group *group, size_t first)
 {
     struct adopting *adopting = group->adopting;

@@ -1,5 +1,5 @@
-/* cmd_carry.c - tune recheck --adopt --same-code: reads the rows, has both texts of each compiled,
- * compares and writes what is the same. */
+/* cmd_carry.c - tune recheck --adopt --same-code: reads the rows, has both texts of each row's
+ * candidate compiled, compares the results and writes the rows that are the same. */
 #include <cjson/cJSON.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,8 +24,8 @@
 #include "session/older.h"
 #include "workers/compile_pool.h"
 
-/* What became of a row: it is of today's text; taken over; its code or launches are others today;
- * there is no such point today, or nothing to compare with. */
+/* The verdict on a row: it belongs to today's text; it was carried over; its code or launches
+ * differ today; there is no such point today; or there is nothing to compare with. */
 enum verdict { OPEN, CURRENT, SAME_CODE, OTHER, UNFIT, VERDICTS };
 
 static const char *const verdict_names[VERDICTS] = {"open", "current", "carried", "differs",
@@ -35,26 +35,26 @@ enum { OLDER, TODAY, TEXTS };
 
 static const char *const text_names[TEXTS] = {"the older text", "today's text"};
 
-/* A row on its way. */
+/* A row that is being carried over. */
 struct carry_row {
     struct gt_row stored; /* the device, the candidate and how it was timed; sms 0: not known */
     char *memory;         /* of the texts of the stored row, malloc'ed */
     struct gt_problem problem;
-    struct gt_device on; /* what the expressions of the description see */
+    struct gt_device on; /* the device as the expressions of the description see it */
     struct gt_candidate candidate[TEXTS];
     char key[TEXTS][GT_DIGEST_HEX]; /* of the cubin; "": not compiled yet */
     enum verdict verdict;
-    char detail[512]; /* why it was not taken over */
+    char detail[512]; /* why the row was not carried over */
 };
 
 struct carrying {
     struct gt_cli *cli;
     const struct gt_recheck_options *options;
     struct gt_kernels kernels[TEXTS];
-    struct carry_row *row; /* of a table: its lines, in their order */
+    struct carry_row *row; /* rows; for a table in the order of its lines */
     size_t rows, capacity;
     size_t tally[VERDICTS];
-    size_t current; /* rows of a database that were not listed because they are of today's text */
+    size_t current; /* rows of a database that are not listed because they belong to today's text */
 };
 
 /* Is a row's candidate the same by the older text and by today's?  Launches, tensor maps and
@@ -74,7 +74,8 @@ __attribute__((format(printf, 3, 4))) static void judge(struct carry_row *row, e
 
 /* ---- the two candidates ---- */
 
-/* Whether the profile is one of the named device: "H200 (profile)" describes an "NVIDIA H200". */
+/* Whether the profile describes the named device, as "H200 (profile)" describes an "NVIDIA
+ * H200". */
 static bool describes(const struct gt_device *profile, const char *device)
 {
     const char *end = strstr(profile->name, " (profile)");
@@ -104,7 +105,8 @@ static int find_device(const struct carrying *carrying, struct carry_row *row, s
     return GT_OK;
 }
 
-/* Makes the candidate of one text; false: there is none, and the row is judged. */
+/* Makes the candidate of one text; false: there is no such candidate, and the row has its
+ * verdict. */
 static bool fit_text(const struct carrying *carrying, struct carry_row *row, int which,
                      struct gt_geometry *geometry)
 {
@@ -118,7 +120,7 @@ static bool fit_text(const struct carrying *carrying, struct carry_row *row, int
     return false;
 }
 
-/* ---- what is compared ---- */
+/* ---- the comparison ---- */
 
 #define SAME(x, y, field) (memcmp(&(x)->field, &(y)->field, sizeof((x)->field)) == 0)
 
@@ -137,7 +139,8 @@ static bool same_launches(const struct gt_geometry *x, const struct gt_geometry 
     return true;
 }
 
-/* A map that only one text has is undefined by the other, which is the same if it is not used. */
+/* Whether two maps are the same.  A map that only one text defines is the same if it is not
+ * used. */
 static bool same_maps(const struct gt_geometry *x, const struct gt_geometry *y)
 {
     const size_t most = x->maps > y->maps ? x->maps : y->maps;
@@ -154,8 +157,9 @@ static bool same_maps(const struct gt_geometry *x, const struct gt_geometry *y)
     return true;
 }
 
-/* The older text's launch parameters have their places and values.  One that follows them is none
- * that the same machine code can read. */
+/* Whether the older text's launch parameters have the same places and values today.  A further
+ * launch parameter of today's text does not matter, because the same machine code cannot read
+ * it. */
 static bool same_launch_params(const struct gt_kernel *older, const struct gt_geometry *x,
                                const struct gt_geometry *y)
 {
@@ -166,7 +170,7 @@ static bool same_launch_params(const struct gt_kernel *older, const struct gt_ge
     return memcmp(x->launch_param, y->launch_param, count * sizeof(*x->launch_param)) == 0;
 }
 
-/* What differs, in words; NULL: nothing. */
+/* The difference in words; NULL: there is none. */
 static const char *difference(const struct gt_kernel *older, const struct gt_geometry *x,
                               const struct gt_geometry *y)
 {
@@ -182,8 +186,8 @@ static const char *difference(const struct gt_kernel *older, const struct gt_geo
                : NULL;
 }
 
-/* Fits a row to both texts and compares all but the code: the verdict stays OPEN if that is equal.
- */
+/* Fits a row to both texts and compares everything but the code; the verdict stays OPEN if all is
+ * equal. */
 static int fit(const struct carrying *carrying, struct carry_row *row, struct gt_err *err)
 {
     struct gt_geometry geometry[TEXTS];
@@ -217,7 +221,8 @@ static int fit(const struct carrying *carrying, struct carry_row *row, struct gt
 
 /* ---- machine code ---- */
 
-/* A cubin of the row was compiled, or was not: that is then its verdict. */
+/* Takes the outcome of compiling a cubin of the row.  A cubin that was not compiled gives the row
+ * its verdict. */
 static void take_cubin(struct carry_row *row, int which, const struct gt_compiled *compiled)
 {
     snprintf(row->key[which], sizeof(row->key[which]), "%s", compiled->key);
@@ -247,7 +252,7 @@ static int compare_code(struct carry_row *row, const char *cache_dir, struct gt_
     return rc;
 }
 
-/* Where the rows come from and go to: a text table, which is written again line by line, or a
+/* The source and destination of the rows: a text table, which is written again line by line, or a
  * database, which gets more rows. */
 
 static int add_row(void *context, const struct gt_row *from, struct gt_err *err)
@@ -266,7 +271,7 @@ static int add_row(void *context, const struct gt_row *from, struct gt_err *err)
 
 /* ---- a text table ---- */
 
-/* *text receives the table as it is read. */
+/* *text receives the text of the table. */
 static int read_table(struct carrying *carrying, struct gt_strbuf *text, struct gt_err *err)
 {
     const char *path = carrying->options->system_db;
@@ -288,7 +293,7 @@ static int read_table(struct carrying *carrying, struct gt_strbuf *text, struct 
     return rc;
 }
 
-/* Adds a row's line with today's digest and point: everything else stays as it is. */
+/* Adds a row's line with today's digest and point; the rest of the line does not change. */
 static int add_line(struct gt_strbuf *to, const struct carry_row *row, const char *line,
                     size_t length, struct gt_err *err)
 {
@@ -330,7 +335,7 @@ static int write_text(void *context, FILE *file, struct gt_err *err)
     return GT_OK;
 }
 
-/* What was written must be a table that programs can open. */
+/* Checks that the written file is a table that programs can open. */
 static int check_text(void *context, const char *path, struct gt_err *err)
 {
     struct gt_table table = {0};
@@ -431,7 +436,7 @@ static int write_store(const struct carrying *carrying, struct gt_store *store, 
 
 /* ---- compiling ---- */
 
-/* Submits both texts of every row that is open; *waiting: how many cubins that are. */
+/* Submits both texts of every open row; *waiting: the number of cubins submitted. */
 static int submit(struct carrying *carrying, struct gt_compile_pool *pool, size_t *waiting,
                   struct gt_err *err)
 {
@@ -483,7 +488,7 @@ static int collect(struct carrying *carrying, struct gt_compile_pool *pool, size
     return rc;
 }
 
-/* Compiles what is open, by both texts, and compares. */
+/* Compiles both texts of every open row, and compares the cubins. */
 static int compare(struct carrying *carrying, struct gt_err *err)
 {
     struct gt_compile_pool_options wanted = {.jobs = (int)carrying->options->session.jobs};
@@ -558,7 +563,7 @@ static int print_json(const struct carrying *carrying, struct gt_err *err)
     return gt_cmd_print_json(carrying->cli, json, err);
 }
 
-/* Exit code 8: a row stays behind. */
+/* Exit code 8: a row was not carried over. */
 static int conclude(struct carrying *carrying, struct gt_err *err)
 {
     size_t bad;
@@ -623,7 +628,8 @@ static int carry_table(struct carrying *carrying, struct gt_err *err)
     return rc;
 }
 
-/* Where nothing measured is to be carried: what is predicted never is. */
+/* Tells of older predicted winners if there is no measured row to carry over; predicted rows are
+ * never carried over. */
 static void tell_predicted(const struct carrying *carrying, struct gt_store *store)
 {
     const struct gt_row_filter filter = {.provenance = 1u << GT_PREDICTED};

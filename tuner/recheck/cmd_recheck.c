@@ -22,11 +22,11 @@
 
 /* A stored winner against its runners-up, timed again. */
 
-#define RUNNERS   16   /* candidates that a winner is timed against, at most */
-#define TOLERANCE 0.01 /* times of the same kernel in two runs differ by as much */
+#define RUNNERS   16   /* most candidates that a winner is timed against */
+#define TOLERANCE 0.01 /* times of the same kernel in two runs differ by so much */
 
-/* What became of a winner: it is still the fastest, it is not, it failed, or it was alone: there
- * was nothing to time it against. */
+/* The verdict on a winner: it is still the fastest; it is not; it failed; or it was alone, with
+ * nothing to time it against. */
 enum verdict { HELD, LOST, FAILED, ALONE, VERDICTS };
 
 /* A problem whose winner is timed again: its candidates, the winner first. */
@@ -37,13 +37,14 @@ struct contest {
     struct gt_candidate candidate[1 + RUNNERS];
     struct gt_trial trial[1 + RUNNERS];
     size_t count, wanted;
-    size_t best; /* the fastest of the others; 0: none could be timed */
+    size_t best; /* the fastest of the other candidates; 0: none could be timed */
     double stored_us;
-    /* How much longer that one takes than the winner, as a share of the winner's time: the median
-     * of the paired ratios and its 95 % interval, in the last contest.  Only set if the verdict is
-     * held or lost. */
+    /* How much longer candidate `best` takes than the winner, as a share of the winner's time: the
+     * median of the paired ratios and its 95 % interval, in the last contest.  Only set if the
+     * verdict is held or lost. */
     double margin, margin_lo, margin_hi;
-    int contests; /* how many there were: a winner that loses the first gets a second one */
+    int contests; /* number of contests: a winner that loses the first contest gets a second
+                     contest */
     enum verdict verdict;
 };
 
@@ -53,8 +54,9 @@ struct contest {
 
 static const struct gt_rounds default_rounds = {61, GT_MAX_SAMPLES, 2e6};
 
-/* Compares in pairs.  doubtful[i]: whether candidate i may still have beaten the winner.  It stays
- * doubtful if it is faster by more than the tolerance and its interval excludes a tie. */
+/* Compares the candidates with the winner in pairs.  doubtful[i]: whether candidate i may have
+ * beaten the winner.  A candidate stays doubtful if it is faster by more than the tolerance and its
+ * interval excludes a tie. */
 static void judge(struct contest *contest, bool *doubtful)
 {
     const struct gt_trial *trial = contest->trial;
@@ -87,9 +89,10 @@ static void judge(struct contest *contest, bool *doubtful)
                                                        : HELD;
 }
 
-/* Times the candidates of the contest and judges them.  rounds: 0 for as many as take about 2 s.
- * Among several candidates that are as fast as the winner, the best will sometimes look faster.  So
- * a winner has lost only if the same candidate beats it again, in a new process and new memory. */
+/* Times the candidates of the contest and judges them.  rounds: 0 for as many rounds as take about
+ * 2 s.  Among several candidates that are as fast as the winner, the best will sometimes look
+ * faster than the winner.  So a winner has lost only if the same candidate beats it again, in a new
+ * process and new memory. */
 static int hold_contest(struct contest *contest, struct gt_evaluator *evaluator, int rounds,
                         struct gt_err *err)
 {
@@ -138,7 +141,7 @@ struct recheck {
     struct gt_recheck_report report;
     size_t tally[VERDICTS];
     double worst;                         /* the least margin */
-    char (*problem)[GT_PROBLEM_TEXT_MAX]; /* with a winner, in the order of an export */
+    char (*problem)[GT_PROBLEM_TEXT_MAX]; /* problems with a winner, in the order of an export */
     size_t problems, capacity;
 };
 
@@ -168,7 +171,7 @@ static void print_line(const struct gt_recheck_report *report, const struct cont
     gt_strbuf_release(&winner);
 }
 
-/* The row of the file and of the document, whose members have another order in part. */
+/* The row of the file and of the document; the order of the members differs in part. */
 static void record_row(const struct gt_recheck_report *report, const struct contest *contest,
                        const char *point, const char *runner)
 {
@@ -266,7 +269,8 @@ static const struct gt_option option_table[] = {
 
 /* ---- stored winners ---- */
 
-/* The row's kernel if the row is of this session's device, L2 mode and template text; else NULL. */
+/* The row's kernel if the row belongs to this session's device and L2 mode and to today's text of
+ * the template; else NULL. */
 static const struct gt_kernel *kernel_of(const struct recheck *recheck, const struct gt_row *row)
 {
     const struct gt_session *session = &recheck->session;
@@ -291,7 +295,7 @@ static int take_problem(void *context, const struct gt_row *row, struct gt_err *
     return GT_OK;
 }
 
-/* Lists the problems with winners: those asked for, or all. */
+/* Lists the problems with winners: the problems asked for, or all. */
 static int find_problems(struct recheck *recheck, struct gt_err *err)
 {
     const struct gt_problem_options *asked = &recheck->options->problem;
@@ -317,7 +321,7 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
     return rc;
 }
 
-/* Rows come best first; one point may have a row for each driver it was timed with. */
+/* Rows come best first; a point may have a row for each driver with which it was timed. */
 static int take_candidate(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct contest *contest = context;
@@ -429,7 +433,7 @@ static int recheck_stored(struct recheck *recheck, struct gt_cli *cli, struct gt
     return rc ? rc : conclude(recheck, err);
 }
 
-/* Takes rows over without timing anything. */
+/* Carries rows over without timing anything. */
 static int carry(struct gt_cli *cli, const struct gt_recheck_options *options, struct gt_err *err)
 {
     const struct gt_problem_options *problem = &options->problem;
@@ -444,7 +448,7 @@ static int carry(struct gt_cli *cli, const struct gt_recheck_options *options, s
     return gt_carry(cli, options, err);
 }
 
-/* A slip in the problems is told of before a GPU is looked for. */
+/* A mistake in the problems is reported before a GPU is looked for. */
 static int check_problems(const struct gt_cli *cli, const struct gt_problem_options *asked,
                           struct gt_err *err)
 {

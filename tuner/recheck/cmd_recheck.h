@@ -58,7 +58,7 @@ struct gt_row gt_recheck_row(const struct gt_table_row *line);
 
 /* Completes the candidate, whose problem and device are set, with today's or another text of the
  * kernel.  Positive: the kernel does not serve the problem, or a constraint does not hold;
- * negative: there is no such kernel or point. *why has the reason. */
+ * negative: there is no such kernel or point.  *why has the reason. */
 int gt_recheck_fit(struct gt_candidate *candidate, const struct gt_kernels *kernels,
                    const char *kernel, const char *point, struct gt_geometry *geometry,
                    struct gt_err *why);

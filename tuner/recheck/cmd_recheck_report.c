@@ -1,4 +1,4 @@
-/* cmd_recheck_report.c - what tune recheck and its --adopt and --same-code have in common. */
+/* cmd_recheck_report.c - the report that tune recheck, its --adopt and its --same-code share. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,7 @@ int gt_recheck_bad(size_t bad, const char *words, struct gt_err *err)
                : GT_OK;
 }
 
-/* When it was, UTC: a report draws margins over dates. */
+/* The date of the document, UTC, because a report draws margins over dates. */
 static void add_date(cJSON *json)
 {
     const time_t now = (time_t)(gt_clock_date_ms() / 1000);

@@ -71,8 +71,8 @@ static void release_pair(struct gt_pair *pair)
     release_side(&pair->side[1]);
 }
 
-/* The pair of the row's place, which is made if it is not there; NULL: no memory.  The list is in
- * order, so that a place is found by halving. */
+/* The pair for the row, which is made if the list has none; NULL: no memory.  The list is sorted,
+ * so that the pair's place is found by halving. */
 static struct gt_pair *place_for(struct taking *taking, const struct gt_row *row)
 {
     struct gt_pairs *pairs = taking->pairs;
@@ -121,7 +121,7 @@ static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
     return fill_side(&pair->side[taking->side], row, err);
 }
 
-/* The verdict on two times with their intervals; an interval of 0 is one without width. */
+/* The verdict on two times with their intervals; an interval of 0 has no width. */
 static enum gt_verdict judge(struct gt_pair *pair, double noise)
 {
     const struct gt_side *a = &pair->side[0], *b = &pair->side[1];

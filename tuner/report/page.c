@@ -23,16 +23,16 @@
 
 /* ---- the data: one JSON document, with times in microseconds; 0: not measured ---- */
 
-/* What a browser draws without a long wait: 25 MB of page. */
+/* The most that a browser draws without a long wait: 25 MB of page. */
 enum { MOST_ROWS = 5000, MOST_TRIALS = 500000 };
 
 struct gathering {
     const struct gt_report_request *request;
     cJSON *list;
     size_t rows, guesses; /* of `compared`; trials that were not measured */
-    size_t items, trials; /* in the list so far; trials of all its spaces */
+    size_t items, trials; /* items in the list so far; trials of all its spaces */
     size_t left;          /* problems, turns and trials that the page has no room for */
-    cJSON *space; /* the list's last space, of whose kernel and problem the next trial may be */
+    cJSON *space; /* the list's last space, to whose kernel and problem the next trial may belong */
     bool failed;  /* an item could not be made */
 };
 
@@ -61,8 +61,8 @@ __attribute__((sentinel)) static void add_texts(struct gathering *g, cJSON *item
     va_end(pairs);
 }
 
-/* Three decimals: a nanosecond, a millisecond; digits of a float that mean nothing stay out of the
- * page. */
+/* Rounds to three decimals (a nanosecond, a millisecond), so that meaningless digits of a float
+ * stay out of the page. */
 static double rounded(double value)
 {
     return round(value * 1e3) / 1e3;
@@ -73,7 +73,7 @@ static void add_number(struct gathering *g, cJSON *item, const char *key, double
     g->failed |= !cJSON_AddNumberToObject(item, key, rounded(value));
 }
 
-/* Whether the list has no room for another item, which is counted. */
+/* Whether the list has no room for another item; such an item is counted. */
 static bool is_full(struct gathering *g)
 {
     const bool full = g->items >= MOST_ROWS || g->trials >= MOST_TRIALS;
@@ -82,7 +82,7 @@ static bool is_full(struct gathering *g)
     return full;
 }
 
-/* A new member of the list; after a failure one that is not in it, or NULL. */
+/* A new member of the list; after a failure a member that is not in the list, or NULL. */
 static cJSON *new_item(struct gathering *g)
 {
     cJSON *item = cJSON_CreateObject();
@@ -223,7 +223,7 @@ static bool same_text(const cJSON *item, const char *key, const char *text)
     return strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, key)), text) == 0;
 }
 
-/* Trials of one space come together. */
+/* Trials of one space follow each other. */
 static int take_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct gathering *g = context;
@@ -262,8 +262,8 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }
 
-/* What a product costs, ours and cuBLASLt's; energies in millijoules.  Of an objective: 1: the best
- * by it, 2: one of a tie. */
+/* The energies of a product, by this project's kernels and by cuBLASLt, in millijoules.  The figure
+ * of an objective: 1: the best by this objective, 2: tied for the best. */
 static int take_energy(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
     struct gathering *g = context;
@@ -306,7 +306,7 @@ static int take_device(void *context, const struct gt_calibrated *calibrated, st
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }
 
-/* Adds what tune recheck printed, whole. */
+/* Adds the whole documents that tune recheck printed. */
 static int take_recheck(struct gathering *g, const char *path, struct gt_err *err)
 {
     const char *format = NULL, *date = NULL;
@@ -372,8 +372,8 @@ static int gather(cJSON **data, const struct gt_report_request *request, struct 
 
 /* ---- the page ---- */
 
-/* Inside a script, "</" would end it, and "<!--" begin a comment: every < of a foreign text goes.
- */
+/* Inside a script, "</" would end the script, and "<!--" would begin a comment, so every < of a
+ * foreign text is replaced. */
 static void put_data(FILE *file, const char *json)
 {
     for (; *json; json++) {

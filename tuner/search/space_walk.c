@@ -773,19 +773,19 @@ static int sample_take(struct sample *sample, const uint8_t *index, struct gt_er
  * 40,000 points with one or two neighbours each, and found nothing beside their first points. */
 #define VISITS_MOST  GT_WALK_VISITS
 #define VISITS_POINT 100       /* visits for each point that is kept, if few points are kept */
-#define VISITS_EMPTY 100000000 /* up to this, a walk that found no point is repeated with */
-#define VISITS_MORE  10        /* so many times its visits */
-#define CHANCE_LEAST 1e-4      /* by which a walk that was given up lowers the chance of a point */
-#define VISITS_PART  8         /* a part that took less than visits_most over this is too small; */
-#define VISITS_AIM   0.4       /* one is walked that should take this much of visits_most, */
-#define WIDENED_MOST 4         /* so many times */
-#define SEEN_AIM     4         /* for each point that is kept, so many of a part should be seen */
-#define SHARED_FROM  2         /* shares are of the prefixes of depth / this many parameters */
-#define GIVEN_UP     1         /* what a walk of too many visits returns, */
-#define SPENT        2         /* and one after which the walks together took too long: */
+#define VISITS_EMPTY 100000000 /* walks that found no point are repeated below this limit */
+#define VISITS_MORE  10        /* a repeated walk may take this many times the visits */
+#define CHANCE_LEAST 1e-4      /* a walk that was given up lowers the chance at most by this */
+#define VISITS_PART  8         /* a part that took less than visits_most over this is too small */
+#define VISITS_AIM   0.4       /* the next part should take this much of visits_most */
+#define WIDENED_MOST 4         /* most walks of a larger part */
+#define SEEN_AIM     4         /* points of a part that should be seen for each point kept */
+#define SHARED_FROM  2         /* shares divide the prefixes of depth / this many parameters */
+#define GIVEN_UP     1         /* returned by a walk of too many visits */
+#define SPENT        2         /* returned if all walks together took too long */
 #define LOOK_EVERY   8192      /* visits between two looks at the signals: 1 ms */
 
-#define PREFIX_SEED 0x7072656669786573ull /* of the values that are followed */
+#define PREFIX_SEED 0x7072656669786573ull /* seed of the choice of the values followed */
 
 struct walk {
     struct gt_space *space;
@@ -995,7 +995,7 @@ static int widen(struct walk *walk)
     return rc;
 }
 
-/* Walks through all points, or through as large a part of them as visits_most allows. */
+/* Walks through all points, or through as large a part of the points as visits_most allows. */
 static int walk_part(struct walk *walk)
 {
     int rc = GIVEN_UP;

@@ -19,7 +19,7 @@ struct gt_walk_share {
     uint64_t points; /* the most valid points that the share may see; 0: any number */
     /* set by the walk */
     size_t level;
-    double covered;   /* the part of the share that was walked; 1: all of it */
+    double covered;   /* the part of the share that was walked; 1: the whole share */
     uint64_t visited; /* prefixes */
 };
 

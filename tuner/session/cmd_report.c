@@ -20,7 +20,7 @@ static void add_bound(cJSON *json, const char *key, const struct gt_trial *trial
                               : cJSON_CreateNull());
 }
 
-/* What of the peak of the device's units a prediction expects. */
+/* The part of the peak of the device's units that a prediction expects. */
 static void add_peak(cJSON *json, const struct gt_device *device, const struct gt_sweep_row *row,
                      const struct gt_problem *problem)
 {
@@ -159,20 +159,20 @@ static void print_baseline(const struct gt_session *session, const struct gt_swe
     if (!result->have_baseline)
         return;
     fprintf(session->cli->out, "baseline %s: %.2f us", baseline->name, baseline->us);
-    if (baseline->lo_us > 0) /* not known of a baseline that an earlier run measured */
+    if (baseline->lo_us > 0) /* not known for a baseline that an earlier run measured */
         fprintf(session->cli->out, " [%.2f, %.2f]", baseline->lo_us, baseline->hi_us);
     fprintf(session->cli->out, ", %.2f TFLOP/s\n", tflops(result->problem, baseline->us));
 }
 
-/* What of the table fits: columns that matter less give way on a narrow terminal. */
+/* The columns of the table that fit; on a narrow terminal less important columns are left out. */
 struct columns {
-    int name;             /* of the kernel's name */
+    int name;             /* width of the kernel's name */
     bool ratio, rate;     /* x cuBLAS; TFLOP/s */
     bool interval, error; /* of the time; err u */
     bool facts, beside;   /* registers and shared memory; the point at the end of the row */
 };
 
-#define POINT_ROOM 24 /* columns; with less the point stands below its row */
+#define POINT_ROOM 24 /* columns; with fewer columns the point stands below its row */
 
 static bool fits(int *left, int columns)
 {
@@ -201,7 +201,7 @@ static struct columns choose_columns(const struct gt_session *session,
         widen(&columns.name, &result->row[i]);
     widen(&columns.name, &result->incumbent);
     left = width - 6 - columns.name;
-    if (!width || !fits(&left, 12)) /* of the time, which is always there */
+    if (!width || !fits(&left, 12)) /* columns of the time, which is always there */
         return columns;
     columns.ratio = columns.ratio && fits(&left, 9);
     columns.rate = columns.rate && fits(&left, measures ? 9 : 18);
@@ -219,7 +219,8 @@ static char mark_of(const struct gt_sweep_result *result, size_t i)
     return i && row->tie ? '=' : row->apart ? '~' : ' ';
 }
 
-/* TFLOP/s; of a prediction with two digits, and in per cent of what the device's units reach. */
+/* TFLOP/s.  For a prediction it has two digits, and per cent of the peak of the device's units are
+ * added. */
 static void print_rate(const struct gt_session *session, const struct gt_sweep_result *result,
                        const struct gt_sweep_row *row)
 {
@@ -252,7 +253,7 @@ static void print_error(const struct gt_session *session, const struct gt_sweep_
     fputc('\n', session->cli->out);
 }
 
-/* rank: with its mark. */
+/* rank: the rank with its mark. */
 static void print_row(const struct gt_session *session, const struct gt_sweep_result *result,
                       const struct columns *columns, const char *rank,
                       const struct gt_sweep_row *row, struct gt_strbuf *point)
@@ -269,7 +270,7 @@ static void print_row(const struct gt_session *session, const struct gt_sweep_re
         fprintf(out, " %11.2f", trial->us);
     else
         fprintf(out, " %11s", gt_rough(interval, trial->us));
-    snprintf(interval, sizeof(interval), "-"); /* of a recording without samples */
+    snprintf(interval, sizeof(interval), "-"); /* a recording without samples */
     if (gt_interval_known(trial->provenance, trial->lo_us, trial->hi_us))
         snprintf(interval, sizeof(interval), "[%.2f, %.2f]", trial->lo_us, trial->hi_us);
     if (columns->interval)
@@ -314,7 +315,7 @@ struct reason {
     struct gt_strbuf text;
 };
 
-/* Keeps the reason of the first trial that failed, provided that the kernel's text is today's. */
+/* Keeps the reason of the first failed trial that belongs to today's text of the kernel. */
 static int take_reason(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct reason *reason = context;
@@ -368,7 +369,7 @@ static void print_nothing(const struct gt_session *session, const struct gt_swee
     gt_strbuf_release(&sentence);
 }
 
-/* Whether one of the rows that are printed has the mark, so that it has to be explained. */
+/* Whether a printed row has the mark, which must then be explained. */
 static bool is_marked(const struct gt_sweep_result *result, size_t rows, char mark)
 {
     for (size_t i = 0; i < result->rows && i < rows; i++)
@@ -411,7 +412,8 @@ void gt_report_result(const struct gt_session *session, const struct gt_sweep_re
     gt_strbuf_release(&point);
 }
 
-/* Why the first of the trials that failed by the kernel's fault did: one line for each status. */
+/* One line for each status that is the kernel's fault: why the first trial with this status
+ * failed. */
 struct failures {
     const struct gt_session *session;
     bool told[GT_STATUS_COUNT];
@@ -447,7 +449,8 @@ static int tell_failure(void *context, const struct gt_row *row, struct gt_err *
     return GT_OK;
 }
 
-/* Tells of one problem's trials what has not been told; false: there was nothing to tell. */
+/* Tells the failures of one problem's trials that have not been told yet; false: there was nothing
+ * to tell. */
 static bool tell_failures(struct failures *failures, const struct gt_sweep_result *result)
 {
     const struct gt_session *session = failures->session;

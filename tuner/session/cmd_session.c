@@ -1,4 +1,4 @@
-/* cmd_session.c - what the commands that tune share; see cmd_session.h. */
+/* cmd_session.c - what the tuning commands share; see cmd_session.h. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -29,14 +29,14 @@ static void on_waiting(void *context, double seconds)
                      session->waits_for ? session->waits_for : "the GPU's worker starts", seconds);
 }
 
-/* What --dist names: the parser of options lets no other word through. */
+/* The distribution that --dist names; the parser of options lets no other word through. */
 static enum gt_dist operands_of(const struct gt_session_options *options)
 {
     return options->dist ? gt_dist_parse(options->dist) : GT_DIST_NORMAL;
 }
 
-/* Times of other operands are those of another device: everything that is stored, compared, handed
- * out or printed then keeps them apart. */
+/* Times with other operands are kept under another device's name, so that all that is stored,
+ * compared, handed out or printed keeps such times apart. */
 static void name_operands(struct gt_session *session, const struct gt_session_options *options)
 {
     struct gt_device *device = &session->evaluator->device;
@@ -99,8 +99,7 @@ static void name_profile(char text[DEVICE_TEXT], int cc, const char *name)
     snprintf(text, DEVICE_TEXT, "predict:sm_%d%s%.120s", cc, name ? "/" : "", name ? name : "");
 }
 
-/* Without --device: takes a GPU of the arch, and of the name that was given, if there is one, else
- * a profile. */
+/* Without --device: takes a GPU of the given arch and name, if there is one, else a profile. */
 static int open_arch(struct gt_session *session, const struct gt_session_options *options, int cc,
                      const char *name, struct gt_err *err)
 {
@@ -124,8 +123,7 @@ static int open_arch(struct gt_session *session, const struct gt_session_options
     return open_device(session, options, profile, err);
 }
 
-/* The arch that "predict" or "predict:NAME" means becomes part of the word; NAME is whatever --arch
- * takes, or a file. */
+/* Adds the arch to the word "predict" or "predict:NAME"; NAME is a value of --arch, or a file. */
 static int complete_prediction(const char **device, char text[DEVICE_TEXT], int cc,
                                const char **asked, struct gt_err *err)
 {
@@ -151,8 +149,8 @@ bool gt_session_lacks_gpu(const struct gt_err *err)
     return err->code == GT_ENOGPU || (err->code == GT_ENOLIB && !strstr(err->msg, "(NVRTC)"));
 }
 
-/* Opens the evaluator that --device and --arch name.  cc: of --arch; 0: none was named.  Where the
- * arch has no GPU here, times are predicted, and session->no_gpu says why. */
+/* Opens the evaluator that --device and --arch name.  cc: of --arch; 0: no arch was named.  If
+ * there is no GPU of the arch here, times are predicted, and session->no_gpu says why. */
 static int open_evaluator(struct gt_session *session, const struct gt_session_options *options,
                           int cc, const char *name, struct gt_err *err)
 {
@@ -174,8 +172,8 @@ static int open_evaluator(struct gt_session *session, const struct gt_session_op
     return open_arch(session, options, cc, name, err);
 }
 
-/* Writes the option that only a GPU can honour, and why predictions and recordings cannot; false:
- * there is none. */
+/* Writes the given option that only a GPU can honour, and why predictions and recordings cannot;
+ * false: no such option was given. */
 static bool needs_gpu(const struct gt_session_options *options, char option[64], const char **why)
 {
     const enum gt_timing timing = gt_session_timing(options);
@@ -195,8 +193,8 @@ static bool needs_gpu(const struct gt_session_options *options, char option[64],
     return true;
 }
 
-/* Chains, operands that stay in L2 and numbers other than the usual ones are timed on a GPU only
- * (GT_ENOGPU), and chains with cold operands (GT_ESYNTAX). */
+/* Chains, operands that stay in L2 and unusual numbers are timed on a GPU only (GT_ENOGPU), and
+ * chains with cold operands (GT_ESYNTAX). */
 static int check_timing(const struct gt_session *session, const struct gt_session_options *options,
                         struct gt_err *err)
 {
@@ -215,7 +213,7 @@ static int check_timing(const struct gt_session *session, const struct gt_sessio
                       session->no_gpu.code ? session->no_gpu.msg : "");
 }
 
-/* ---- kernels: those that --kernels names, with the values that --values leaves them ---- */
+/* ---- kernels: named by --kernels, with the values that --values leaves ---- */
 
 #define VENDOR "cublaslt" /* among the names of kernels: cuBLASLt's own algorithms */
 
@@ -227,7 +225,8 @@ static bool names_vendor(const char *names)
     return false;
 }
 
-/* Appends the kernels of a name, or of a pattern such as simt*; *n: how many are chosen so far. */
+/* Appends the kernels of a name, or of a pattern such as simt*; *n: the number of kernels chosen so
+ * far. */
 static int choose_kernels(const struct gt_kernel **chosen, size_t *n,
                           const struct gt_kernels *kernels, const char *name, struct gt_err *err)
 {
@@ -246,7 +245,7 @@ static int choose_kernels(const struct gt_kernel **chosen, size_t *n,
         found = true;
         while (at < *n && chosen[at] != kernel)
             at++;
-        chosen[at] = kernel; /* named twice, it stands there already */
+        chosen[at] = kernel; /* a kernel named twice stands there already */
         *n += at == *n;
     }
     if (!found && !pattern)
@@ -326,8 +325,8 @@ static int narrow(struct gt_session *session, const struct gt_session_options *o
 
 /* ---- sweeps ---- */
 
-/* About what a turn takes, with 16 compile workers on an H200: of 418 problems with 2.6 s each, 40
- * had none, and the others took 2.9 s. */
+/* Approximate seconds of a turn, with 16 compile workers on an H200: of 418 problems with 2.6 s
+ * each, 40 had no turn, and the turns of the others took 2.9 s. */
 #define TURN_S 3.0
 
 bool gt_session_warn_of_budget(char text[GT_BUDGET_TEXT], double seconds, size_t problems)
@@ -343,7 +342,7 @@ bool gt_session_warn_of_budget(char text[GT_BUDGET_TEXT], double seconds, size_t
     return true;
 }
 
-/* What the session knows goes into the options of a sweep; *fallback is malloc'ed. */
+/* Fills the options of a sweep from the session; *fallback is malloc'ed. */
 static int fill_sweep(struct gt_session *session, struct gt_sweep_options *options,
                       const struct gt_kernel ***fallback, struct gt_err *err)
 {
@@ -496,7 +495,7 @@ int gt_session_cache(char **path, struct gt_err *err)
     return *path ? GT_OK : gt_err_nomem(err);
 }
 
-/* Says what follows from a home that is not known. */
+/* Says what follows if the home folder is not known. */
 static void note_no_home(const struct gt_cli *cli, const char *cache, const char *database)
 {
     if (!cli->quiet && !strcmp(cache, NO_CACHE))
@@ -506,7 +505,7 @@ static void note_no_home(const struct gt_cli *cli, const char *cache, const char
                 database);
 }
 
-/* The kernel of a recording takes the place of those described. */
+/* The kernel of a recording replaces the described kernels. */
 static int take_recorded_kernel(struct gt_session *session, struct gt_err *err)
 {
     gt_kernels_release(&session->kernels);
@@ -529,8 +528,8 @@ int gt_session_no_replay(const struct gt_session_options *options, struct gt_err
         options->device);
 }
 
-/* Loads the winners that this project ships: a first sweep starts from them.  The rankings beside
- * them correct what the model expects; a recording's kernels are not those that they speak of. */
+/* Loads the winners that this project ships, from which a first sweep starts, and the shipped
+ * rankings, which correct predicted times.  The rankings do not apply to a recording's kernels. */
 static int load_shipped(struct gt_session *session, struct gt_err *err)
 {
     char *path = NULL;
@@ -565,7 +564,8 @@ static int load_kernels(struct gt_session *session, const struct gt_session_opti
     return rc;
 }
 
-/* Says what a recording's times are, and what of it is not taken as its tuner took it. */
+/* Says what a recording's times are, and which parts of the recording are not taken as its tuner
+ * took them. */
 static void announce_recording(const struct gt_cli *cli, const struct gt_recording *recording,
                                const char *path)
 {
@@ -584,7 +584,8 @@ static void announce_recording(const struct gt_cli *cli, const struct gt_recordi
                 recording->described - recording->points, recording->described);
 }
 
-/* Says where everything lies, if asked to, and that times are no measurements where that is so. */
+/* Says where everything lies, if asked to, and, if nothing is measured, that times are no
+ * measurements. */
 static void announce(const struct gt_session *session, const struct gt_session_options *options,
                      const char *database)
 {

@@ -81,8 +81,8 @@ static int by_text(const void *a, const void *b)
     return order ? order : (one->place > other->place) - (one->place < other->place);
 }
 
-/* Keeps the first of equal problems, with the sum of their weights, and of those only the ones
- * whose texts belong to the part.  A text belongs to the same part in every list.  weight may be
+/* Keeps the first of equal problems, with the sum of their weights, and drops problems whose
+ * texts do not belong to the part.  A text belongs to the same part in every list.  weight may be
  * NULL. */
 static int keep_shard(const struct shard *shard, struct gt_problem *problem, double *weight,
                       size_t *count, struct gt_err *err)
@@ -153,7 +153,7 @@ int gt_session_complete(struct gt_problem *problem, const char *text,
     return rc;
 }
 
-/* The same of a problem to tune: D has elements. */
+/* The same for a problem to tune, whose D must have elements. */
 static int complete_to_tune(struct gt_problem *problem, const char *text,
                             const struct gt_problem_options *options, struct gt_err *err)
 {
@@ -180,8 +180,8 @@ static int read_dtype(enum gt_dtype *type, const char *text, struct gt_err *err)
         near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
 }
 
-/* Takes a problem of a file and replaces its type and accuracy where the options name others, so
- * that one set of shapes serves every type. */
+/* Takes a problem of a file and replaces its type and accuracy if the options name others, so that
+ * one set of shapes serves every type. */
 static int problem_of_set(struct gt_problem *problem, const struct gt_problem_entry *entry,
                           const struct gt_problem_options *options, struct gt_err *err)
 {
@@ -205,7 +205,7 @@ static int problem_of_set(struct gt_problem *problem, const struct gt_problem_en
     return gt_problem_check(problem, err);
 }
 
-/* What --shape names, its lists and ranges expanded. */
+/* The problems that --shape names, with lists and ranges expanded. */
 struct shapes {
     char **text;
     size_t count;
@@ -230,7 +230,8 @@ static void release_shapes(struct shapes *shapes)
     free(shapes->text);
 }
 
-/* Problem i: those of --shape come first, then those of the --shapes file, then those drawn. */
+/* Problem i: problems of --shape come first, then problems of the --shapes file, then drawn
+ * problems. */
 static int problem_at(struct gt_problem *problem, const struct gt_problem_options *options,
                       const struct shapes *shapes, const struct gt_problemset *set, size_t i,
                       struct gt_err *err)
@@ -265,7 +266,7 @@ static int recorded_problem(const struct gt_cli *cli, const struct gt_session *s
     return gt_problem_parse(*problem, recording->problem, err);
 }
 
-/* Loads what --shapes and --random name; the caller releases the set in any case. */
+/* Loads the problems of --shapes and --random; the caller releases the set in any case. */
 static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
                     const struct gt_cli *cli, struct gt_err *err)
 {
@@ -367,7 +368,7 @@ int gt_session_problems(const struct gt_cli *cli, const struct gt_session *sessi
     return rc;
 }
 
-/* The problems that a winner is looked for, and which of them have one. */
+/* The problems for which a winner is looked for, and which of these have a winner. */
 struct looking {
     const struct gt_session *session;
     const struct gt_problem *problem;

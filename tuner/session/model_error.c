@@ -17,9 +17,10 @@ enum gt_model_kind gt_model_kind_of(const struct gt_kernel *kernel)
     return first->min_cc == 90 && first->max_cc == 90 ? GT_KIND_WGMMA : GT_KIND_MMA;
 }
 
-/* From db/measured/predictor.csv: the measured time over the predicted one (1 / ratio), the range
- * of the spaces' medians, and for single points that range widened by the spread on both sides.
- * tests/cli/predict.sh holds the sentences against the table. */
+/* From db/measured/predictor.csv: the measured time over the predicted time (1 / ratio).  The
+ * first figures are the range of the spaces' medians; the figures for single points are this
+ * range, widened by the spread on both sides.  tests/cli/predict.sh holds the sentences against
+ * the table. */
 const char *gt_model_error(enum gt_model_kind kind)
 {
     static const char *const text[GT_KIND_COUNT] = {
@@ -38,7 +39,7 @@ double gt_model_peak(const struct gt_device *device, const struct gt_problem *pr
 {
     double rate = 2.0 * device->fma_lanes; /* an FMA is two operations */
 
-    if (kernel->model.mma) /* those that name a type split operands into parts of 16 bits */
+    if (kernel->model.mma) /* kernels that name a type split operands into parts of 16 bits */
         rate = gt_device_tensor_rate(device, kernel->model.mma_type ? GT_F16 : problem->type);
     return rate * device->sms * device->clock_mhz * 1e-6;
 }
@@ -64,7 +65,7 @@ bool gt_stand_in(char text[GT_STAND_IN_MAX], const struct gt_device *device, con
     if (!asked || !device->profile || gt_device_called(device->name, asked))
         return false;
     sheet = gt_gpu_sheet(asked);
-    if (sheet) /* devices of an arch have as many lanes */
+    if (sheet) /* all devices of an arch have the same number of lanes */
         write_numbers(own, sheet->sms, sheet->clock_mhz, device->fma_lanes, sheet->memory_gbps);
     write_numbers(numbers, device->sms, device->clock_mhz, device->fma_lanes, device->memory_gbps);
     gt_copy_clean(name, sizeof(name), asked);

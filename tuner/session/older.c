@@ -7,13 +7,13 @@
 #include "problem/problem.h"
 #include "session/older.h"
 
-/* Sorted texts; of today's winners "device\nproblem\ntiming". */
+/* Sorted texts; for today's winners "device\nproblem\ntiming". */
 struct places {
     char **text;
     size_t count, capacity;
 };
 
-/* The rows of both texts, one after the other. */
+/* The rows of today's and of older texts, read one after the other. */
 struct counting {
     struct gt_older *older;
     const struct gt_kernels *kernels;
@@ -21,7 +21,7 @@ struct counting {
     struct places places, asked; /* asked: the problems, sorted; none: all */
 };
 
-/* The provenance is left out where a measured row stands for a predicted one, too. */
+/* The provenance is left out if a measured row also stands for a predicted row. */
 static char *place_of(const struct gt_row *row, bool predicted)
 {
     char *text = NULL;

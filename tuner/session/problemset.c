@@ -107,7 +107,7 @@ static int read_sizes(struct reading *reading, struct sizes *sizes)
     return rc;
 }
 
-/* Where the sizes end: a type, a layout or a key begins with a letter. */
+/* Where the sizes end: at a letter, with which a type, a layout or a key begins. */
 static const char *end_of_sizes(const char *text)
 {
     while (*text && !(text[0] == ':' && !is_number(text + 1) && text[1] != 'x'))
@@ -292,7 +292,8 @@ static int read_json(struct gt_problemset *set, const cJSON *root, const char *p
     return GT_OK;
 }
 
-/* Reads a set in JSON; a list alone, as `tune bench --list --json` prints it, is its problems. */
+/* Reads a set in JSON; a list alone, as `tune bench --list --json` prints, is the list of
+ * problems. */
 static int read_json_text(struct gt_problemset *set, const char *text, size_t length,
                           const char *path, struct gt_err *err)
 {
@@ -385,15 +386,15 @@ static int read_lines(struct gt_problemset *set, char *text, const char *path, s
     return rc;
 }
 
-/* ---- what other programs wrote ---- */
+/* ---- files of other programs ---- */
 
 #define BUCKETS 4096
 
 /* The entries of a set by the digest of their text. */
 struct gathering {
     struct gt_problemset *set;
-    size_t bucket[BUCKETS]; /* 1 + the index of the entry that came last; 0: none */
-    size_t *before;         /* of each entry: 1 + the one before it in its bucket */
+    size_t bucket[BUCKETS]; /* 1 + the index of the bucket's last entry; 0: none */
+    size_t *before;         /* for each entry 1 + the entry before it in its bucket */
     size_t capacity;
 };
 
@@ -473,7 +474,7 @@ int gt_problemset_load(struct gt_problemset *set, const char *path, struct gt_er
     const bool input = strcmp(path, "-") == 0;
     struct stat file;
     char first;
-    size_t mark; /* bytes of the one that some editors put before UTF-8 */
+    size_t mark; /* bytes of the mark that some editors put before UTF-8 */
     int rc;
 
     *set = (struct gt_problemset){0};

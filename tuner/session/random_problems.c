@@ -1,4 +1,4 @@
-/* random_problems.c - vocabulary: draws problems as programs have them; see problemset.h.
+/* random_problems.c - vocabulary: draws problems of sizes that programs have; see problemset.h.
  *
  * A type is drawn first, then a family of problems, then the problem itself.  A problem that is too
  * large for a benchmark is drawn again in the same family.  The tables below hold the shares. */
@@ -63,7 +63,7 @@ static void projection(struct draw *draw)
     const struct model *model = any_model(draw);
     const int64_t rows = below(draw, 5) ? one_of(draw, &draw->source->rows) : 1 + below(draw, 9000);
     const int64_t attended = model->heads * model->head;
-    const int64_t layer[][2] = {/* inputs, outputs; the vocabulary comes half as often */
+    const int64_t layer[][2] = {/* inputs, outputs; the vocabulary is drawn half as often */
                                 {model->hidden, model->qkv},       {model->hidden, model->qkv},
                                 {attended, model->hidden},         {attended, model->hidden},
                                 {model->hidden, model->ffn},       {model->hidden, model->ffn},
@@ -95,7 +95,7 @@ static void attention(struct draw *draw)
     draw->batch = model->heads * ((int64_t)1 << below(draw, 4));
 }
 
-/* 32 to 8191, each octave as often. */
+/* 32 to 8191, each octave with the same chance. */
 static int64_t octave(struct draw *draw)
 {
     const int64_t least = (int64_t)32 << below(draw, 8);
@@ -147,7 +147,7 @@ static const int64_t family_share[] = {42, 8, 20, 18, 7, 5};
 static const struct {
     enum gt_dtype type;
     const char *accuracy; /* is appended to the problem's text */
-    int64_t most;         /* operations; they take an H200 2 to 10 ms */
+    int64_t most;         /* operations, which take an H200 2 to 10 ms */
 } kind[] = {
     {GT_BF16, "", 1200000000000},
     {GT_F16, "", 1200000000000},
@@ -157,7 +157,7 @@ static const struct {
 };
 static const int64_t kind_share[] = {36, 18, 12, 22, 12};
 
-#define PADDED 16   /* one problem without a batch in so many has leading dimensions of its own */
+#define PADDED 16   /* one in so many problems without a batch has leading dimensions of its own */
 #define TRIES  1000 /* attempts to draw a problem that is not too large */
 
 /* The index of the share into which a number below a hundred falls. */
@@ -175,7 +175,8 @@ static size_t pick(struct draw *draw, const int64_t *share)
 static void pad(struct draw *draw, struct gt_problem *problem)
 {
     static const int64_t more[] = {1, 3, 8, 16, 64, 1024};
-    const unsigned which = 1 + (unsigned)below(draw, 7); /* of A, B, C; at least one of them */
+    const unsigned which = 1 + (unsigned)below(draw, 7); /* which of A, B, C have them; at least one
+                                                            matrix */
     int64_t *ld[] = {&problem->lda, &problem->ldb, &problem->ldc};
 
     for (size_t i = 0; i < 3; i++)

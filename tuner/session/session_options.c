@@ -56,7 +56,8 @@ const struct gt_option gt_search_option_table[] = {
     GT_OPTIONS_END,
 };
 
-/* What --shape and --shapes leave open; also of commands that take one problem. */
+/* The parts of a problem that --shape and --shapes leave open; also for commands that take one
+ * problem. */
 #define GT_PROBLEM_PARTS                                                                       \
     GT_TEXT(gt_problem_options, dtype, "dtype", 0, "TYPE", "type of A and B (default: f32)"),  \
         GT_CHOICE(gt_problem_options, layout, "layout", 0, "AB", "nn|nt|tn|tt",                \

@@ -35,7 +35,7 @@ struct contest {
 #define ROUNDS_LEAST 7   /* rounds of any contest, however little time is left */
 #define ROUNDS_US    2e5 /* a contest holds its own least number of rounds if they fit in this */
 
-/* ---- what a contest may cost ---- */
+/* ---- the time of a contest ---- */
 
 /* Microseconds that are left for the finals. */
 static double left_us(const struct gt_race *race)
@@ -486,7 +486,7 @@ static int store_ties(struct gt_race *race, size_t ties, struct gt_err *err)
  * among many candidates that are no faster, the luckiest wins one contest by chance, but not a
  * second one.  The device is also cooler in the final: an H200 had 1817 MHz in a final of 188 us,
  * and 1366 MHz in the play-off half a second later.  Returns how many rows are to be timed once
- * more. *behind: the number of rows from the incumbent's place in the final on; 0: the incumbent
+ * more.  *behind: the number of rows from the incumbent's place in the final on; 0: the incumbent
  * was not moved. */
 static size_t seat_loser(const struct gt_race *race, const struct contest *contest, size_t ties,
                          size_t finalists, size_t *behind)

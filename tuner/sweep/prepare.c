@@ -173,7 +173,7 @@ static size_t seeds_wanted(const struct gt_race *race)
     return (size_t)fmax(1, wanted / (double)race->arms);
 }
 
-/* Opens the arm of a kernel that serves the problem, unless no point of the kernel is valid. *none
+/* Opens the arm of a kernel that serves the problem, unless no point of the kernel is valid.  *none
  * counts kernels without a valid point, and result->nothing has the reason of the first.  none may
  * be NULL: such kernels are passed over in silence. */
 static int open_served(struct gt_race *race, const struct gt_kernel *kernel, size_t *none,

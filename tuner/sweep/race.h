@@ -72,7 +72,7 @@ struct gt_arm {
                                 is told more */
     struct gt_retry *retry;  /* a stack with the urgent points on top */
     size_t retries, retry_capacity;
-    struct gt_reuse *reuse; /* the one expected to be fastest last */
+    struct gt_reuse *reuse; /* sorted, the fastest expected time last */
     size_t reuses;
     struct {
         size_t after; /* the point plus 1; 0: none is kept here */

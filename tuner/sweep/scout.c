@@ -72,7 +72,7 @@ static void try_match(const struct gt_kernel *kernel, const struct gt_pattern *p
 }
 
 /* Finds for each seed of the description the point that has the seed's values, and most defaults
- * among its other parameters; SIZE_MAX: no such point is valid. *described is malloc'ed. */
+ * among its other parameters; SIZE_MAX: no such point is valid.  *described is malloc'ed. */
 static int describe(const struct gt_space *space, size_t **described, struct gt_err *err)
 {
     const struct gt_kernel *kernel = space->kernel;

@@ -9,7 +9,7 @@
 #define GT_SHARE_POWER 6 /* exponent of the times' ratio: an arm 20 % behind gets a third \ */
 
 struct gt_arm_record {
-    int64_t drawn;       /* candidates, those in flight included */
+    int64_t drawn;       /* candidates tried and in flight */
     double reached_us;   /* the least time of its candidates; 0: none yet */
     double predicted_us; /* the least predicted time of its points; 0: not known */
     bool trusted;        /* the arm is known to be good, whatever is predicted */

@@ -28,8 +28,8 @@
 
 /* ---- the record of a turn ---- */
 
-/* How long it took, how busy the GPU was, and when its best improved.  `tune export --format
- * search` makes a table of the records. */
+/* How long the turn took, how busy the GPU was, and when the best time improved.  `tune export
+ * --format search` makes a table of the records. */
 
 static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, struct gt_err *err)
 {
@@ -127,7 +127,8 @@ static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_re
     gt_sweep_sum_up(race, &before);
     if (!rc)
         rc = put_turn(race, err);
-    else if (rc == GT_EINTERRUPTED) /* what was reached is kept; the interrupt is the error told */
+    else if (rc == GT_EINTERRUPTED) /* the results so far are kept; the interrupt is the error
+                                       told */
         put_turn(race, NULL);
     run->sums.busy_s += result->busy_s;
     run->sums.trials += result->fresh;
@@ -142,7 +143,7 @@ static int run_turn(struct gt_run *run, struct gt_race *race, struct gt_sweep_re
 
 /* ---- a run ---- */
 
-/* Tells the caller what the run made of its time. */
+/* Tells the caller how the run used its time. */
 static void fill_totals(const struct gt_run *run, double compile_s)
 {
     const struct gt_evaluator *evaluator = run->options->evaluator;
@@ -160,9 +161,9 @@ static void fill_totals(const struct gt_run *run, double compile_s)
     };
 }
 
-/* Remembers what look-up answers from before the sweep adds to it, in run->before and
- * run->incumbent, which are to be released also after a failure.  A recording says nothing of the
- * kernels that are here. */
+/* Remembers the state of look-up before the sweep changes it.  run->before and run->incumbent
+ * are to be released also after a failure.  A recording says nothing about the kernels that are
+ * here. */
 static int take_snapshot(struct gt_run *run, struct gt_err *err)
 {
     const struct gt_sweep_options *options = run->options;
@@ -248,9 +249,9 @@ int gt_sweep_run(const struct gt_sweep_options *options, struct gt_sweep_result 
 
 /* ---- compiling ahead ---- */
 
-/* The first candidates of a sweep are compiled and none of them is run, so that a sweep of the same
- * problem on a GPU finds their cubins in the cache.  They are the points that a sweep chooses
- * before it has a time: what look-up hands out, near winners, seeds. */
+/* The first candidates of a sweep are compiled and not run, so that a sweep of the same problem on
+ * a GPU finds their cubins in the cache.  These candidates are the points that a sweep chooses
+ * before it has a time: the incumbent, leads, seeds. */
 
 #define COLLECT_MS 200 /* between two looks at the signals */
 
@@ -302,7 +303,7 @@ static int compile(struct gt_race *race, size_t most, struct gt_sweep_ahead *ahe
     return rc;
 }
 
-/* Opens the problem as a sweep does that measures. */
+/* Opens the problem like a sweep that measures. */
 static int open_race(struct gt_race *race, struct gt_err *err)
 {
     int rc;

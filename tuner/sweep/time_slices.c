@@ -122,7 +122,7 @@ struct gt_budget gt_budget_default(bool measures)
 
 struct gt_time_slice {
     size_t turns;
-    int64_t tried;  /* trials, those of earlier runs included */
+    int64_t tried;  /* trials, earlier runs included */
     size_t params;  /* parameters of the kernel that has most */
     double seconds; /* of the search in the first turn; in the second turn if the first found no
                        time */

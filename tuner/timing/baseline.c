@@ -19,8 +19,7 @@
 #include "templates/calibrate/move_args.h"
 
 #define SAMPLES   64
-#define FINALISTS 2 /* fastest answers of the race; they and the first answer get SAMPLES samples \
-                     */
+#define FINALISTS 2 /* fastest answers of the race; these and the first get SAMPLES samples */
 
 static int open_lt(struct gt_lt **opened, struct gt_bench *bench, struct gt_err *err)
 {

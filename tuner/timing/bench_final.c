@@ -15,7 +15,7 @@
 #define SLICE_MS    8
 #define SLICES_MOST 256
 #define WINDOW_MS   100   /* the window over which a change of the time is computed */
-#define LEAST_MS    150   /* of all slices */
+#define LEAST_MS    150   /* least time of all slices */
 #define HOT_MS      250   /* the same while NVML says that clocks are held down */
 #define HEAT_MS     1200  /* most time of all slices */
 #define STEADY      0.003 /* a smaller increase of the time counts as none */
@@ -40,7 +40,7 @@ static bool is_steady(const struct heating *heating, bool held_down)
     return before >= 0 && heating->us[now] <= heating->us[before] * (1 + STEADY);
 }
 
-/* Runs one slice. *us is the time of a launch as known before, and becomes the median of the last
+/* Runs one slice.  *us is the time of a launch as known before, and becomes the median of the last
  * batch. */
 static int heat(struct gt_bench *bench, const struct gt_runner *runner, double *us,
                 struct gt_err *err)

@@ -1,4 +1,4 @@
-/* calibrate.h - stage: measures what a GPU reaches with the project's own small kernels
+/* calibrate.h - stage: measures the rates that a GPU reaches with the project's own small kernels
  * (templates/calibrate).  The predictor uses measured figures, if there are any, instead of a
  * profile's figures. */
 #ifndef GT_CALIBRATE_H

@@ -17,8 +17,8 @@
  * counter's lag or the power may change (the halves of the stretch differ).  Launches left gaps, in
  * which the device draws less, because the host was late (seen from when each batch was queued and
  * when the batch before ended).  The other meter (nvmlDeviceGetPowerUsage, a mean of a second)
- * disagrees by more than its own error.  The error of the sensor itself, for which NVIDIA gives 5
- * %, is the same for all products and is not in the bound.
+ * disagrees by more than its own error.  The error of the sensor itself (5 % according to NVIDIA)
+ * is the same for all products, and is not in the bound.
  *
  * If the device does not count energy, its power is read instead.  L2 is not emptied, because
  * emptying it would take most of the energy of a short product.  Products of a few microseconds are
@@ -37,11 +37,10 @@
 #define BATCH_US    1000.0
 #define AHEAD_LEAST 2
 #define AHEAD_MOST  GT_BENCH_BATCH /* most batches queued */
-#define QUEUE_MOST  480 /* most launches queued, each of up to two kernels: the driver takes 1024 \
-                         */
-#define BATCH_MOST (QUEUE_MOST / AHEAD_LEAST)
-#define QUEUE_US   60000.0 /* work queued ahead, in batches: reading a meter takes milliseconds */
-#define FULL_TIMES 3       /* a host that was away once is late, too */
+#define QUEUE_MOST  480 /* most launches queued, of up to two kernels: the driver takes 1024 */
+#define BATCH_MOST  (QUEUE_MOST / AHEAD_LEAST)
+#define QUEUE_US    60000.0 /* work queued ahead, in batches: reading a meter takes milliseconds */
+#define FULL_TIMES  3       /* a host that was away once is late, too */
 
 /* A run in progress.  `seconds` and `launches` are of the batches that have ended; the time
  * includes the gaps between batches. */
@@ -304,7 +303,8 @@ static int take_count(struct load *run, struct stretch *best, struct gt_err *err
     return rc;
 }
 
-/* The difference of the other meter's reading; 0 if it is within that meter's own error. */
+/* The difference of the other meter's reading; 0 if the difference is within that meter's own
+ * error. */
 static double meters_differ(const struct load *run, double watts)
 {
     double other, differ;

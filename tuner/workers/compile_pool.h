@@ -82,8 +82,8 @@ int gt_compile_pool_ahead(struct gt_compile_pool *pool, const struct gt_prepared
 /* Whether the candidate's cubin is in the cache and worth a trial. */
 bool gt_compile_pool_has(struct gt_compile_pool *pool, const struct gt_prepared *prepared);
 
-/* Another process takes cubins out of the cache while they are needed: from now on each one that is
- * asked for is also kept in the run's own folder (gt_cache_spill_save), if that takes it. */
+/* Another process takes cubins out of the cache while they are needed: from now on each cubin that
+ * is asked for is also kept in the run's own folder (gt_cache_spill_save), if that takes it. */
 void gt_compile_pool_keep(struct gt_compile_pool *pool);
 
 /* Waits at most timeout_ms for an answer.  1: *compiled is set; 0: there is none yet, or a signal

@@ -202,8 +202,8 @@ static int prepare(struct gt_gpu_client *client, struct gt_err *err)
     return rc;
 }
 
-/* Whether to try again after a worker did not start. *failed counts workers that failed or were
- * late. *killed counts workers killed from outside, because a kill is no sign of a lost device. */
+/* Whether to try again after a worker did not start.  *failed counts workers that failed or were
+ * late.  *killed counts workers killed from outside, because a kill is no sign of a lost device. */
 static bool try_again(struct gt_gpu_client *client, int *failed, int *killed)
 {
     *(client->killed ? killed : failed) += 1;

@@ -78,8 +78,8 @@ void gt_gpu_client_put(struct gt_gpu_client *client, const struct gt_prepared *p
 /* Ends the worker, so that a new worker opens the next problem. */
 int gt_gpu_client_renew(struct gt_gpu_client *client, struct gt_err *err);
 
-/* Measures what the device reaches, or only its copy rate (tuner/timing/calibrate.h).  An open
- * problem is closed. */
+/* Measures the rates that the device reaches, or only its copy rate (tuner/timing/calibrate.h).  An
+ * open problem is closed. */
 struct gt_calibration;
 int gt_gpu_client_calibrate(struct gt_gpu_client *client, bool only_copy,
                             struct gt_calibration *calibration, struct gt_err *err);

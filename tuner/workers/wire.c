@@ -236,7 +236,7 @@ static size_t front_size(const struct gt_wire *wire)
     return length < FRAME_MIN || length > GT_WIRE_MAX ? SIZE_MAX : length + LENGTH_SIZE;
 }
 
-/* Reads what has arrived.  1: there was something; 0: nothing; < 0: the other end closed. */
+/* Reads what has arrived.  1: something arrived; 0: nothing arrived; < 0: the other end closed. */
 static int fill(struct gt_wire *wire, size_t want, struct gt_err *err)
 {
     const size_t capacity = want > 4096 ? want : 4096;

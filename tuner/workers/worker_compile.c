@@ -57,7 +57,7 @@ static int64_t mapped_bytes(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* Limits the memory added from now on.  What is mapped already does not count, because a
+/* Limits the memory added from now on.  Memory that is mapped already does not count, because a
  * sanitizer's shadow memory has terabytes. */
 static void limit_memory(int64_t bytes)
 {

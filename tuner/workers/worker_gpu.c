@@ -95,7 +95,8 @@ static int open_problem(struct worker *self, struct gt_wire_in *in, struct gt_er
                          &self->problem, &self->options, err);
 }
 
-/* Reads the geometry that the supervisor computed.  Entries are those of this process's kernel. */
+/* Reads the geometry that the supervisor computed.  The entries are taken from this process's
+ * kernel. */
 static int read_geometry(struct gt_wire_in *in, const struct gt_kernel *kernel,
                          struct gt_geometry *geometry, struct gt_err *err)
 {

@@ -27,11 +27,12 @@
 struct gt_gp {
     const struct gt_space *space;
     size_t active[GT_MAX_PARAMS], actives; /* parameters with a choice */
-    double length[GT_MAX_PARAMS];          /* of active ones */
+    double length[GT_MAX_PARAMS];          /* for active parameters */
     double noise, additive;                /* variance; share of the sum in the covariance */
     double prior_variance;                 /* variance of a prior's coefficient  */
     double scale, trend;                   /* variance of the times; their mean */
-    float *table[GT_MAX_PARAMS];           /* of active ones: similarity of values, count x count */
+    float *table[GT_MAX_PARAMS];           /* for active parameters: similarity of values, count x
+                                              count */
     size_t priors;
     gt_gp_prior *prior;
     void *context;
@@ -40,7 +41,7 @@ struct gt_gp {
     size_t count, pools;
     double y[GT_GP_SEEN];           /* logarithms of times, less prior_sum */
     float *seen_prior, *pool_prior; /* priors of each seen point; of each point of the pool */
-    uint8_t *column[GT_MAX_PARAMS]; /* of active ones: the value of each point of the pool */
+    uint8_t *column[GT_MAX_PARAMS]; /* for active parameters: the value of each point of the pool */
     size_t pool[GT_GP_POOL];
     double *triangular; /* GT_GP_SEEN x GT_GP_SEEN */
     float *cross;       /* GT_GP_SEEN x GT_GP_POOL */
