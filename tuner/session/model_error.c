@@ -44,7 +44,7 @@ double gt_model_peak(const struct gt_device *device, const struct gt_problem *pr
     return rate * device->sms * device->clock_mhz * 1e-6;
 }
 
-/* See model_error.h. */
+/* ---- a device without a profile ---- */
 
 #define NUMBERS_MAX 100
 

@@ -1,5 +1,6 @@
-/* model_error.h - how far a prediction may be believed: the peak of the device, and the known error
- * of the model for each kind of kernel (db/measured/README.md, "The model"). */
+/* model_error.h - how far a prediction may be believed: the peak of the device, the known error of
+ * the model for each kind of kernel (db/measured/README.md, "The model"), and whose profile it is
+ * for. */
 #ifndef GT_MODEL_ERROR_H
 #define GT_MODEL_ERROR_H
 
@@ -22,8 +23,7 @@ const char *gt_model_error(enum gt_model_kind kind);
 double gt_model_peak(const struct gt_device *device, const struct gt_problem *problem,
                      const struct gt_kernel *kernel);
 
-/* A device that the user names: the profile that stands in for a device without one, and the
- * device's rows in a database. */
+/* ---- a device that the user names: the profile that stands in for it, its rows ---- */
 
 #define GT_STAND_IN_MAX 512
 

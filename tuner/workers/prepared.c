@@ -44,10 +44,11 @@ static size_t place_of(const struct gt_candidate *candidate)
 }
 
 static bool same(const struct gt_candidate *kept, const struct gt_problem *problem,
-                 const struct gt_candidate *candidate)
+                 const struct gt_device *device, const struct gt_candidate *candidate)
 {
-    return kept->kernel == candidate->kernel && kept->device == candidate->device &&
+    return kept->kernel == candidate->kernel &&
            !memcmp(problem, candidate->problem, sizeof(*problem)) &&
+           !memcmp(device, candidate->device, sizeof(*device)) &&
            !memcmp(kept->point.value, candidate->point.value, point_bytes(candidate));
 }
 
@@ -74,13 +75,15 @@ int gt_prepare(struct gt_preparing *preparing, const struct gt_candidate *candid
     const size_t place = place_of(candidate);
     struct gt_prepared *kept = &preparing->kept[place].prepared;
     struct gt_problem *problem = &preparing->kept[place].problem;
+    struct gt_device *device = &preparing->kept[place].device;
 
-    if (!same(&kept->candidate, problem, candidate)) {
+    if (!same(&kept->candidate, problem, device, candidate)) {
         if (compute(kept, candidate, preparing->nvrtc) == GT_ENOMEM) {
             kept->candidate.kernel = NULL;
             return gt_err_nomem(err);
         }
         *problem = *candidate->problem;
+        *device = *candidate->device;
     }
     *prepared = *kept;
     prepared->candidate = *candidate;

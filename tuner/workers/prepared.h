@@ -20,7 +20,8 @@ struct gt_prepared {
 struct gt_preparing {
     int nvrtc; /* NVRTC's version, which is part of the key */
     struct {
-        struct gt_problem problem; /* the candidate's may be gone */
+        struct gt_problem problem; /* the candidate's may be gone, */
+        struct gt_device device;   /* and another device may be where its device was */
         struct gt_prepared prepared;
     } kept[GT_PREPARED_KEPT];
 };

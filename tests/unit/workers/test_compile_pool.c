@@ -71,6 +71,27 @@ static void what_is_prepared_is_not_computed_again(void **state)
     f->kernel->launch[0].grid[0] = grid;
 }
 
+/* A compiler that works ahead for several devices keeps each of them in the same place in turn. */
+static void another_device_in_the_same_place_is_prepared_for(void **state)
+{
+    struct fixture *f = *state;
+    struct gt_candidate candidate = {
+        .kernel = f->kernel, .problem = &f->problem, .device = &f->device, .point = {{0, 1, 1}}};
+    const struct gt_device device = f->device;
+    struct gt_prepared first, other, again;
+    struct gt_err err = {0};
+
+    open_pool(f, 1, 0, 0);
+    assert_int_equal(gt_compile_pool_prepare(f->pool, &candidate, &first, &err), GT_OK);
+    f->device.cc = device.cc == 90 ? 86 : 90;
+    assert_int_equal(gt_compile_pool_prepare(f->pool, &candidate, &other, &err), GT_OK);
+    assert_int_equal(other.geometry.code_arch, f->device.cc);
+    assert_string_not_equal(other.key, first.key);
+    f->device = device;
+    assert_int_equal(gt_compile_pool_prepare(f->pool, &candidate, &again, &err), GT_OK);
+    assert_string_equal(again.key, first.key);
+}
+
 /* The last 64 bytes are what candidates may spill; a source error is quoted; neither is compiled
  * again for another launch parameter. */
 static void failures_are_statuses(void **state)
@@ -424,13 +445,21 @@ static void an_unwritable_cache_costs_a_remark(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TEST(one_cubin_is_compiled_once),     TEST(what_is_prepared_is_not_computed_again),
-        TEST(failures_are_statuses),          TEST(serialized_wgmma_are_a_status),
-        TEST(memory_and_time_are_limited),    TEST(compilers_leave_the_driver_alone),
-        TEST(killed_and_stopped_workers),     TEST(kills_from_outside_are_no_verdict),
-        TEST(a_refused_start_is_tried_again), TEST(one_worker_for_each_allowed_processor),
-        TEST(dropped_jobs_do_not_come_back),  TEST(no_worker_waits_for_the_caller),
-        TEST(ahead_comes_after_now),          TEST(an_unwritable_cache_costs_a_remark),
+        TEST(one_cubin_is_compiled_once),
+        TEST(what_is_prepared_is_not_computed_again),
+        TEST(another_device_in_the_same_place_is_prepared_for),
+        TEST(failures_are_statuses),
+        TEST(serialized_wgmma_are_a_status),
+        TEST(memory_and_time_are_limited),
+        TEST(compilers_leave_the_driver_alone),
+        TEST(killed_and_stopped_workers),
+        TEST(kills_from_outside_are_no_verdict),
+        TEST(a_refused_start_is_tried_again),
+        TEST(one_worker_for_each_allowed_processor),
+        TEST(dropped_jobs_do_not_come_back),
+        TEST(no_worker_waits_for_the_caller),
+        TEST(ahead_comes_after_now),
+        TEST(an_unwritable_cache_costs_a_remark),
     };
 
     if (argc > 1 && !strcmp(argv[1], GT_ROLE_COMPILE))
