@@ -233,7 +233,8 @@ CREATE TABLE energy (
     PRIMARY KEY (device, problem, kernel, signature, point)
 ) STRICT, WITHOUT ROWID;
 
--- Facts about an exported copy: 'digest' (of its winners), 'exported'.  Empty in a live database.
+-- 'winners': the digest of the winners, in an exported copy and in a database that its writer closed.
+-- 'job ID,WORKER': rows of that job of a queue, whose problem is the value, are to be uploaded.
 CREATE TABLE meta (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL

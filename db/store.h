@@ -44,10 +44,6 @@ int gt_store_open_watched(struct gt_store **store, const char *path, enum gt_sto
 /* NULL is accepted.  Pending trials are written.  A caller that has to know whether that succeeds
  * calls gt_store_settle before. */
 void gt_store_close(struct gt_store *store);
-/* As gt_store_close, for a GT_STORE_WRITE store whose file is to be renamed or copied: fails if the
- * file without its log does not hold everything, as on a full disk.  The store is closed in any
- * case. */
-int gt_store_close_whole(struct gt_store *store, struct gt_err *err);
 
 /* Closes the file of a GT_STORE_WRITE store and keeps the lock.  Processes that are forked
  * afterwards write the file by GT_STORE_SHARED.  Nothing but gt_store_close may follow.  (SQLite's
@@ -361,10 +357,25 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
  * rows whose date was in the future and was replaced by the merge's. */
 void gt_store_merge_doubts(const struct gt_store *store, int64_t *refused, int64_t *dated);
 
-/* As gt_store_merge, for the rows of one problem, from a database that this program has open or has
- * just closed.  That database is not checked.  New kernels come without their texts. */
-int gt_store_merge_problem(struct gt_store *store, const char *path, const char *problem,
-                           int64_t *rows, struct gt_err *err);
+/* Appends the bytes of a database that holds the store's rows of one problem, as gt_store_merge
+ * reads it from a file.  Kernels come without their texts.  *rows: its trials. */
+int gt_store_pack_problem(struct gt_store *store, const char *problem, struct gt_strbuf *file,
+                          int64_t *rows, struct gt_err *err);
+
+/* A note that the rows of a queue's job have to be uploaded: its number, its problem, and the
+ * worker that began it in this database. */
+struct gt_store_job {
+    char id[24], worker[96], problem[GT_PROBLEM_TEXT_MAX];
+    bool ends; /* the job is done, and not only begun */
+};
+
+/* gt_store_note_job stores a note in place of an earlier one of the same job and worker; the note
+ * is durable when the function returns.  gt_store_next_job reads one of the notes, if there is one.
+ * gt_store_drop_job removes a note. */
+int gt_store_note_job(struct gt_store *store, const struct gt_store_job *job, struct gt_err *err);
+int gt_store_next_job(struct gt_store *store, struct gt_store_job *job, bool *found,
+                      struct gt_err *err);
+int gt_store_drop_job(struct gt_store *store, const struct gt_store_job *job, struct gt_err *err);
 
 /* The trials to forget.  Every condition narrows the selection; without a condition all trials are
  * selected. */

@@ -16,7 +16,10 @@
  * opened where nothing may be written. */
 static int finish_copy(struct gt_store *copy, struct gt_err *err)
 {
-    int code = gt_store_exec(copy, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL", err);
+    int code = gt_store_exec(copy,
+                             "PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL;"
+                             "DELETE FROM meta", /* notes of jobs belong to the database itself */
+                             err);
 
     return code ? code : gt_store_seal(copy, err);
 }

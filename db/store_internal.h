@@ -248,6 +248,7 @@ char *gt_store_uri(const char *path, const char *query);
  * of it.  gt_store_open_unchecked leaves that check to its caller. */
 int gt_store_new(struct gt_store **store, const char *path, struct gt_err *err);
 int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err);
+int gt_store_open_memory(struct gt_store *store, struct gt_err *err); /* an empty database */
 int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err);
 int gt_store_check(struct gt_store *store, bool *fresh, int64_t *version, struct gt_err *err);
 int gt_store_check_pages(struct gt_store *store, struct gt_err *err);

@@ -27,7 +27,6 @@
 #define OURS_PROBLEM                                              \
     "(SELECT p.id FROM other.problem AS o JOIN main.problem AS p" \
     " ON p.text = o.text WHERE o.id = t.problem)"
-#define OURS      OURS_DEVICE ", " OURS_TOOLCHAIN ", " OURS_KERNEL ", " OURS_PROBLEM
 #define THE_MERGE "(SELECT max(id) FROM main.sweep)"
 
 /* The time in microseconds below which nothing can have been measured for a row `t`: no launch
@@ -46,112 +45,65 @@
 #define SOUND_TRIAL                                                                      \
     " (t.status <> 'ok' OR CASE t.provenance WHEN 'measured' THEN" SOUND " ELSE t.us >=" \
     " 1e-6 END)"
-#define SOUND_VISIT " t.at <= " NOW
 
 /* A date in the future comes from a wrong clock, and would make its row the newest for years. */
 #define NOW "(CAST(strftime('%s', 'now') AS INTEGER) * 1000 + 999)"
 #define AT  "min(at, " NOW ")"
 
-/* clang-format off */
-#define ENERGY_FIELDS(X) \
-    X(, us) X(, joules) X(, error) X(, watts) X(, clock_mhz) X(, launches) X(, counted)
-/* clang-format on */
-#define ENERGY_COLUMNS      ENERGY_FIELDS(GT_COLUMN)
-#define ENERGY_REPLACED     ENERGY_FIELDS(GT_REPLACED)
-#define BASELINE_REPLACED   GT_STORE_BASELINE_FIELDS(GT_REPLACED)
-#define COMPARISON_REPLACED GT_STORE_COMPARISON_FIELDS(GT_REPLACED)
+/* The tables whose rows are merged.  rows: only rows `t` for which this SQL is true; judged: the
+ * others, and dates in the future, are counted.  replaces: a row takes the place of ours of the
+ * same key if this is true; "": ours stays. */
+static const struct merged {
+    const char *table, *rows, *replaces;
+    bool judged;
+} merged[] = {
+    {"device", "true", "", false},
+    {"toolchain", "true", "", false},
+    {"problem", "true", "", false},
+    {"calibration", "true", "excluded.at > calibration.at", true},
+    {"attempt", "true", "", false},
+    {"baseline", SOUND, "excluded.at > baseline.at", true},
+    {"tie", /* two choices for one problem would contradict each other */
+     "NOT EXISTS (SELECT 1 FROM main.tie AS mine WHERE mine.device = " OURS_DEVICE
+     " AND mine.problem = " OURS_PROBLEM " AND mine.timing = t.timing)",
+     "", false},
+    {"comparison", SOUND, "excluded.at > comparison.at", true},
+    {"energy", SOUND, "excluded.at > energy.at", true},
+    {"visit", "t.at <= " NOW, "", true}, /* its problem and end are its key: none comes twice */
+    {"trial", SOUND_TRIAL, RANK("excluded") " > " RANK("trial"), true},
+};
+enum { TABLES = sizeof(merged) / sizeof(*merged), OF_PROBLEMS = 4 }; /* tables from there on */
 
-static const char doubts_sql[] =
-    "SELECT (SELECT count(*) FROM other.trial AS t WHERE NOT" SOUND_TRIAL
-    ") + (SELECT count(*) FROM other.baseline AS t WHERE NOT (" SOUND
-    ")) + (SELECT count(*) FROM other.comparison AS t WHERE NOT (" SOUND
-    ")) + (SELECT count(*) FROM other.energy AS t WHERE NOT (" SOUND
-    ")) + (SELECT count(*) FROM other.visit AS t WHERE NOT" SOUND_VISIT
-    "), (SELECT count(*) FROM other.trial AS t WHERE at > " NOW " AND" SOUND_TRIAL
-    ") + (SELECT count(*) FROM other.baseline AS t WHERE at > " NOW " AND" SOUND
-    ") + (SELECT count(*) FROM other.calibration WHERE at > " NOW
-    ") + (SELECT count(*) FROM other.comparison AS t WHERE at > " NOW " AND" SOUND
-    ") + (SELECT count(*) FROM other.energy AS t WHERE at > " NOW " AND" SOUND ")";
+/* Makes the statement that merges a table: ?1 table, ?2 rows, ?3 replaces; then what the columns of
+ * `ours` become here. */
+static const char insert_sql[] =
+    "WITH ours(ours, value) AS (VALUES ('device', ?4), ('toolchain', ?5), ('kernel', ?6),"
+    " ('problem', ?7), ('sweep', ?8), ('at', ?9))"
+    " SELECT 'INSERT ' || iif(?3 = '', 'OR IGNORE', '') || ' INTO main.' || ?1 || ' ('"
+    " || group_concat(name) || ') SELECT '"
+    " || group_concat(iif(type = 'INTEGER', coalesce(value, name), name)) || ' FROM other.' || ?1"
+    " || ' AS t WHERE ' || ?2 || iif(?3 = '', '', ' ON CONFLICT DO UPDATE SET '"
+    " || group_concat(name || ' = excluded.' || name) FILTER (WHERE name NOT IN ('device',"
+    " 'toolchain', 'kernel', 'problem', 'point', 'timing', 'provenance', 'signature', 'figure'))"
+    " || ' WHERE ' || ?3) FROM pragma_table_info(?1, 'main') LEFT JOIN ours ON ours = name"
+    " WHERE name <> 'id'";
 
-static const char names_sql[] =
-    "INSERT OR IGNORE INTO main.device (name, uuid, cc, driver, profile, sms, l2_bytes,"
-    " memory_bytes, clock_mhz) SELECT name, uuid, cc, driver, profile, sms, l2_bytes,"
-    " memory_bytes, clock_mhz FROM other.device;"
-    "INSERT OR IGNORE INTO main.toolchain (nvrtc) SELECT nvrtc FROM other.toolchain;"
-    "INSERT OR IGNORE INTO main.problem (text, dtype, accuracy, layout, m, n, k, batch)"
-    " SELECT text, dtype, accuracy, layout, m, n, k, batch FROM other.problem;"
+static const char kernels_sql[] =
     "INSERT INTO main.kernel (name, signature, description, template, seen)"
     " SELECT name, signature, description, template,"
     " min(seen, CAST(strftime('%s', 'now') AS INTEGER) * 1000) FROM other.kernel WHERE true"
     " ON CONFLICT (name, signature) DO UPDATE SET seen = max(seen, excluded.seen);";
 
-static const char trials_sql[] =
-    "INSERT INTO main.trial (device, toolchain, kernel, problem, point, timing, sweep, "
-    "at," GT_STORE_TRIAL_COLUMNS ") SELECT " OURS ", point, timing, " THE_MERGE ", " AT
-    "," GT_STORE_TRIAL_COLUMNS " FROM other.trial AS t WHERE" SOUND_TRIAL GT_STORE_TRIAL_UPDATE
-    " WHERE " RANK("excluded") " > " RANK("trial");
-
-/* Ties are taken over only for problems that have none here, because two choices would contradict
- * each other. */
-static const char rest_sql[] =
-    "INSERT OR IGNORE INTO main.attempt (device, toolchain, kernel, problem, point, timing, sweep,"
-    " count, open, at) SELECT " OURS ", point, timing, " THE_MERGE ", count, open, at"
-    " FROM other.attempt AS t;"
-    "INSERT INTO main.baseline (device, problem, timing, sweep, name, "
-    "algo" GT_STORE_BASELINE_COLUMNS ", samples, at) SELECT " OURS_DEVICE ", " OURS_PROBLEM
-    ", timing, " THE_MERGE ", name, algo" GT_STORE_BASELINE_COLUMNS ", samples, " AT
-    " FROM other.baseline AS t WHERE" SOUND
-    " ON CONFLICT (device, problem, timing) DO UPDATE SET sweep = excluded.sweep,"
-    " name = excluded.name, algo = excluded.algo" BASELINE_REPLACED
-    ", samples = excluded.samples, at = excluded.at WHERE excluded.at > baseline.at;"
-    "INSERT INTO main.tie (device, problem, timing, kernel, point, chosen)"
-    " SELECT " OURS_DEVICE ", " OURS_PROBLEM ", timing, kernel, point, chosen"
-    " FROM other.tie AS t WHERE NOT EXISTS (SELECT 1 FROM main.tie AS mine"
-    " WHERE mine.device = " OURS_DEVICE " AND mine.problem = " OURS_PROBLEM
-    " AND mine.timing = t.timing);";
-
-static const char calibration_sql[] =
-    "INSERT INTO main.calibration (device, figure, value, at) SELECT " OURS_DEVICE
-    ", figure, value, " AT " FROM other.calibration AS t WHERE true"
-    " ON CONFLICT (device, figure) DO UPDATE SET value = excluded.value, at = excluded.at"
-    " WHERE excluded.at > calibration.at;";
-
-static const char comparisons_sql[] =
-    "INSERT INTO main.comparison (device, toolchain, kernel, problem, point, "
-    "timing" GT_STORE_COMPARISON_COLUMNS ", at) SELECT " OURS
-    ", point, timing" GT_STORE_COMPARISON_COLUMNS ", " AT " FROM other.comparison AS t WHERE" SOUND
-    " ON CONFLICT (device, toolchain, kernel, problem, timing, point) DO UPDATE SET"
-    " at = excluded.at" COMPARISON_REPLACED " WHERE excluded.at > comparison.at;";
-
-static const char energies_sql[] =
-    "INSERT INTO main.energy (device, problem, kernel, signature, point" ENERGY_COLUMNS ", at)"
-    " SELECT " OURS_DEVICE ", " OURS_PROBLEM ", kernel, signature, point" ENERGY_COLUMNS ", " AT
-    " FROM other.energy AS t WHERE" SOUND
-    " ON CONFLICT (device, problem, kernel, signature, point) DO UPDATE SET"
-    " at = excluded.at" ENERGY_REPLACED " WHERE excluded.at > energy.at;";
-
-/* A turn is identified by its problem and its end, so that no turn comes twice. */
-static const char visits_sql[] =
-    "INSERT OR IGNORE INTO main.visit (device, problem, timing, sweep" GT_STORE_TURN_COLUMNS
-    ", at) SELECT " OURS_DEVICE ", " OURS_PROBLEM ", timing, " THE_MERGE GT_STORE_TURN_COLUMNS
-    ", at FROM other.visit AS t WHERE" SOUND_VISIT ";"
+static const char improvements_sql[] =
     "INSERT OR IGNORE INTO main.improvement (visit, place, trials, seconds, us) SELECT"
     " (SELECT v.id FROM main.visit AS v WHERE (v.device, v.problem, v.timing, v.at) ="
     " (" OURS_DEVICE ", " OURS_PROBLEM ", t.timing, t.at)), i.place, i.trials, i.seconds, i.us"
     " FROM other.improvement AS i JOIN other.visit AS t ON t.id = i.visit"
-    " WHERE i.us >= 1e-6 AND" SOUND_VISIT ";";
+    " WHERE i.us >= 1e-6 AND t.at <= " NOW ";";
 
-/* All rows of one problem, in the form of a whole database.  The texts of kernels, which are most
- * of a database, are left out. */
-#define OF_PROBLEM " WHERE problem = (SELECT id FROM whole.problem WHERE text = %Q);"
+/* What belongs to the rows of one problem in the form of a whole database.  The texts of kernels,
+ * which are most of a database, are left out. */
 static const char problem_sql[] =
-    "CREATE TABLE other.trial AS SELECT * FROM whole.trial" OF_PROBLEM
-    "CREATE TABLE other.attempt AS SELECT * FROM whole.attempt" OF_PROBLEM
-    "CREATE TABLE other.baseline AS SELECT * FROM whole.baseline" OF_PROBLEM
-    "CREATE TABLE other.tie AS SELECT * FROM whole.tie" OF_PROBLEM
-    "CREATE TABLE other.comparison AS SELECT * FROM whole.comparison" OF_PROBLEM
-    "CREATE TABLE other.energy AS SELECT * FROM whole.energy" OF_PROBLEM
-    "CREATE TABLE other.visit AS SELECT * FROM whole.visit" OF_PROBLEM
     "CREATE TABLE other.improvement AS SELECT * FROM whole.improvement"
     " WHERE visit IN (SELECT id FROM other.visit);"
     "CREATE TABLE other.problem AS SELECT * FROM whole.problem WHERE text = %Q;"
@@ -202,14 +154,20 @@ static int attach(struct gt_store *store, const char *path, struct gt_store **op
     return code ? code : attach_store(store, other, err);
 }
 
-/* Counts the rows that the merge changes or leaves out. */
-static int count_doubts(struct gt_store *store, struct gt_err *err)
+/* Counts the rows of a table that the merge changes or leaves out. */
+static int count_doubts(struct gt_store *store, const struct merged *table, struct gt_err *err)
 {
-    struct gt_query q = gt_query(store, "judge the other database", doubts_sql, err);
+    struct gt_strbuf sql = GT_STRBUF_INIT;
+    struct gt_query q;
 
+    gt_strbuf_addf(&sql,
+                   "SELECT count(*) FILTER (WHERE NOT (%s)),"
+                   " count(*) FILTER (WHERE t.at > %s AND %s) FROM other.%s AS t",
+                   table->rows, NOW, table->rows, table->table);
+    q = gt_query_built(store, "judge the other database", &sql, err);
     if (gt_query_row(&q)) {
-        store->refused = sqlite3_column_int64(q.s, 0);
-        store->dated = sqlite3_column_int64(q.s, 1);
+        store->refused += sqlite3_column_int64(q.s, 0);
+        store->dated += sqlite3_column_int64(q.s, 1);
     }
     return gt_query_end(&q);
 }
@@ -220,6 +178,20 @@ void gt_store_merge_doubts(const struct gt_store *store, int64_t *refused, int64
     *dated = store->dated;
 }
 
+static int copy_table(struct gt_store *store, const struct merged *table, struct gt_err *err)
+{
+    struct gt_query q = gt_query(store, "read its tables", insert_sql, err);
+
+    gt_query_bind(&q, 1, "%s%s%s%s%s%s%s%s%s", table->table, table->rows, table->replaces,
+                  OURS_DEVICE, OURS_TOOLCHAIN, OURS_KERNEL, OURS_PROBLEM, THE_MERGE, AT);
+    if (table->judged)
+        GT_STEP(q.code, count_doubts(store, table, err));
+    if (gt_query_row(&q))
+        q.code = gt_store_exec(store, gt_store_text(q.s, 0), err);
+    return gt_query_end(&q);
+}
+
+/* Merges all tables, the trials last, whose number is *rows. */
 static int copy(struct gt_store *store, const char *path, int64_t *rows, struct gt_err *err)
 {
     int code = gt_store_do(store, "begin the merge",
@@ -227,15 +199,12 @@ static int copy(struct gt_store *store, const char *path, int64_t *rows, struct 
                            " VALUES ('merge ' || ?1, ?2, ?2, 'merged')",
                            err, "%s%ld", path, gt_clock_date_ms());
 
-    GT_STEP(code, count_doubts(store, err));
-    GT_STEP(code, gt_store_exec(store, names_sql, err));
-    GT_STEP(code, gt_store_exec(store, trials_sql, err));
+    store->refused = store->dated = 0;
+    GT_STEP(code, gt_store_exec(store, kernels_sql, err));
+    for (size_t i = 0; i < TABLES; i++)
+        GT_STEP(code, copy_table(store, &merged[i], err));
     *rows = sqlite3_changes64(store->db);
-    GT_STEP(code, gt_store_exec(store, rest_sql, err));
-    GT_STEP(code, gt_store_exec(store, calibration_sql, err));
-    GT_STEP(code, gt_store_exec(store, comparisons_sql, err));
-    GT_STEP(code, gt_store_exec(store, energies_sql, err));
-    GT_STEP(code, gt_store_exec(store, visits_sql, err));
+    GT_STEP(code, gt_store_exec(store, improvements_sql, err));
     return code;
 }
 
@@ -252,28 +221,69 @@ int gt_store_merge(struct gt_store *store, const char *path, int64_t *rows, stru
     return code;
 }
 
-int gt_store_merge_problem(struct gt_store *store, const char *path, const char *problem,
+/* Makes a database `other` in memory with the rows that `whole` has of a problem. */
+static int take_problem(struct gt_store *store, const char *problem, struct gt_err *err)
+{
+    struct gt_strbuf sql = GT_STRBUF_INIT;
+    char *rest = sqlite3_mprintf(problem_sql, problem), *of = sqlite3_mprintf("%Q", problem);
+    int code = rest && of ? GT_OK : gt_err_nomem(err);
+
+    for (size_t i = OF_PROBLEMS; i < TABLES && !code; i++)
+        gt_strbuf_addf(&sql,
+                       "CREATE TABLE other.%s AS SELECT * FROM whole.%s WHERE problem ="
+                       " (SELECT id FROM whole.problem WHERE text = %s);",
+                       merged[i].table, merged[i].table, of);
+    GT_STEP(code, gt_strbuf_check(&sql, err));
+    GT_STEP(code, gt_store_exec(store, sql.text, err));
+    GT_STEP(code, gt_store_exec(store, rest, err));
+    gt_strbuf_release(&sql);
+    sqlite3_free(rest);
+    sqlite3_free(of);
+    return code;
+}
+
+/* Fills an empty database in memory with the rows that the file at `path` has of a problem. */
+static int fill_of_problem(struct gt_store *made, const char *path, const char *problem,
                            int64_t *rows, struct gt_err *err)
 {
     char *uri = gt_store_uri(path, "mode=ro");
-    char *sql = sqlite3_mprintf(problem_sql, problem, problem, problem, problem, problem, problem,
-                                problem, problem);
-    int code = uri && sql ? GT_OK : gt_err_nomem(err);
+    int code = uri ? attach_as(made, uri, "whole", err) : gt_err_nomem(err);
 
-    *rows = 0;
-    GT_STEP(code, attach_as(store, uri, "whole", err));
-    GT_STEP(code, attach_as(store, ":memory:", "other", err));
-    GT_STEP(code, gt_store_begin(store, err));
+    GT_STEP(code, attach_as(made, ":memory:", "other", err));
+    GT_STEP(code, gt_store_begin(made, err));
     if (!code) {
-        GT_STEP(code, gt_store_exec(store, sql, err));
-        GT_STEP(code, copy(store, path, rows, err));
-        code = gt_store_finish(store, code, err);
+        code = take_problem(made, problem, err);
+        GT_STEP(code, copy(made, path, rows, err));
+        code = gt_store_finish(made, code, err);
     }
-    sqlite3_exec(store->db, "DETACH other", NULL, NULL, NULL);
-    sqlite3_exec(store->db, "DETACH whole", NULL, NULL, NULL);
-    sqlite3_free(sql);
+    sqlite3_exec(made->db, "DETACH other; DETACH whole", NULL, NULL, NULL);
     free(uri);
     return code;
+}
+
+int gt_store_pack_problem(struct gt_store *store, const char *problem, struct gt_strbuf *file,
+                          int64_t *rows, struct gt_err *err)
+{
+    struct gt_store *made;
+    sqlite3_int64 size = 0;
+    unsigned char *bytes = NULL;
+    int code = gt_store_settle(store, err);
+
+    *rows = 0;
+    GT_STEP(code, gt_store_new(&made, store->path, err));
+    if (code)
+        return code;
+    code = gt_store_open_memory(made, err);
+    GT_STEP(code, gt_store_migrate(made->db, made->path, err));
+    GT_STEP(code, fill_of_problem(made, store->path, problem, rows, err));
+    GT_STEP(code, gt_store_seal(made, err));
+    if (!code && !(bytes = sqlite3_serialize(made->db, "main", &size, 0)))
+        code = gt_err_nomem(err);
+    if (!code)
+        gt_strbuf_add_bytes(file, bytes, (size_t)size);
+    sqlite3_free(bytes);
+    gt_store_close(made);
+    return code ? code : gt_strbuf_check(file, err);
 }
 
 /* ---- taking a trial over to another text of its kernel ---- */

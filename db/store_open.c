@@ -227,21 +227,25 @@ int gt_store_open_file(struct gt_store *store, bool write, struct gt_err *err)
                                                                   : GT_OK;
 }
 
+int gt_store_open_memory(struct gt_store *store, struct gt_err *err)
+{
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
+
+    store->db = NULL;
+    return sqlite3_open_v2(":memory:", &store->db, flags | SQLITE_OPEN_URI, NULL) == SQLITE_OK
+               ? gt_store_set_up(store, false, err)
+               : gt_err_nomem(err);
+}
+
 /* A reader must not change an older database, so it copies the database to memory and brings the
  * copy forward. */
 static int read_forwarded(struct gt_store *store, struct gt_err *err)
 {
     sqlite3 *file = store->db;
-    int code = GT_OK;
+    int code = gt_store_open_memory(store, err);
 
-    store->db = NULL;
-    if (sqlite3_open_v2(":memory:", &store->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK)
-        code = gt_err_nomem(err);
     GT_STEP(code, gt_store_fill(store->db, "main", file, store->path, err));
     sqlite3_close_v2(file);
-    GT_STEP(code, gt_store_set_up(store, false, err));
     GT_STEP(code, gt_store_migrate(store->db, store->path, err));
     store->forwarded = !code;
     return code;
@@ -363,8 +367,8 @@ bool gt_store_lock_is_named(const struct gt_store *store, int lock)
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/* Writes pending trials, and ends every statement. */
-static int end_writing(struct gt_store *store, struct gt_err *err)
+/* Writes pending trials, ends every statement and closes the file. */
+static int close_file(struct gt_store *store, struct gt_err *err)
 {
     int code = GT_OK;
 
@@ -379,27 +383,10 @@ static int end_writing(struct gt_store *store, struct gt_err *err)
         store->statement[i] = NULL;
     }
     store->seal = NULL;
-    return code;
-}
-
-static int close_file(struct gt_store *store, struct gt_err *err)
-{
-    const int code = end_writing(store, err);
-
     sqlite3_close_v2(store->db);
     store->db = NULL;
     if (store->moved)
         drop_log(store);
-    return code;
-}
-
-int gt_store_close_whole(struct gt_store *store, struct gt_err *err)
-{
-    int code = end_writing(store, err);
-
-    if (!code && sqlite3_wal_checkpoint_v2(store->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL))
-        code = gt_store_fail(store->db, store->path, "write all of it", err);
-    gt_store_close(store);
     return code;
 }
 

@@ -472,6 +472,55 @@ int gt_store_apply_calibration(struct gt_store *store, struct gt_device *device,
     return gt_store_calibrated(store, device->cc, apply, &applying, err);
 }
 
+/* ---- jobs of a queue whose rows are to be uploaded: keys 'job ID,WORKER' of the table `meta` ----
+ */
+
+/* Runs a statement about the note with the key ?1, in a transaction of its own; ?2: its value. */
+static int write_note(struct gt_store *store, const struct gt_store_job *job, const char *sql,
+                      struct gt_err *err)
+{
+    char key[sizeof(job->id) + sizeof(job->worker) + 8], value[sizeof(job->problem) + 8];
+    int code = gt_store_begin(store, err);
+
+    if (code)
+        return code;
+    snprintf(key, sizeof(key), "job %s,%s", job->id, job->worker);
+    snprintf(value, sizeof(value), "%d %s", job->ends, job->problem);
+    code = gt_store_do(store, "note a job", sql, err, "%s%s", key, value);
+    return gt_store_finish(store, code, err);
+}
+
+int gt_store_note_job(struct gt_store *store, const struct gt_store_job *job, struct gt_err *err)
+{
+    return write_note(store, job, "INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)", err);
+}
+
+int gt_store_drop_job(struct gt_store *store, const struct gt_store_job *job, struct gt_err *err)
+{
+    return write_note(store, job, "DELETE FROM meta WHERE key = ?1", err);
+}
+
+int gt_store_next_job(struct gt_store *store, struct gt_store_job *job, bool *found,
+                      struct gt_err *err)
+{
+    struct gt_query q = gt_query(store, "read its jobs",
+                                 "SELECT substr(key, 5, instr(key, ',') - 5),"
+                                 " substr(key, instr(key, ',') + 1), substr(value, 3),"
+                                 " value GLOB '1 *' FROM meta WHERE key GLOB 'job [0-9]*,*'"
+                                 " ORDER BY key LIMIT 1",
+                                 err);
+
+    *found = gt_query_row(&q);
+    if (*found) {
+        snprintf(job->id, sizeof(job->id), "%s", gt_store_text(q.s, 0));
+        snprintf(job->worker, sizeof(job->worker), "%s", gt_store_text(q.s, 1));
+        snprintf(job->problem, sizeof(job->problem), "%s", gt_store_text(q.s, 2));
+        job->ends = sqlite3_column_int(q.s, 3);
+        q.code = gt_store_whole(store, err);
+    }
+    return gt_query_end(&q);
+}
+
 /* ---- energies: the table `energy` and the view `objective` ---- */
 
 static const char *const objective_names[GT_OBJECTIVES] = {"time", "energy", "edp"};

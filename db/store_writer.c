@@ -219,17 +219,19 @@ static int lock_file(struct gt_store *store, struct gt_err *err)
 
 /* ---- opening ---- */
 
+#define BUT_JOBS " FROM meta WHERE key NOT GLOB 'job *'"
+
 /* Removes the digest, because a database that is written has none until it is closed
- * (gt_store_seal). */
+ * (gt_store_seal).  Notes of jobs stay. */
 static int drop_digest(struct gt_store *store, struct gt_err *err)
 {
     int64_t entries;
-    int code = gt_store_integer(store->db, store->path, "SELECT count(*) FROM meta", &entries, err);
+    int code = gt_store_integer(store->db, store->path, "SELECT count(*)" BUT_JOBS, &entries, err);
 
     if (code || entries == 0)
         return code;
     code = gt_store_begin(store, err);
-    return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE FROM meta", err), err);
+    return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE" BUT_JOBS, err), err);
 }
 
 /* A clock that was ahead must not make an older text of a kernel look newer than every text that is

@@ -22,8 +22,8 @@
 #define GT_QUEUE_ATTEMPTS 4 /* a job has failed when so many of its leases ran out */
 
 /* Endings of a worker's name, which say whether the worker predicts or measures.  The name goes
- * with a result through the outbox to the server, so that a queue of any version can tell.
- * Programs before 2026-11-28 set neither mark; their results do not count as measured. */
+ * with a result through the worker's database to the server, so that a queue of any version can
+ * tell. Programs before 2026-11-28 set neither mark; their results do not count as measured. */
 #define GT_QUEUE_PREDICTS ".predicted"
 #define GT_QUEUE_MEASURES ".measured"
 #define GT_QUEUE_UNMARKED \
@@ -34,8 +34,8 @@ struct gt_queue_job {
 };
 
 /* Creates the missing tables (schema gemmtune).  The job numbers of a new queue differ from those
- * of every earlier queue, so that an old result that still waits in an outbox is not taken for a
- * new job's. */
+ * of every earlier queue, so that an old result that still waits in a worker's database is not
+ * taken for a new job's. */
 int gt_queue_create(struct gt_pq *pq, struct gt_err *err);
 
 /* GT_EDB: the database has no queue. */
@@ -163,7 +163,7 @@ void gt_queue_copy_close(struct gt_queue_copy *copy,
 /* ---- what the workers of a queue share ----
  *
  * These are a connection that survives an absent server, the loop of the work, and names.  Only
- * queue_worker.c, queue_outbox.c and queue_compile.c use them. */
+ * queue_worker.c and queue_compile.c use them. */
 
 #define GT_QUEUE_NAME  96  /* bytes of a worker's name */
 #define GT_QUEUE_CLASS 192 /* bytes of a device's class */

@@ -1,7 +1,12 @@
 /* queue_worker.c - a tuner that works off the queue: takes a job, renews its lease while it tunes,
- * and leaves the result in the outbox (queue_outbox.c), which is uploaded before the next job. */
+ * and uploads its rows before the next job.
+ *
+ * No result is lost when the server is away or the worker is killed: a note in the worker's
+ * database (gt_store_note_job) says whose rows have to be uploaded, from before the sweep until the
+ * server has them.  When a worker starts, it first uploads what the notes name, each under the name
+ * of the worker that made it.  The rows of a worker that was killed while it tuned are uploaded
+ * without ending the job. */
 #include "cluster/queue.h"
-#include "cluster/queue_outbox.h"
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -31,7 +36,7 @@ struct worker {
     const struct gt_kernel *const *kernel;
     size_t kernels;
     char name[GT_QUEUE_NAME], class_of[GT_QUEUE_CLASS];
-    struct gt_queue_outbox outbox;
+    const char *database;
     int64_t lease_s;
     struct gt_queue_link link;
     double announced_s; /* by gt_clock_s; 0: not yet */
@@ -109,13 +114,59 @@ static int announce(struct worker *worker, struct gt_err *err)
     return GT_OK;
 }
 
-/* Uploads the outbox. */
+/* Uploads the rows of a job.  If the job was cancelled or its queue removed, the server has no
+ * place for them. */
+static int upload(struct worker *worker, const struct gt_store_job *job, struct gt_err *err)
+{
+    struct gt_strbuf file = GT_STRBUF_INIT;
+    bool known = true;
+    int64_t rows;
+    int rc = gt_store_pack_problem(worker->session->store, job->problem, &file, &rows, err);
+
+    GT_STEP(rc, gt_queue_put(worker->link.pq, job->id, job->worker, rows, file.text, file.length,
+                             job->ends, &known, err));
+    gt_strbuf_release(&file);
+    if (!rc && !known && !worker->link.cli->quiet)
+        fprintf(worker->link.cli->log,
+                "job %s is not in the queue any more; its trials stay in %s\n", job->id,
+                worker->database);
+    GT_STEP(rc, gt_store_drop_job(worker->session->store, job, err));
+    return rc;
+}
+
+/* Uploads the rows of all jobs that are noted. */
+static int upload_all(struct worker *worker, struct gt_err *err)
+{
+    struct gt_store_job job;
+    bool found = true;
+    int rc = GT_OK;
+
+    while (!rc && found) {
+        rc = gt_store_next_job(worker->session->store, &job, &found, err);
+        if (!rc && found)
+            rc = upload(worker, &job, err);
+    }
+    return rc;
+}
+
 static int bring_home(void *context, struct gt_err *err)
 {
     struct worker *worker = context;
-    int rc = gt_queue_outbox_upload(&worker->outbox, &worker->link, err);
+    int rc = upload_all(worker, err);
 
     return rc ? rc : announce(worker, err);
+}
+
+/* Notes that the worker has begun the job; ends: that it is done. */
+static int note(const struct worker *worker, const struct gt_queue_job *job, bool ends,
+                struct gt_err *err)
+{
+    struct gt_store_job noted = {.ends = ends};
+
+    snprintf(noted.id, sizeof(noted.id), "%s", job->id);
+    snprintf(noted.worker, sizeof(noted.worker), "%s", worker->name);
+    snprintf(noted.problem, sizeof(noted.problem), "%s", job->problem);
+    return gt_store_note_job(worker->session->store, &noted, err);
 }
 
 /* Does the work that follows the finals of a job.  If that work fails, the job still has its
@@ -188,10 +239,10 @@ static int refuse(struct worker *worker, const struct gt_queue_job *job, const s
     return gt_queue_fail(worker->link.pq, job->id, worker->name, err);
 }
 
-/* Uploads the outbox and gives the job back.  counts: as an attempt. */
+/* Uploads its rows and gives the job back.  counts: as an attempt, and without the rows. */
 static int hand_back(struct worker *worker, const struct gt_queue_job *job, bool counts)
 {
-    int rc = counts ? GT_OK : gt_queue_outbox_upload(&worker->outbox, &worker->link, NULL);
+    int rc = counts ? GT_OK : upload_all(worker, NULL);
 
     if (gt_pq_is_open(worker->link.pq))
         rc = gt_queue_give_back(worker->link.pq, job->id, worker->name, counts, NULL);
@@ -206,8 +257,6 @@ static void leave(struct worker *worker, const struct gt_queue_job *job, int why
 {
     const bool told = why == GT_EINTERRUPTED;
 
-    if (told)
-        gt_queue_outbox_put(&worker->outbox, job, false, NULL);
     if (gt_pq_is_open(worker->link.pq) && hand_back(worker, job, !told) != GT_EIO)
         return;
     gt_queue_leave(&worker->link);
@@ -230,13 +279,13 @@ static int work(void *context, bool *taken, int64_t *left, struct gt_err *err)
         return rc;
     if (gt_problem_parse(&problem, job.problem, &why) || gt_budget_parse(&budget, job.budget, &why))
         return refuse(worker, &job, &why, err);
-    rc = gt_queue_outbox_take(&worker->outbox, &job, err);
+    rc = note(worker, &job, false, err);
     GT_STEP(rc, tune(worker, &job, &problem, &budget, err));
     if (rc) {
         leave(worker, &job, rc);
         return rc;
     }
-    rc = gt_queue_outbox_put(&worker->outbox, &job, true, err);
+    rc = note(worker, &job, true, err);
     worker->done += !rc;
     return rc;
 }
@@ -249,6 +298,8 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
                                        .work = work,
                                        .stay = options->stay,
                                        .interrupted = "interrupted; other workers go on"};
+    struct gt_store_job job;
+    bool waits = false;
     int rc;
 
     if (!worker)
@@ -257,14 +308,13 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
                               .options = options,
                               .kernel = kernel,
                               .kernels = kernels,
+                              .database = database,
                               .link = {.cli = session->cli, .address = options->address},
                               .lease_s = options->lease_s ? options->lease_s : LEASE_S};
     gt_queue_name(worker->name, session->measures ? GT_QUEUE_MEASURES : GT_QUEUE_PREDICTS);
     gt_queue_class(worker->class_of, &session->evaluator->device);
-    rc = gt_queue_outbox_open(&worker->outbox, database, worker->name, err);
-    if (!rc)
-        gt_older_tell_session(session, NULL, 0);
-    GT_STEP(rc, gt_queue_serve(&worker->link, &duty, worker, err));
+    gt_older_tell_session(session, NULL, 0);
+    rc = gt_queue_serve(&worker->link, &duty, worker, err);
     if (!session->cli->quiet)
         fprintf(session->cli->log, "%lld jobs done by %s; of %lld cubins %lld were found\n",
                 (long long)worker->done, worker->name,
@@ -272,8 +322,8 @@ int gt_queue_work(struct gt_session *session, const struct gt_kernel *const *ker
     if (!rc && session->cli->json)
         rc = gt_queue_print_work(session->cli, worker->done, worker->compiled, worker->found, err);
     gt_queue_leave(&worker->link);
-    if (gt_queue_outbox_close(&worker->outbox) && rc == GT_EINTERRUPTED)
-        gt_err_prefix(err, rc, "results wait in %s", worker->outbox.folder);
+    if (rc == GT_EINTERRUPTED && !gt_store_next_job(session->store, &job, &waits, NULL) && waits)
+        gt_err_prefix(err, rc, "results wait in %s", database);
     free(worker);
     return rc;
 }

@@ -105,41 +105,12 @@ static void test_moved_while_shared(void **state)
     assert_int_not_equal(access(f->path, F_OK), 0);
 }
 
-static void test_one_problem_is_taken_out(void **state)
-{
-    struct fixture *f = *state, taken = {0};
-    const struct gt_trial trial = fixture_trial(20, 3);
-    struct gt_problem problem;
-    int64_t rows = 0;
-
-    fixture_put(f, "BM=1", &trial);
-    fixture_put(f, "BM=2", &trial);
-    gt_problem_init(&problem, 512, 512, 512);
-    OK(f, gt_store_problem(f->store, &problem, &f->key.problem, &f->err));
-    fixture_put(f, "BM=3", &trial);
-    snprintf(taken.path, sizeof(taken.path), "%s/taken.db", f->folder);
-    OK(&taken, gt_store_open(&taken.store, taken.path, GT_STORE_WRITE, &taken.err));
-    OK(&taken,
-       gt_store_merge_problem(taken.store, f->path, "256x128x64:f32:nn", &rows, &taken.err));
-    assert_int_equal(rows, 2);
-    assert_int_equal(count_rows(&taken, NULL), 2);
-    assert_int_equal(count_rows(&taken, "512x512x512:f32:nn"), 0);
-    /* Again, and of a problem that is not there: nothing changes. */
-    OK(&taken,
-       gt_store_merge_problem(taken.store, f->path, "256x128x64:f32:nn", &rows, &taken.err));
-    OK(&taken, gt_store_merge_problem(taken.store, f->path, "it's none", &rows, &taken.err));
-    assert_int_equal(count_rows(&taken, NULL), 2);
-    gt_store_close(taken.store);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_several_writers_lose_nothing, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(test_moved_while_shared, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(test_one_problem_is_taken_out, fixture_setup,
-                                        fixture_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
