@@ -232,7 +232,7 @@ void gt_store_bind_filter(sqlite3_stmt *statement, const struct gt_row_filter *f
  * "<path>-v<from>.backup" (or, if that is there already, "....backup.2" and so on) unless the
  * database is in memory.  A migration that fails leaves neither a change nor a backup.  A new,
  * empty database gets the schema. */
-int gt_store_migrate(sqlite3 *db, const char *path, struct gt_err *err);
+int gt_store_migrate(struct gt_store *store, struct gt_err *err);
 
 /* Makes an empty database in memory ("main" or an attached `schema` of `to`) a copy of another. */
 int gt_store_fill(sqlite3 *to, const char *schema, sqlite3 *from, const char *path,
@@ -257,7 +257,7 @@ int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err 
 
 /* Checks that the schema is this program's, letter by letter.  Before a migration, when the schema
  * is an older one, checks that there are no triggers.  GT_EDB: there is foreign code. */
-int gt_store_check_schema(sqlite3 *db, const char *path, struct gt_err *err);
+int gt_store_check_schema(struct gt_store *store, struct gt_err *err);
 
 /* Writes the digest of the winners into `meta`; the next writer removes it. */
 int gt_store_seal(struct gt_store *store, struct gt_err *err);
@@ -283,7 +283,6 @@ const char *gt_store_network(long f_type);
 const char *gt_store_network_fuse(const char *type);
 
 /* Reads one integer from a PRAGMA or a query. */
-int gt_store_integer(sqlite3 *db, const char *path, const char *sql, int64_t *value,
-                     struct gt_err *err);
+int gt_store_integer(struct gt_store *store, const char *sql, int64_t *value, struct gt_err *err);
 
 #endif

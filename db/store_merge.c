@@ -274,7 +274,7 @@ int gt_store_pack_problem(struct gt_store *store, const char *problem, struct gt
     if (code)
         return code;
     code = gt_store_open_memory(made, err);
-    GT_STEP(code, gt_store_migrate(made->db, made->path, err));
+    GT_STEP(code, gt_store_migrate(made, err));
     GT_STEP(code, fill_of_problem(made, store->path, problem, rows, err));
     GT_STEP(code, gt_store_seal(made, err));
     if (!code && !(bytes = sqlite3_serialize(made->db, "main", &size, 0)))

@@ -14,20 +14,13 @@
 #include "db/schema_sql.h"
 #include "db/store_internal.h"
 
-int gt_store_integer(sqlite3 *db, const char *path, const char *sql, int64_t *value,
-                     struct gt_err *err)
+int gt_store_integer(struct gt_store *store, const char *sql, int64_t *value, struct gt_err *err)
 {
-    sqlite3_stmt *statement;
-    int code = GT_OK;
+    struct gt_query q = gt_query(store, "read it", sql, err);
 
-    if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
-        return gt_store_fail(db, path, "read it", err);
-    if (sqlite3_step(statement) == SQLITE_ROW)
-        *value = sqlite3_column_int64(statement, 0);
-    else
-        code = gt_store_fail(db, path, "read it", err);
-    sqlite3_finalize(statement);
-    return code;
+    if (gt_query_row(&q))
+        *value = sqlite3_column_int64(q.s, 0);
+    return gt_query_end(&q);
 }
 
 static int was_told_to_stop(void *context)
@@ -63,11 +56,10 @@ int gt_store_set_up(struct gt_store *store, bool write, struct gt_err *err)
 static int check_identity(struct gt_store *store, int64_t *version, bool *fresh, struct gt_err *err)
 {
     int64_t application, objects;
-    int code = gt_store_integer(store->db, store->path, "PRAGMA application_id", &application, err);
+    int code = gt_store_integer(store, "PRAGMA application_id", &application, err);
 
-    GT_STEP(code, gt_store_integer(store->db, store->path, "PRAGMA user_version", version, err));
-    GT_STEP(code, gt_store_integer(store->db, store->path, "SELECT count(*) FROM sqlite_schema",
-                                   &objects, err));
+    GT_STEP(code, gt_store_integer(store, "PRAGMA user_version", version, err));
+    GT_STEP(code, gt_store_integer(store, "SELECT count(*) FROM sqlite_schema", &objects, err));
     if (code)
         return code;
     *fresh = application == 0 && *version == 0 && objects == 0;
@@ -110,23 +102,17 @@ static int refuse_unsound(const struct gt_store *store, const char *verdict, str
  * the sentence. */
 static int check_pages(struct gt_store *store, bool *sound, struct gt_err *err)
 {
-    sqlite3_stmt *statement = NULL;
-    const char *verdict;
-    int code = gt_store_prepare(store, &statement, "PRAGMA quick_check(1)", err);
+    struct gt_query q = gt_query(store, "check it", "PRAGMA quick_check(1)", err);
 
     *sound = false;
-    if (code)
-        return code;
-    if (sqlite3_step(statement) != SQLITE_ROW) {
-        code = gt_store_fail(store->db, store->path, "check it", err);
-    } else {
-        verdict = (const char *)sqlite3_column_text(statement, 0);
-        *sound = verdict && strcmp(verdict, "ok") == 0;
+    if (gt_query_row(&q)) {
+        const char *verdict = gt_store_text(q.s, 0);
+
+        *sound = strcmp(verdict, "ok") == 0;
         if (!*sound)
-            code = verdict ? refuse_unsound(store, verdict, err) : gt_err_nomem(err);
+            q.code = *verdict ? refuse_unsound(store, verdict, err) : gt_err_nomem(err);
     }
-    sqlite3_finalize(statement);
-    return code;
+    return gt_query_end(&q);
 }
 
 /* A page that could not be read once, for want of memory, looks like damage: real damage fails a
@@ -246,7 +232,7 @@ static int read_forwarded(struct gt_store *store, struct gt_err *err)
 
     GT_STEP(code, gt_store_fill(store->db, "main", file, store->path, err));
     sqlite3_close_v2(file);
-    GT_STEP(code, gt_store_migrate(store->db, store->path, err));
+    GT_STEP(code, gt_store_migrate(store, err));
     store->forwarded = !code;
     return code;
 }
@@ -254,8 +240,7 @@ static int read_forwarded(struct gt_store *store, struct gt_err *err)
 static int check_triggers(struct gt_store *store, struct gt_err *err)
 {
     int64_t triggers;
-    int code = gt_store_integer(store->db, store->path,
-                                "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'",
+    int code = gt_store_integer(store, "SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'",
                                 &triggers, err);
 
     if (!code && triggers)
@@ -320,7 +305,7 @@ int gt_store_open_unchecked(struct gt_store **store, const char *path, struct gt
         code = gt_store_check_pages(opened, err);
         GT_STEP(code, read_forwarded(opened, err));
     }
-    GT_STEP(code, gt_store_check_schema(opened->db, path, err));
+    GT_STEP(code, gt_store_check_schema(opened, err));
     if (code)
         gt_store_close(opened);
     else
@@ -419,60 +404,53 @@ void gt_store_close(struct gt_store *store)
  */
 
 /* Describes the schema, one object a line.  Statistics of ANALYZE are no code and are left out. */
-static int describe(sqlite3 *db, const char *path, struct gt_strbuf *text, struct gt_err *err)
+static int describe(struct gt_store *store, struct gt_strbuf *text, struct gt_err *err)
 {
-    sqlite3_stmt *statement;
-    int result;
+    struct gt_query q =
+        gt_query(store, "read it",
+                 "SELECT type || ' ' || name || ' ' || coalesce(sql, '')"
+                 " FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'"
+                 " ORDER BY type, name",
+                 err);
 
-    if (sqlite3_prepare_v2(db,
-                           "SELECT type || ' ' || name || ' ' || coalesce(sql, '')"
-                           " FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_stat%' ESCAPE '\\'"
-                           " ORDER BY type, name",
-                           -1, &statement, NULL) != SQLITE_OK)
-        return gt_store_fail(db, path, "read it", err);
-    while ((result = sqlite3_step(statement)) == SQLITE_ROW)
-        gt_strbuf_addf(text, "%s\n", gt_store_text(statement, 0));
-    if (sqlite3_errcode(db) == SQLITE_NOMEM)
-        result = SQLITE_NOMEM;
-    sqlite3_finalize(statement);
-    if (result == SQLITE_NOMEM)
-        return gt_err_nomem(err);
-    return result == SQLITE_DONE ? gt_strbuf_check(text, err)
-                                 : gt_store_fail(db, path, "read it", err);
+    while (gt_query_row(&q)) {
+        gt_strbuf_addf(text, "%s\n", gt_store_text(q.s, 0));
+        q.code = gt_store_whole(store, err);
+    }
+    GT_STEP(q.code, gt_strbuf_check(text, err));
+    return gt_query_end(&q);
 }
 
-static int refuse_tables(const char *path, struct gt_err *err)
+static int refuse_tables(const struct gt_store *store, struct gt_err *err)
 {
     return gt_err_set(err, GT_EDB,
                       "%s does not have the tables of a gemmtune database; it was changed or "
                       "damaged",
-                      path);
+                      store->path);
 }
 
-/* Opens a database in memory with the tables of db/schema.sql and no rows, to compare with.  *model
- * is to be closed, also after a failure; then it may be NULL. */
-static int open_model(sqlite3 **model, struct gt_err *err)
+/* Opens a database in memory with the tables of db/schema.sql and no rows, to compare with.  Its
+ * connection is to be closed, also after a failure. */
+static int open_model(struct gt_store *model, struct gt_err *err)
 {
-    *model = NULL;
-    if (sqlite3_open_v2(":memory:", model,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK ||
-        sqlite3_exec(*model, gt_schema_sql, NULL, NULL, NULL) != SQLITE_OK)
-        return *model ? gt_store_fail(*model, "the schema", "compare", err) : gt_err_nomem(err);
-    return GT_OK;
+    int code;
+
+    *model = (struct gt_store){.path = (char *)"the schema", .lock = -1};
+    code = gt_store_open_memory(model, err);
+    return code ? code : gt_store_exec(model, gt_schema_sql, err);
 }
 
-int gt_store_check_schema(sqlite3 *db, const char *path, struct gt_err *err)
+int gt_store_check_schema(struct gt_store *store, struct gt_err *err)
 {
     struct gt_strbuf theirs = GT_STRBUF_INIT, ours = GT_STRBUF_INIT;
-    sqlite3 *model;
+    struct gt_store model;
     int code = open_model(&model, err);
 
-    GT_STEP(code, describe(model, "the schema", &ours, err));
-    GT_STEP(code, describe(db, path, &theirs, err));
+    GT_STEP(code, describe(&model, &ours, err));
+    GT_STEP(code, describe(store, &theirs, err));
     if (!code && strcmp(ours.text, theirs.text) != 0)
-        code = refuse_tables(path, err);
-    sqlite3_close_v2(model);
+        code = refuse_tables(store, err);
+    sqlite3_close_v2(model.db);
     gt_strbuf_release(&ours);
     gt_strbuf_release(&theirs);
     return code;
@@ -499,41 +477,38 @@ static char *backup_name(const char *path, int version)
 
 /* Copies the database into the new file `part`, which whoever may read the database may read, and
  * waits until the disk has it: VACUUM INTO does not. */
-static int write_backup(sqlite3 *db, const char *path, const char *part, struct gt_err *err)
+static int write_backup(struct gt_store *store, const char *part, struct gt_err *err)
 {
-    char *sql = sqlite3_mprintf("VACUUM INTO %Q", part);
     struct stat status;
     int fd, code = GT_OK;
 
     unlink(part);
     fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-              stat(path, &status) == 0 ? status.st_mode & 0666 : 0600);
-    if (!sql)
-        code = gt_err_nomem(err);
-    else if (fd >= 0 && sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        code = gt_store_fail(db, path, "make the backup before a migration", err);
-    else if (fd < 0 || fsync(fd) != 0)
+              stat(store->path, &status) == 0 ? status.st_mode & 0666 : 0600);
+    if (fd >= 0)
+        code = gt_store_do(store, "make the backup before a migration", "VACUUM INTO ?1", err, "%s",
+                           part);
+    if (!code && (fd < 0 || fsync(fd) != 0))
         code = gt_err_set(err, GT_EDB, "%s: the backup before a migration cannot be written: %s",
                           part, strerror(errno));
     if (fd >= 0)
         close(fd);
-    sqlite3_free(sql);
     return code;
 }
 
 /* Makes a copy beside the database, which is kept because a migration cannot be undone.  The copy
  * gets its name only when it is whole; a part that a killed migration left is made anew.  *backup
  * is to be freed by sqlite3_free. */
-static int back_up(sqlite3 *db, const char *path, int version, char **backup, struct gt_err *err)
+static int back_up(struct gt_store *store, int version, char **backup, struct gt_err *err)
 {
-    char *part = sqlite3_mprintf("%s-v%d.part", path, version);
+    char *part = sqlite3_mprintf("%s-v%d.part", store->path, version);
     int code = GT_OK;
 
-    *backup = backup_name(path, version);
+    *backup = backup_name(store->path, version);
     if (!part || !*backup) {
         code = gt_err_nomem(err);
     } else {
-        code = write_backup(db, path, part, err);
+        code = write_backup(store, part, err);
         if (!code && rename(part, *backup) != 0)
             code = gt_err_set(err, GT_EDB, "%s: cannot be renamed to %s: %s", part, *backup,
                               strerror(errno));
@@ -544,34 +519,19 @@ static int back_up(sqlite3 *db, const char *path, int version, char **backup, st
     return code;
 }
 
-static int run(sqlite3 *db, const char *path, const char *sql, struct gt_err *err)
+/* The first text of a query with the values ?1 and ?2, or *text is NULL; to be freed. */
+static int ask(struct gt_store *store, const char *sql, const char *first, const char *second,
+               char **text, struct gt_err *err)
 {
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
-        return gt_store_fail(db, path, "create or migrate the tables", err);
-    return GT_OK;
-}
-
-/* The first text of a query, or *text is NULL; to be freed by sqlite3_free, as `query` is here. */
-static int ask(sqlite3 *db, const char *path, char *query, char **text, struct gt_err *err)
-{
-    sqlite3_stmt *s = NULL;
-    int result = query ? sqlite3_prepare_v2(db, query, -1, &s, NULL) : SQLITE_NOMEM;
+    struct gt_query q = gt_query(store, "read it", sql, err);
 
     *text = NULL;
-    if (result == SQLITE_OK)
-        result = sqlite3_step(s);
-    if (result == SQLITE_ROW && sqlite3_column_type(s, 0) != SQLITE_NULL) {
-        const char *value = (const char *)sqlite3_column_text(s, 0); /* NULL: there is no memory */
-
-        *text = value ? sqlite3_mprintf("%s", value) : NULL;
-        result = *text ? SQLITE_DONE : SQLITE_NOMEM;
+    gt_query_bind(&q, 1, "%s%s", first, second);
+    if (gt_query_row(&q) && sqlite3_column_type(q.s, 0) != SQLITE_NULL) {
+        *text = strdup(gt_store_text(q.s, 0));
+        q.code = *text ? gt_store_whole(store, err) : gt_err_nomem(err);
     }
-    sqlite3_finalize(s);
-    sqlite3_free(query);
-    if (result == SQLITE_NOMEM)
-        return gt_err_nomem(err);
-    return result == SQLITE_ROW || result == SQLITE_DONE ? GT_OK
-                                                         : gt_store_fail(db, path, "read it", err);
+    return gt_query_end(&q);
 }
 
 /* The values of rows in columns that their version did not know, and the older columns that they
@@ -586,123 +546,112 @@ static const char fill_query[] =
     " used(name) AS (VALUES ('predicted'), ('warm_l2'))"
     " SELECT CASE WHEN count(*) = count(coalesce(o.name, g.value)) AND NOT EXISTS ("
     "SELECT 1 FROM pragma_table_xinfo('older') WHERE name NOT IN used"
-    " AND name NOT IN (SELECT name FROM pragma_table_info(%Q))) THEN"
-    " 'INSERT INTO ' || %Q || ' (' || group_concat(n.name) || ') SELECT '"
+    " AND name NOT IN (SELECT name FROM pragma_table_info(?1))) THEN"
+    " 'INSERT INTO ' || ?2 || ' (' || group_concat(n.name) || ') SELECT '"
     " || group_concat(coalesce(o.name, g.value)) || ' FROM older; DROP TABLE older' END"
-    " FROM pragma_table_info(%Q) AS n LEFT JOIN pragma_table_info('older') AS o USING (name)"
+    " FROM pragma_table_info(?1) AS n LEFT JOIN pragma_table_info('older') AS o USING (name)"
     " LEFT JOIN given AS g USING (name)";
 
 /* Copies the rows of `older` to the table that takes its place. */
-static int fill(sqlite3 *db, const char *path, const char *table, struct gt_err *err)
+static int fill(struct gt_store *store, const char *table, struct gt_err *err)
 {
     char *sql;
-    int code = ask(db, path, sqlite3_mprintf(fill_query, table, table, table), &sql, err);
+    int code = ask(store, fill_query, table, table, &sql, err);
 
     if (!code)
-        code = sql ? run(db, path, sql, err) : refuse_tables(path, err);
-    sqlite3_free(sql);
+        code = sql ? gt_store_exec(store, sql, err) : refuse_tables(store, err);
+    free(sql);
     return code;
 }
 
 /* Makes one object of the schema; type: "table", "index" or "view". */
-static int bring(sqlite3 *db, const char *path, const char *type, const char *name, const char *sql,
+static int bring(struct gt_store *store, const char *type, const char *name, const char *sql,
                  struct gt_err *err)
 {
     const bool table = strcmp(type, "table") == 0;
     char *was, *away = NULL;
-    int code = ask(
-        db, path,
-        sqlite3_mprintf("SELECT sql FROM sqlite_schema WHERE (type, name) = (%Q, %Q)", type, name),
-        &was, err);
+    int code = ask(store, "SELECT sql FROM sqlite_schema WHERE (type, name) = (?1, ?2)", type, name,
+                   &was, err);
 
     if (!code && !(was && strcmp(was, sql) == 0)) {
         if (was) {
             away = sqlite3_mprintf(table ? "ALTER TABLE \"%w\" RENAME TO older" : "DROP %s \"%w\"",
                                    table ? name : type, name);
-            code = away ? run(db, path, away, err) : gt_err_nomem(err);
+            code = away ? gt_store_exec(store, away, err) : gt_err_nomem(err);
         }
-        GT_STEP(code, run(db, path, sql, err));
+        GT_STEP(code, gt_store_exec(store, sql, err));
         if (was && table)
-            GT_STEP(code, fill(db, path, name, err));
+            GT_STEP(code, fill(store, name, err));
     }
     sqlite3_free(away);
-    sqlite3_free(was);
+    free(was);
     return code;
 }
 
 /* Makes every object that the database lacks, inside a transaction that the caller holds. */
-static int bring_all(sqlite3 *db, const char *path, struct gt_err *err)
+static int bring_all(struct gt_store *store, struct gt_err *err)
 {
-    sqlite3_stmt *s = NULL;
-    sqlite3 *model;
-    int result = SQLITE_OK, code = open_model(&model, err);
+    struct gt_store model;
+    struct gt_query q = {.code = open_model(&model, err)};
 
-    if (!code)
-        result = sqlite3_prepare_v2(model,
-                                    "SELECT type, name, sql FROM sqlite_schema"
-                                    " WHERE sql IS NOT NULL ORDER BY rowid",
-                                    -1, &s, NULL);
-    while (!code && s && (result = sqlite3_step(s)) == SQLITE_ROW) {
-        const char *type = gt_store_text(s, 0), *name = gt_store_text(s, 1);
-        const char *sql = gt_store_text(s, 2);
+    if (!q.code)
+        q = gt_query(
+            &model, "read it",
+            "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid", err);
+    while (gt_query_row(&q)) {
+        const char *type = gt_store_text(q.s, 0), *name = gt_store_text(q.s, 1);
+        const char *sql = gt_store_text(q.s, 2);
 
-        code = *type && *name && *sql ? bring(db, path, type, name, sql, err) : gt_err_nomem(err);
+        q.code = gt_store_whole(&model, err);
+        GT_STEP(q.code, bring(store, type, name, sql, err));
     }
-    if (!code && result != SQLITE_DONE)
-        code = gt_store_fail(model, "the schema", "read it", err);
-    sqlite3_finalize(s);
-    sqlite3_close_v2(model);
-    return code;
-}
-
-/* Checks that every row that another row refers to is still there. */
-static int check_references(sqlite3 *db, const char *path, struct gt_err *err)
-{
-    int64_t lost;
-    int code =
-        gt_store_integer(db, path, "SELECT count(*) FROM pragma_foreign_key_check", &lost, err);
-
-    if (!code && lost)
-        code = gt_err_set(err, GT_EDB, "%s: the migration would lose what %lld rows refer to", path,
-                          (long long)lost);
-    return code;
+    gt_query_end(&q);
+    sqlite3_close_v2(model.db);
+    return q.code;
 }
 
 /* Makes all changes and checks them, inside a transaction that the caller holds. */
-static int change(sqlite3 *db, const char *path, struct gt_err *err)
+static int change(struct gt_store *store, struct gt_err *err)
 {
     char pragma[96];
-    int code = bring_all(db, path, err);
+    int64_t lost = 0;
+    int code = bring_all(store, err);
 
     snprintf(pragma, sizeof(pragma), "PRAGMA application_id=%d; PRAGMA user_version=%d",
              GT_STORE_APPLICATION, GT_STORE_VERSION);
-    GT_STEP(code, run(db, path, pragma, err));
-    GT_STEP(code, check_references(db, path, err));
-    return code ? code : gt_store_check_schema(db, path, err);
+    GT_STEP(code, gt_store_exec(store, pragma, err));
+    GT_STEP(code,
+            gt_store_integer(store, "SELECT count(*) FROM pragma_foreign_key_check", &lost, err));
+    if (!code && lost)
+        code = gt_err_set(err, GT_EDB, "%s: the migration would lose what %lld rows refer to",
+                          store->path, (long long)lost);
+    return code ? code : gt_store_check_schema(store, err);
 }
 
-int gt_store_migrate(sqlite3 *db, const char *path, struct gt_err *err)
+int gt_store_migrate(struct gt_store *store, struct gt_err *err)
 {
-    const char *file = sqlite3_db_filename(db, "main");
+    const char *file = sqlite3_db_filename(store->db, "main");
     char *backup = NULL;
     int64_t version;
-    int code = gt_store_integer(db, path, "PRAGMA user_version", &version, err);
+    int code = gt_store_integer(store, "PRAGMA user_version", &version, err);
 
     if (code || version == GT_STORE_VERSION)
         return code;
     if (version != 0 && file && *file) /* NULL or "": in memory */
-        code = back_up(db, path, (int)version, &backup, err);
+        code = back_up(store, (int)version, &backup, err);
     /* A table that is made anew is missing for a moment, so SQLite must not check or change the
      * references to it. */
-    GT_STEP(code, run(db, path, "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON", err));
-    GT_STEP(code, run(db, path, "BEGIN IMMEDIATE", err));
-    GT_STEP(code, change(db, path, err));
+    GT_STEP(code,
+            gt_store_exec(store, "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON", err));
+    GT_STEP(code, gt_store_exec(store, "BEGIN IMMEDIATE", err));
+    GT_STEP(code, change(store, err));
     if (code && backup)
         unlink(backup); /* the database is unchanged, and the next attempt makes another backup */
-    GT_STEP(code, run(db, path, "COMMIT", err));
-    if (code && !sqlite3_get_autocommit(db))
-        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    GT_STEP(code, run(db, path, "PRAGMA foreign_keys=ON; PRAGMA legacy_alter_table=OFF", err));
+    GT_STEP(code, gt_store_exec(store, "COMMIT", err));
+    if (code && !sqlite3_get_autocommit(store->db))
+        gt_store_exec(store, "ROLLBACK", NULL);
+    GT_STEP(code,
+            gt_store_exec(store, "PRAGMA foreign_keys=ON; PRAGMA legacy_alter_table=OFF", err));
     sqlite3_free(backup);
     return code;
 }
@@ -776,33 +725,28 @@ static char *create_saved(const struct gt_store *store)
 /* The file to which all writers of a shared database save.  The writers note its name in the
  * database itself, which is the only thing that all of them still share.  The next writer that
  * opens the database removes the note. */
-static char *agree(const struct gt_store *store)
+static char *agree(struct gt_store *store)
 {
-    sqlite3_stmt *note = NULL;
+    struct gt_query q;
     char *name = NULL;
 
-    if (sqlite3_exec(store->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+    if (gt_store_exec(store, "BEGIN IMMEDIATE", NULL))
         return create_saved(store);
-    if (sqlite3_prepare_v2(store->db, "SELECT value FROM meta WHERE key = 'saved'", -1, &note,
-                           NULL) == SQLITE_OK &&
-        sqlite3_step(note) == SQLITE_ROW)
-        name = strdup(gt_store_text(note, 0));
-    sqlite3_finalize(note);
-    if (!name && (name = create_saved(store))) {
-        char *sql = sqlite3_mprintf("INSERT INTO meta VALUES ('saved', %Q)", name);
-
-        if (sql)
-            sqlite3_exec(store->db, sql, NULL, NULL, NULL);
-        sqlite3_free(sql);
-    }
-    if (sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    q = gt_query(store, "read it", "SELECT value FROM meta WHERE key = 'saved'", NULL);
+    if (gt_query_row(&q))
+        name = strdup(gt_store_text(q.s, 0));
+    gt_query_end(&q);
+    if (!name && (name = create_saved(store)))
+        gt_store_do(store, "write to it", "INSERT INTO meta VALUES ('saved', ?1)", NULL, "%s",
+                    name);
+    if (gt_store_exec(store, "COMMIT", NULL))
+        gt_store_exec(store, "ROLLBACK", NULL);
     return name;
 }
 
 /* Saves the whole database.  Several writers do so one after the other into one file, which then
  * also has the rows that the later writers have stored meanwhile. */
-static char *save(const struct gt_store *store)
+static char *save(struct gt_store *store)
 {
     char *name = store->shared ? agree(store) : create_saved(store);
     const int file = name ? open(name, O_RDONLY | O_CLOEXEC) : -1;

@@ -226,7 +226,7 @@ static int lock_file(struct gt_store *store, struct gt_err *err)
 static int drop_digest(struct gt_store *store, struct gt_err *err)
 {
     int64_t entries;
-    int code = gt_store_integer(store->db, store->path, "SELECT count(*)" BUT_JOBS, &entries, err);
+    int code = gt_store_integer(store, "SELECT count(*)" BUT_JOBS, &entries, err);
 
     if (code || entries == 0)
         return code;
@@ -311,8 +311,8 @@ static int open_write(struct gt_store *store, struct gt_err *err)
     if (!code && !fresh)
         code = gt_store_check_pages(store, err);
     GT_STEP(code, gt_store_set_up(store, true, err));
-    GT_STEP(code, gt_store_migrate(store->db, store->path, err));
-    GT_STEP(code, gt_store_check_schema(store->db, store->path, err));
+    GT_STEP(code, gt_store_migrate(store, err));
+    GT_STEP(code, gt_store_check_schema(store, err));
     GT_STEP(code, gt_store_check_digest(store, err)); /* the digest of the writer before this one */
     GT_STEP(code, cap_clock(store, err));
     GT_STEP(code, drop_digest(store, err));
@@ -335,7 +335,7 @@ static int open_shared(struct gt_store *store, struct gt_err *err)
     if (code)
         return code;
     sqlite3_busy_timeout(store->db, SHARED_WAIT_MS);
-    code = gt_store_check_schema(store->db, store->path, err);
+    code = gt_store_check_schema(store, err);
     if (!code)
         note_file(store);
     return code;

@@ -99,8 +99,7 @@ static void cut(struct cuts *cuts)
     disk_image(&cuts->disk, true);
     cuts->made++;
     if (open_disk(cuts, &store, &err) || gt_store_prepare(store, &s, trials_sql, &err) ||
-        gt_store_integer(store->db, "cut.db", "SELECT count(*) FROM pragma_foreign_key_check",
-                         &broken, &err) ||
+        gt_store_integer(store, "SELECT count(*) FROM pragma_foreign_key_check", &broken, &err) ||
         broken) {
         printf("VIOLATION at cut %ld: %s, %lld references lead nowhere\n", cuts->made, err.msg,
                (long long)broken);

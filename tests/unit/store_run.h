@@ -83,9 +83,9 @@ static inline void expect_kept(struct fixture *f, int done, long at)
     OK(f, gt_store_resume(f->store, &key, false, count_trials, &found, &f->err));
     if (found < done)
         fail_msg("after fault %ld: %d trials of %d acknowledged ones are left", at, found, done);
-    OK(f, gt_store_integer(f->store->db, f->path, "SELECT count(*) FROM trial", &trials, &f->err));
+    OK(f, gt_store_integer(f->store, "SELECT count(*) FROM trial", &trials, &f->err));
     assert_int_equal(trials, found);
-    OK(f, gt_store_integer(f->store->db, f->path,
+    OK(f, gt_store_integer(f->store,
                            "SELECT count(*) FROM trial LEFT JOIN attempt USING (point)"
                            " WHERE coalesce(open, 1)",
                            &orphans, &f->err));

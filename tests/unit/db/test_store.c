@@ -398,8 +398,8 @@ static void test_a_sweep_ends(void **state)
     int64_t trials;
 
     OK(f, gt_store_sweep_end(f->store, f->key.sweep, "done", &stats, &f->err));
-    OK(f, gt_store_integer(f->store->db, f->path, "SELECT trials FROM sweep WHERE outcome = 'done'",
-                           &trials, &f->err));
+    OK(f, gt_store_integer(f->store, "SELECT trials FROM sweep WHERE outcome = 'done'", &trials,
+                           &f->err));
     assert_int_equal(trials, 1000);
     assert_int_equal(gt_store_sweep_end(f->store, 12345, "done", &stats, &f->err), GT_EDB);
 }

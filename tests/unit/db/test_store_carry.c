@@ -57,9 +57,9 @@ static void test_a_trial_is_taken_over(void **state)
 
     OK(f, gt_store_carry(f->store, &row, &to, &f->err));
     expect(f, "bbbb NEW=0,BM=64 50.1 cold old\naaaa BM=64 50.1 cold old\naaaa BM=32 50 cold old\n");
-    OK(f, gt_store_integer(f->store->db, f->path,
-                           "SELECT count(*) FROM tie WHERE chosen AND point = 'NEW=0,BM=64'",
-                           &chosen, &f->err));
+    OK(f,
+       gt_store_integer(f->store, "SELECT count(*) FROM tie WHERE chosen AND point = 'NEW=0,BM=64'",
+                        &chosen, &f->err));
     assert_int_equal(chosen, 1);
 }
 

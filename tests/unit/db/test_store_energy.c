@@ -106,7 +106,7 @@ static void test_of_an_older_text(void **state)
     expect(f, &device, "cublaslt  30 7 time energy edp\n");
     put(f, "simt", "bbbb", "BM=64", 20, 8);
     expect(f, &device, "simt BM=64 20 8 time edp\ncublaslt  30 7 energy\n");
-    OK(f, gt_store_integer(f->store->db, f->path, "SELECT count(*) FROM energy", &id, &f->err));
+    OK(f, gt_store_integer(f->store, "SELECT count(*) FROM energy", &id, &f->err));
     assert_int_equal(id, 3);
 }
 

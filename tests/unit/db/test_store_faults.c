@@ -159,7 +159,7 @@ static void test_power_cut_on_a_lying_disk_is_noticed(void **state)
         remove_database(f);
         done = cut_power(f, at);
         if (gt_store_open(&f->store, f->path, GT_STORE_WRITE, NULL) ||
-            gt_store_integer(f->store->db, f->path, "SELECT count(*) FROM trial", &trials, NULL) ||
+            gt_store_integer(f->store, "SELECT count(*) FROM trial", &trials, NULL) ||
             trials < done)
             lost++;
         fixture_close(f);

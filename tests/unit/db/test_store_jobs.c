@@ -38,7 +38,7 @@ static int64_t trials_of(struct fixture *f, const struct gt_strbuf *bytes)
     OK(&all, gt_store_open(&all.store, all.path, GT_STORE_WRITE, &all.err));
     OK(&all, gt_store_merge(all.store, path, &rows, &all.err));
     OK(&all, gt_store_merge(all.store, path, &rows, &all.err)); /* again: nothing changes */
-    gt_store_integer(all.store->db, path, "SELECT count(*) FROM trial", &count, NULL);
+    gt_store_integer(all.store, "SELECT count(*) FROM trial", &count, NULL);
     gt_store_close(all.store);
     unlink(all.path);
     return count;

@@ -161,7 +161,7 @@ static void test_winners_are_read_through_the_index(void **state)
     OK(f, gt_store_open(&f->store, f->path, GT_STORE_WRITE, &f->err)); /* which seals it */
     fixture_reopen(f, GT_STORE_READ);
     begin = cpu_seconds();
-    OK(f, gt_store_integer(f->store->db, f->path, "SELECT count(*) FROM winner", &view, &f->err));
+    OK(f, gt_store_integer(f->store, "SELECT count(*) FROM winner", &view, &f->err));
     by_view = cpu_seconds() - begin;
     begin = cpu_seconds();
     OK(f, gt_store_winners(f->path, count_row, &trials, &f->err));

@@ -14,7 +14,8 @@ static int64_t count_trials(const char *path)
     sqlite3 *db;
 
     if (access(path, F_OK) == 0 && sqlite3_open(path, &db) == SQLITE_OK) {
-        gt_store_integer(db, path, "SELECT count(*) FROM trial", &count, NULL);
+        gt_store_integer(&(struct gt_store){.db = db, .path = (char *)path},
+                         "SELECT count(*) FROM trial", &count, NULL);
         sqlite3_close(db);
     }
     return count;
@@ -255,9 +256,8 @@ static void test_a_merged_clock_that_was_ahead(void **state)
     gt_store_close(other.store);
     run_sql(other.path, "UPDATE kernel SET seen = 4000000000000");
     OK(f, gt_store_merge(f->store, other.path, &rows, &f->err));
-    OK(f, gt_store_integer(f->store->db, f->path,
-                           "SELECT count(*) FROM kernel WHERE seen >= 4000000000000", &ahead,
-                           &f->err));
+    OK(f, gt_store_integer(f->store, "SELECT count(*) FROM kernel WHERE seen >= 4000000000000",
+                           &ahead, &f->err));
     assert_int_equal(ahead, 0);
 }
 
@@ -271,8 +271,7 @@ static void test_two_turns_in_one_millisecond(void **state)
         OK(f, gt_store_put_turn(f->store, &f->key, &turn, &f->err));
         run_sql(f->path, "UPDATE visit SET at = at + 1000000"); /* as if the clock stood still */
     }
-    OK(f, gt_store_integer(f->store->db, f->path, "SELECT count(DISTINCT at) FROM visit", &count,
-                           &f->err));
+    OK(f, gt_store_integer(f->store, "SELECT count(DISTINCT at) FROM visit", &count, &f->err));
     assert_int_equal(count, 3);
 }
 

@@ -134,7 +134,7 @@ static void test_merged_times_are_judged(void **state)
     expect_rows(f, "256x128x64:f32:nn true ok 30 0\n256x128x64:f32:nn replayed ok 0.01 0\n"
                    "256x128x64:f32:nn wrong wrong 0.01 0\n"
                    "2048x2048x2048:f32:nn fast ok 180 0\n");
-    OK(f, gt_store_integer(f->store->db, f->path,
+    OK(f, gt_store_integer(f->store,
                            "SELECT count(*) FROM trial WHERE at > 1000 * (strftime('%s') + 2)",
                            &ahead, &f->err));
     assert_int_equal(ahead, 0);

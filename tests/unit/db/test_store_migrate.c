@@ -71,7 +71,7 @@ static void test_from_version_1(void **state)
     OK(f, gt_store_open(&f->store, f->path, GT_STORE_WRITE, &f->err));
     OK(f, gt_store_rows(f->store, &(struct gt_row_filter){0}, collect, &text, &f->err));
     assert_string_equal(text.text, "G P=1 5 measured\nG P=2 4 predicted\n");
-    OK(f, gt_store_integer(f->store->db, f->path, "PRAGMA foreign_keys", &value, &f->err));
+    OK(f, gt_store_integer(f->store, "PRAGMA foreign_keys", &value, &f->err));
     assert_int_equal(value, 1);
     gt_strbuf_reset(&text);
     add_schema(&text, f->store->db);
@@ -86,7 +86,8 @@ static void expect_version(const struct fixture *f, int expected)
     int64_t value = 0;
 
     assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    OK(f, gt_store_integer(db, f->path, "PRAGMA user_version", &value, NULL));
+    OK(f, gt_store_integer(&(struct gt_store){.db = db, .path = (char *)f->path},
+                           "PRAGMA user_version", &value, NULL));
     assert_int_equal(value, expected);
     sqlite3_close(db);
 }
@@ -155,10 +156,10 @@ static void test_from_version_6(void **state)
                 " '-- 1: operands left in L2'), 'timing', 'warm_l2'); PRAGMA user_version=6");
     fixture_sql(f, "UPDATE trial SET warm_l2 = 1 WHERE point = 'P=2'; DELETE FROM meta");
     fixture_reopen(f, GT_STORE_READ); /* a copy in memory goes the same way */
-    OK(f, gt_store_integer(f->store->db, f->path, "SELECT sum(timing) FROM line", &value, &f->err));
+    OK(f, gt_store_integer(f->store, "SELECT sum(timing) FROM line", &value, &f->err));
     assert_int_equal(value, 1);
     fixture_reopen(f, GT_STORE_WRITE);
-    OK(f, gt_store_integer(f->store->db, f->path, "SELECT sum(timing) FROM line", &value, &f->err));
+    OK(f, gt_store_integer(f->store, "SELECT sum(timing) FROM line", &value, &f->err));
     assert_int_equal(value, 1);
     f->key = (struct gt_trial_key){1, 7, 1, 1, 1, "P=3", GT_TIMING_GRAPH};
     OK(f, gt_store_trial(f->store, &f->key, &trial, &f->err));
@@ -234,7 +235,7 @@ static void expect_filled(struct fixture *f, int version)
 
         if (version < row[i].since)
             continue;
-        OK(f, gt_store_integer(f->store->db, f->path, row[i].query, &same, &f->err));
+        OK(f, gt_store_integer(f->store, row[i].query, &same, &f->err));
         if (!same)
             fail_msg("from version %d: %s", version, row[i].query);
     }

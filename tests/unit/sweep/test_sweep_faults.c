@@ -59,8 +59,8 @@ static void test_a_death_in_the_last_attempt(void **state)
     OK(&s->err, run(&bench, &fake));
     assert_int_equal(fake.seen[10 * SIDE + 9], GT_MAX_ATTEMPTS);
     assert_int_equal(bench.result.status[GT_STATUS_TIMEOUT], 1);
-    OK(&s->err, gt_store_integer(bench.store->db, "test.db",
-                                 "SELECT count(*) FROM attempt WHERE open", &open, &s->err));
+    OK(&s->err,
+       gt_store_integer(bench.store, "SELECT count(*) FROM attempt WHERE open", &open, &s->err));
     assert_int_equal(open, 0);
     close_bench(&bench);
 }
@@ -74,8 +74,8 @@ static int64_t open_attempts(struct search *s, const struct bench *bench)
 {
     int64_t open = -1;
 
-    OK(&s->err, gt_store_integer(bench->store->db, "test.db",
-                                 "SELECT count(*) FROM attempt WHERE open", &open, &s->err));
+    OK(&s->err,
+       gt_store_integer(bench->store, "SELECT count(*) FROM attempt WHERE open", &open, &s->err));
     return open;
 }
 
