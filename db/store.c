@@ -102,12 +102,11 @@ int gt_query_insert(struct gt_query *q, int64_t *id)
 {
     GT_STEP(q->code, gt_store_begin(q->store, q->err));
     if (!q->code) {
-        if (gt_query_row(q)) {
+        if (id && gt_query_row(q))
             *id = sqlite3_column_int64(q->s, 0);
-            gt_query_run(q);
-        } else if (!q->code) {
+        else if (id && !q->code) /* it has found no row to change */
             q->code = gt_store_fail(q->store->db, q->store->path, q->doing, q->err);
-        }
+        gt_query_run(q);
         q->code = gt_store_finish(q->store, q->code, q->err);
     }
     return gt_query_end(q);
@@ -213,17 +212,12 @@ int gt_store_attempt(struct gt_store *store, const struct gt_trial_key *key, str
 int gt_store_forgive(struct gt_store *store, const struct gt_trial_key *key, bool doubtful,
                      struct gt_err *err)
 {
-    static const char sql[] = "UPDATE attempt SET count = 1 + ?7, open = ?7 WHERE device = ?1"
-                              " AND toolchain = ?2 AND kernel = ?3 AND problem = ?4"
-                              " AND point = ?5 AND timing = ?6";
-    int code = gt_store_begin(store, err);
-
-    if (code)
-        return code;
-    code =
-        gt_store_do(store, "forgive an attempt", sql, err, "%ld%ld%ld%ld%s%d%d", key->device,
-                    key->toolchain, key->kernel, key->problem, key->point, key->timing, doubtful);
-    return gt_store_finish(store, code, err);
+    return gt_store_insert(store, NULL, "forgive an attempt",
+                           "UPDATE attempt SET count = 1 + ?7, open = ?7 WHERE device = ?1"
+                           " AND toolchain = ?2 AND kernel = ?3 AND problem = ?4"
+                           " AND point = ?5 AND timing = ?6",
+                           err, "%ld%ld%ld%ld%s%d%d", key->device, key->toolchain, key->kernel,
+                           key->problem, key->point, key->timing, doubtful);
 }
 
 /* Samples are kept as little-endian float32, whatever machine wrote them. */
@@ -316,16 +310,15 @@ int gt_store_baseline(struct gt_store *store, const struct gt_trial_key *key,
                                  "INSERT OR REPLACE INTO baseline (device, problem, timing, sweep, "
                                  "name" GT_STORE_BASELINE_COLUMNS
                                  ", samples, at, algo) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-                                 " ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING device",
+                                 " ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
                                  err);
-    int64_t id;
 
     gt_query_bind(&q, 1, "%ld%ld%d%ld%s", key->device, key->problem, key->timing, key->sweep,
                   baseline->name);
     gt_store_bind_fields(q.s, 6, baseline_fields, 7, baseline);
     bind_samples(q.s, 13, baseline->sample, baseline->samples);
     gt_query_bind(&q, 14, "%ld%s", gt_clock_date_ms(), baseline->algo);
-    return gt_query_insert(&q, &id);
+    return gt_query_insert(&q, NULL);
 }
 
 /* Adds one member of a tie group; the statement is reused. */

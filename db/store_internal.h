@@ -179,8 +179,9 @@ __attribute__((format(printf, 5, 6))) int gt_store_do(struct gt_store *store, co
                                                       const char *sql, struct gt_err *err,
                                                       const char *format, ...);
 
-/* gt_store_insert runs an INSERT or UPDATE ... RETURNING id, in a transaction of its own.
- * gt_query_insert does so for a query whose values are bound, and ends the query. */
+/* gt_store_insert runs an INSERT, UPDATE or DELETE in a transaction of its own; id: the value that
+ * it returns (RETURNING id), or NULL. gt_query_insert does so for a query whose values are bound,
+ * and ends the query. */
 __attribute__((format(printf, 6, 7))) int gt_store_insert(struct gt_store *store, int64_t *id,
                                                           const char *doing, const char *sql,
                                                           struct gt_err *err, const char *format,

@@ -27,20 +27,14 @@ static const char trials_sql[] =
 _Static_assert(1u << GT_MEASURED == 1 && 1u << GT_PREDICTED == 2 && 1u << GT_REPLAYED == 4,
                "the query above knows the bits of a filter");
 
-static void read_names(sqlite3_stmt *s, int first, struct gt_named_trial *named)
-{
-    named->point = gt_store_text(s, 0);
-    named->device = gt_store_text(s, first);
-    named->uuid = gt_store_text(s, first + 1);
-    named->problem = gt_store_text(s, first + 2);
-    named->kernel = gt_store_text(s, first + 3);
-    named->signature = gt_store_text(s, first + 4);
-    named->cc = sqlite3_column_int(s, first + 5);
-    named->driver = sqlite3_column_int(s, first + 6);
-    named->nvrtc = sqlite3_column_int(s, first + 7);
-    named->timing = sqlite3_column_int(s, first + 8);
-    named->date = gt_store_text(s, first + 9);
-}
+/* The columns behind a trial's own. */
+#define FIELD(kind, name) GT_FIELD(gt_named_trial, kind, name)
+static const struct gt_field name_fields[] = {
+    FIELD(TEXT, device),    FIELD(TEXT, uuid), FIELD(TEXT, problem), FIELD(TEXT, kernel),
+    FIELD(TEXT, signature), FIELD(INT, cc),    FIELD(INT, driver),   FIELD(INT, nvrtc),
+    FIELD(INT, timing),     FIELD(TEXT, date)};
+#undef FIELD
+#define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
 
 /* Whether the trial's text of its kernel is the one among the filter's kernels. */
 static bool is_current(const struct gt_row_filter *filter, const struct gt_named_trial *named)
@@ -65,7 +59,9 @@ int gt_store_trials(struct gt_store *store, const struct gt_row_filter *filter,
                   (int)filter->provenance);
     while (gt_query_row(&q)) {
         q.code = gt_store_read_trial(store, q.s, &named.trial, err);
-        read_names(q.s, 2 + GT_STORE_RESUME_COLUMN_COUNT, &named);
+        named.point = gt_store_text(q.s, 0);
+        gt_store_read_fields(q.s, 2 + GT_STORE_RESUME_COLUMN_COUNT, name_fields, COUNT(name_fields),
+                             &named);
         GT_STEP(q.code, gt_store_whole(store, err));
         if (named.trial.status && is_current(filter, &named))
             GT_STEP(q.code, visit(context, &named, err));
@@ -111,7 +107,6 @@ int gt_store_description(struct gt_store *store, const char *kernel, const char 
 static const struct gt_field comparison_fields[] = {GT_STORE_COMPARISON_FIELDS(FIELD)};
 static const struct gt_field with_fields[] = {GT_STORE_WITH_FIELDS(FIELD)};
 #undef FIELD
-#define COUNT(fields) (sizeof(fields) / sizeof((fields)[0]))
 
 int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *key,
                             const struct gt_comparison *comparison, struct gt_err *err)
@@ -120,14 +115,13 @@ int gt_store_put_comparison(struct gt_store *store, const struct gt_trial_key *k
         store, "write a comparison",
         "INSERT OR REPLACE INTO comparison (device, toolchain, kernel, problem, point, "
         "timing" GT_STORE_COMPARISON_COLUMNS ", at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-        " ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) RETURNING device",
+        " ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
         err);
-    int64_t id;
 
     gt_store_bind_candidate(q.s, key);
     gt_store_bind_fields(q.s, 7, comparison_fields, COUNT(comparison_fields), comparison);
     sqlite3_bind_int64(q.s, 19, gt_clock_date_ms());
-    return gt_query_insert(&q, &id);
+    return gt_query_insert(&q, NULL);
 }
 
 /* Latest first.  A date in the future comes from a clock that was wrong, so it comes last. */
@@ -480,14 +474,10 @@ static int write_note(struct gt_store *store, const struct gt_store_job *job, co
                       struct gt_err *err)
 {
     char key[sizeof(job->id) + sizeof(job->worker) + 8], value[sizeof(job->problem) + 8];
-    int code = gt_store_begin(store, err);
 
-    if (code)
-        return code;
     snprintf(key, sizeof(key), "job %s,%s", job->id, job->worker);
     snprintf(value, sizeof(value), "%d %s", job->ends, job->problem);
-    code = gt_store_do(store, "note a job", sql, err, "%s%s", key, value);
-    return gt_store_finish(store, code, err);
+    return gt_store_insert(store, NULL, "note a job", sql, err, "%s%s", key, value);
 }
 
 int gt_store_note_job(struct gt_store *store, const struct gt_store_job *job, struct gt_err *err)
@@ -559,13 +549,12 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
                         const struct gt_trial_key *key, struct gt_err *err)
 {
     const struct gt_energy *energy = &row->energy;
-    int64_t id;
 
     return gt_store_insert(
-        store, &id, "write an energy",
+        store, NULL, "write an energy",
         "INSERT OR REPLACE INTO energy (device, problem, kernel, signature, point, us, joules,"
         " error, watts, clock_mhz, launches, counted, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8,"
-        " ?9, ?10, ?11, ?12, ?13) RETURNING device",
+        " ?9, ?10, ?11, ?12, ?13)",
         err, "%ld%ld%s%s%s%g%g%g%g%g%ld%d%ld", key->device, key->problem, row->kernel,
         row->signature, row->point, energy->us, energy->joules, energy->error, energy->watts,
         energy->clock_mhz, (int64_t)energy->launches, energy->counted, gt_clock_date_ms());
@@ -593,29 +582,30 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
     " (found.device, found.uuid, found.driver, found.problem, found.kernel,"         \
     " found.point, found.us, found.joules))"
 
-/* Reads the query's present row. */
-static void read_energy(const struct gt_query *q, struct gt_energy_row *row)
-{
-    *row = (struct gt_energy_row){.device = gt_store_text(q->s, 0),
-                                  .uuid = gt_store_text(q->s, 1),
-                                  .problem = gt_store_text(q->s, 2),
-                                  .kernel = gt_store_text(q->s, 3),
-                                  .point = gt_store_text(q->s, 4),
-                                  .date = gt_store_text(q->s, 5),
-                                  .energy = {.us = sqlite3_column_double(q->s, 6),
-                                             .joules = sqlite3_column_double(q->s, 7),
-                                             .error = sqlite3_column_double(q->s, 8),
-                                             .watts = sqlite3_column_double(q->s, 9),
-                                             .clock_mhz = sqlite3_column_double(q->s, 10),
-                                             .counted = sqlite3_column_int(q->s, 11) != 0},
-                                  .driver = sqlite3_column_int(q->s, 18),
-                                  .cc = sqlite3_column_int(q->s, 19),
-                                  .signature = gt_store_text(q->s, 20)};
-    for (int i = 0; i < GT_OBJECTIVES; i++) {
-        row->best[i] = sqlite3_column_int(q->s, 12 + i) != 0;
-        row->tie[i] = sqlite3_column_int(q->s, 12 + GT_OBJECTIVES + i) != 0;
-    }
-}
+/* The columns of the query below, in its order. */
+#define FIELD(kind, name) GT_FIELD(gt_energy_row, kind, name)
+static const struct gt_field energy_fields[] = {FIELD(TEXT, device),
+                                                FIELD(TEXT, uuid),
+                                                FIELD(TEXT, problem),
+                                                FIELD(TEXT, kernel),
+                                                FIELD(TEXT, point),
+                                                FIELD(TEXT, date),
+                                                FIELD(ERROR, energy.us),
+                                                FIELD(ERROR, energy.joules),
+                                                FIELD(ERROR, energy.error),
+                                                FIELD(ERROR, energy.watts),
+                                                FIELD(ERROR, energy.clock_mhz),
+                                                FIELD(BOOL, energy.counted),
+                                                FIELD(BOOL, best[0]),
+                                                FIELD(BOOL, best[1]),
+                                                FIELD(BOOL, best[2]),
+                                                FIELD(BOOL, tie[0]),
+                                                FIELD(BOOL, tie[1]),
+                                                FIELD(BOOL, tie[2]),
+                                                FIELD(INT, driver),
+                                                FIELD(INT, cc),
+                                                FIELD(TEXT, signature)};
+#undef FIELD
 
 int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
                       gt_energy_visit *visit, void *context, struct gt_err *err)
@@ -639,9 +629,9 @@ int gt_store_energies(struct gt_store *store, const struct gt_device *device, co
     if (problem)
         gt_store_bind(q.s, 4, problem);
     while (gt_query_row(&q)) {
-        struct gt_energy_row row;
+        struct gt_energy_row row = {0};
 
-        read_energy(&q, &row);
+        gt_store_read_fields(q.s, 0, energy_fields, COUNT(energy_fields), &row);
         q.code = gt_store_whole(store, err);
         GT_STEP(q.code, visit(context, &row, err));
     }

@@ -221,42 +221,32 @@ static int lock_file(struct gt_store *store, struct gt_err *err)
 
 #define BUT_JOBS " FROM meta WHERE key NOT GLOB 'job *'"
 
-/* Removes the digest, because a database that is written has none until it is closed
- * (gt_store_seal).  Notes of jobs stay. */
-static int drop_digest(struct gt_store *store, struct gt_err *err)
+/* Runs a statement with the value ?1 if the query, with the same value, counts any rows. */
+static int correct(struct gt_store *store, const char *count, const char *sql, int64_t value,
+                   struct gt_err *err)
 {
-    int64_t entries;
-    int code = gt_store_integer(store, "SELECT count(*)" BUT_JOBS, &entries, err);
+    struct gt_query q = gt_query(store, "read it", count, err);
+    bool any;
 
-    if (code || entries == 0)
-        return code;
-    code = gt_store_begin(store, err);
-    return code ? code : gt_store_finish(store, gt_store_exec(store, "DELETE" BUT_JOBS, err), err);
+    gt_query_bind(&q, 1, "%ld", value);
+    any = gt_query_row(&q) && sqlite3_column_int64(q.s, 0) > 0;
+    if (gt_query_end(&q) || !any)
+        return q.code;
+    return gt_store_insert(store, NULL, "correct it", sql, err, "%ld", value);
 }
 
-/* A clock that was ahead must not make an older text of a kernel look newer than every text that is
- * used from now on. */
-static int cap_clock(struct gt_store *store, struct gt_err *err)
+/* Removes the digest, because a database that is written has none until it is closed
+ * (gt_store_seal); notes of jobs stay.  And a clock that was ahead must not make an older text of a
+ * kernel look newer than every text that is used from now on. */
+static int correct_all(struct gt_store *store, struct gt_err *err)
 {
-    const int64_t now = gt_clock_date_ms();
-    struct gt_query q =
-        gt_query(store, "read it", "SELECT count(*) FROM kernel WHERE seen >= ?1", err);
-    bool ahead;
-    int code;
+    int code = correct(store, "SELECT count(*) FROM kernel WHERE seen >= ?1",
+                       "UPDATE kernel SET seen = max(?1 - 1, 0) WHERE seen >= ?1",
+                       gt_clock_date_ms(), err);
 
-    gt_query_bind(&q, 1, "%ld", now);
-    ahead = gt_query_row(&q) && sqlite3_column_int64(q.s, 0) > 0;
-    code = gt_query_end(&q);
-    if (code || !ahead)
-        return code;
-    code = gt_store_begin(store, err);
     return code ? code
-                : gt_store_finish(store,
-                                  gt_store_do(store, "correct its dates",
-                                              "UPDATE kernel SET seen = max(?1 - 1, 0)"
-                                              " WHERE seen >= ?1",
-                                              err, "%ld", now),
-                                  err);
+                : correct(store, "SELECT count(*) FROM meta WHERE key NOT GLOB 'job *' OR ?1",
+                          "DELETE FROM meta WHERE key NOT GLOB 'job *' OR ?1", 0, err);
 }
 
 /* Writes the digest before the writer closes.  Without memory or room on the disk there is no
@@ -314,8 +304,7 @@ static int open_write(struct gt_store *store, struct gt_err *err)
     GT_STEP(code, gt_store_migrate(store, err));
     GT_STEP(code, gt_store_check_schema(store, err));
     GT_STEP(code, gt_store_check_digest(store, err)); /* the digest of the writer before this one */
-    GT_STEP(code, cap_clock(store, err));
-    GT_STEP(code, drop_digest(store, err));
+    GT_STEP(code, correct_all(store, err));
     if (!code) {
         note_file(store);
         store->seal = seal;
