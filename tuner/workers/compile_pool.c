@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -47,15 +48,11 @@ struct job {
     struct doubt *doubt;         /* the doubt whose known source this is; NULL: a candidate's
                                     source */
     struct gt_compiled *failure; /* a failure that is not believed yet; NULL: none */
-    struct job *next;
+    TAILQ_ENTRY(job) link;
 };
 
-/* Jobs in the order in which workers take them.  A queue must not be moved in memory, because an
- * empty queue points at itself. */
-struct queue {
-    struct job *first, **end;
-    size_t count;
-};
+/* Jobs in the order in which workers take them. */
+TAILQ_HEAD(queue, job);
 
 /* A kind of failure, and whether the known source (compile_reason.h) fails so, too. */
 struct doubt {
@@ -74,13 +71,6 @@ struct worker {
     int token;       /* the worker's token */
 };
 
-/* A cubin that cannot be made; other candidates that need it are not compiled. */
-struct failure {
-    char key[GT_DIGEST_HEX]; /* first, for tsearch */
-    enum gt_status status;
-    char detail[512];
-};
-
 struct gt_compile_pool {
     struct gt_compile_pool_options options;
     char *cache_dir;
@@ -96,7 +86,9 @@ struct gt_compile_pool {
     struct gt_compiled *answer; /* answers; those from `taken` on are to be collected */
     size_t answers, taken, answer_capacity;
     struct gt_strbuf notices; /* sentences, each ended by a line feed */
-    void *failures;           /* tsearch tree */
+    /* outcomes of cubins that cannot be made, a tsearch tree: others that need these are not
+     * compiled */
+    void *failures;
     struct doubt doubt[DOUBTS];
     size_t pending;
     bool held[GT_TOKENS_MAX];       /* tokens that workers of this pool hold */
@@ -156,46 +148,23 @@ static int job_new(struct job **out, const struct gt_prepared *prepared, struct 
     return GT_OK;
 }
 
-static void queue_init(struct queue *queue)
+/* Takes the first job out of a queue; NULL: the queue is empty. */
+static struct job *queue_take(struct queue *queue)
 {
-    *queue = (struct queue){.end = &queue->first};
-}
+    struct job *job = TAILQ_FIRST(queue);
 
-static void queue_push(struct queue *queue, struct job *job)
-{
-    job->next = NULL;
-    *queue->end = job;
-    queue->end = &job->next;
-    queue->count++;
-}
-
-static void queue_push_first(struct queue *queue, struct job *job)
-{
-    job->next = queue->first;
-    if (!queue->first)
-        queue->end = &job->next;
-    queue->first = job;
-    queue->count++;
-}
-
-/* Takes the job out of the queue and returns it; job NULL: the first job.  NULL: there is no such
- * job. */
-static struct job *queue_take(struct queue *queue, struct job *job)
-{
-    struct job **at = &queue->first;
-
-    if (!job)
-        job = queue->first;
-    while (*at && *at != job)
-        at = &(*at)->next;
-    if (!*at)
-        return NULL;
-    *at = job->next;
-    if (!*at)
-        queue->end = at;
-    job->next = NULL;
-    queue->count--;
+    if (job)
+        TAILQ_REMOVE(queue, job, link);
     return job;
+}
+
+static size_t queue_count(const struct queue *queue)
+{
+    size_t count = 0;
+
+    for (const struct job *job = TAILQ_FIRST(queue); job; job = TAILQ_NEXT(job, link))
+        count++;
+    return count;
 }
 
 /* Drops all jobs; returns how many candidates waited for them. */
@@ -204,7 +173,7 @@ static size_t queue_drop(struct queue *queue)
     struct job *job;
     size_t ids = 0;
 
-    while ((job = queue_take(queue, NULL))) {
+    while ((job = queue_take(queue))) {
         ids += job->ids;
         if (job->doubt)
             job->doubt->job = NULL;
@@ -215,10 +184,10 @@ static size_t queue_drop(struct queue *queue)
 
 static struct job *queue_find(const struct queue *queue, const char *key)
 {
-    struct job *job = queue->first;
+    struct job *job;
 
-    while (job && strcmp(job->key, key) != 0)
-        job = job->next;
+    for (job = TAILQ_FIRST(queue); job && strcmp(job->key, key) != 0;)
+        job = TAILQ_NEXT(job, link);
     return job;
 }
 
@@ -253,23 +222,22 @@ static bool pop_answer(struct gt_compile_pool *pool, struct gt_compiled *compile
 
 static int compare_keys(const void *x, const void *y)
 {
-    return strcmp(x, y);
+    return strcmp(((const struct gt_compiled *)x)->key, ((const struct gt_compiled *)y)->key);
 }
 
 /* Remembers a failure.  If memory is short, the failure is forgotten, which costs a second
  * compilation. */
 static void remember_failure(struct gt_compile_pool *pool, const struct gt_compiled *compiled)
 {
-    struct failure *failure = malloc(sizeof(*failure));
-    struct failure **found;
+    struct gt_compiled *failure = malloc(sizeof(*failure));
+    void *found;
 
     if (!failure)
         return;
-    memcpy(failure->key, compiled->key, sizeof(failure->key));
-    failure->status = compiled->status;
-    memcpy(failure->detail, compiled->detail, sizeof(failure->detail));
+    *failure = *compiled;
+    failure->ms = 0; /* the first candidate has taken this time */
     found = tsearch(failure, &pool->failures, compare_keys);
-    if (!found || *found != failure)
+    if (!found || *(struct gt_compiled **)found != failure)
         free(failure);
 }
 
@@ -319,16 +287,18 @@ static int finish(struct gt_compile_pool *pool, struct job *job, struct gt_compi
 /* Answers from the cache or from a remembered failure; false: it has to be compiled. */
 static bool find_known(struct gt_compile_pool *pool, const char *key, struct gt_compiled *compiled)
 {
-    struct failure **failure = tfind(key, &pool->failures, compare_keys);
+    const uint64_t id = compiled->id;
+    struct gt_compiled **failure;
     struct gt_binary binary = {0};
 
     memcpy(compiled->key, key, GT_DIGEST_HEX);
+    failure = tfind(compiled, &pool->failures, compare_keys);
+    if (failure)
+        *compiled = **failure;
+    compiled->id = id;
     compiled->cached = true;
-    if (failure) {
-        compiled->status = (*failure)->status;
-        memcpy(compiled->detail, (*failure)->detail, sizeof(compiled->detail));
+    if (failure)
         return true;
-    }
     if (gt_cache_load(pool->cache_dir, key, &binary, NULL) &&
         gt_cache_spill_load(getpid(), key, &binary, NULL))
         return false;
@@ -403,7 +373,7 @@ static bool ask(struct gt_compile_pool *pool, struct doubt *doubt,
     job->request.max_registers = 0;
     job->doubt = doubt;
     doubt->job = job;
-    queue_push_first(&pool->now, job);
+    TAILQ_INSERT_HEAD(&pool->now, job, link);
     return true;
 }
 
@@ -425,7 +395,7 @@ static int take_verdict(struct gt_compile_pool *pool, struct job *job,
         return gt_err_set(err, GT_ENOLIB, "%s", text);
     }
     doubt->sound_until = gt_clock_ms() + SOUND_MS;
-    while (!rc && (job = queue_take(&doubt->held, NULL))) {
+    while (!rc && (job = queue_take(&doubt->held))) {
         struct gt_compiled failure = *job->failure;
 
         rc = finish(pool, job, &failure, err);
@@ -451,7 +421,7 @@ static int judge(struct gt_compile_pool *pool, struct job *job, struct gt_compil
         return gt_err_nomem(err);
     }
     *job->failure = *compiled;
-    queue_push(&doubt->held, job);
+    TAILQ_INSERT_TAIL(&doubt->held, job, link);
     return GT_OK;
 }
 
@@ -486,7 +456,7 @@ static bool try_again(struct gt_compile_pool *pool, struct job *job,
     default:
         return false;
     }
-    queue_push_first(job->ids || job->doubt ? &pool->now : &pool->ahead, job);
+    TAILQ_INSERT_HEAD(job->ids || job->doubt ? &pool->now : &pool->ahead, job, link);
     return true;
 }
 
@@ -566,9 +536,9 @@ static int start(struct gt_compile_pool *pool, struct worker *worker, struct gt_
  * started when it is first needed. */
 static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_err *err)
 {
-    struct queue *queue = pool->now.first ? &pool->now : &pool->ahead;
+    struct queue *queue = TAILQ_EMPTY(&pool->now) ? &pool->ahead : &pool->now;
 
-    if (!queue->first || worker->slot.state == GT_SLOT_BUSY ||
+    if (TAILQ_EMPTY(queue) || worker->slot.state == GT_SLOT_BUSY ||
         worker->slot.state == GT_SLOT_STARTING)
         return GT_OK;
     if (worker->slot.state == GT_SLOT_EMPTY)
@@ -577,7 +547,7 @@ static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_e
         pool->waiting = !gt_tokens_take(pool->options.tokens, pool->held, &worker->token);
     if (pool->waiting)
         return GT_OK;
-    worker->job = queue_take(queue, NULL);
+    worker->job = queue_take(queue);
     gt_slot_send(&worker->slot, &pool->options, pool->keeps, worker->job->key,
                  &worker->job->request);
     return GT_OK;
@@ -615,7 +585,7 @@ static size_t list_waits(const struct gt_compile_pool *pool, struct pollfd *fd, 
         const struct gt_slot *slot = &pool->worker[i].slot;
 
         if (slot->state == GT_SLOT_EMPTY) {
-            if ((pool->now.first || pool->ahead.first) && slot->deadline < least)
+            if (!(TAILQ_EMPTY(&pool->now) && TAILQ_EMPTY(&pool->ahead)) && slot->deadline < least)
                 least = slot->deadline;
             continue;
         }
@@ -746,8 +716,10 @@ static struct job *find_job(struct gt_compile_pool *pool, const char *key, bool 
     if (job)
         return job;
     job = queue_find(&pool->ahead, key);
-    if (job && wanted)
-        queue_push(&pool->now, queue_take(&pool->ahead, job));
+    if (job && wanted) {
+        TAILQ_REMOVE(&pool->ahead, job, link);
+        TAILQ_INSERT_TAIL(&pool->now, job, link);
+    }
     return job;
 }
 
@@ -815,7 +787,7 @@ static int queue_job(struct gt_compile_pool *pool, const uint64_t *id,
         return rc;
     }
     pthread_mutex_lock(&pool->lock);
-    queue_push(id ? &pool->now : &pool->ahead, job);
+    TAILQ_INSERT_TAIL(id ? &pool->now : &pool->ahead, job, link);
     pthread_mutex_unlock(&pool->lock);
     raise_event(pool->wake);
     return GT_OK;
@@ -928,8 +900,10 @@ size_t gt_compile_pool_pending(struct gt_compile_pool *pool)
 
 void gt_compile_pool_load(struct gt_compile_pool *pool, struct gt_compile_load *load)
 {
+    *load = (struct gt_compile_load){0};
     pthread_mutex_lock(&pool->lock);
-    *load = (struct gt_compile_load){.now = pool->now.count, .ahead = pool->ahead.count};
+    load->now = queue_count(&pool->now);
+    load->ahead = queue_count(&pool->ahead);
     for (int i = 0; i < pool->workers; i++)
         load->idle += !pool->worker[i].job;
     pthread_mutex_unlock(&pool->lock);
@@ -990,10 +964,10 @@ int gt_compile_pool_open(struct gt_compile_pool **out,
     set_options(pool, options);
     gt_known_tell_driver();
     pthread_mutex_init(&pool->lock, NULL);
-    queue_init(&pool->now);
-    queue_init(&pool->ahead);
+    TAILQ_INIT(&pool->now);
+    TAILQ_INIT(&pool->ahead);
     for (int i = 0; i < DOUBTS; i++)
-        queue_init(&pool->doubt[i].held);
+        TAILQ_INIT(&pool->doubt[i].held);
     gt_strbuf_init(&pool->notices);
     pool->wake = pool->ready = -1;
     for (int i = 0; i < pool->workers; i++)
