@@ -415,45 +415,32 @@ static void close_all(struct gt_devices *devices)
             end_process(&devices->gpu[i], GRACE_MS);
 }
 
-/* Reads one part, "3" or "0-3", and moves *text behind it; false: there is no such part. */
-static bool read_part(const char **text, unsigned *first, unsigned *last)
-{
-    int length = 0;
-
-    if (sscanf(*text, "%4u%n", first, &length) != 1 || strspn(*text, "0123456789") < (size_t)length)
-        return false;
-    *text += length;
-    *last = *first;
-    if (**text == '-') {
-        if (sscanf(*text + 1, "%4u%n", last, &length) != 1 || !strchr("0123456789", (*text)[1]))
-            return false;
-        *text += 1 + length;
-    }
-    return *first <= *last;
-}
-
 /* Reads "0-3,6" into ordinal[GT_DEVICES_MAX], ascending and without repeats; "all": *count is 0. */
 static int parse_list(int *ordinal, size_t *count, const char *text, struct gt_err *err)
 {
-    bool named[GT_DEVICES_MAX] = {false};
-    const char *at = text;
-    unsigned first, last;
+    bool named[GT_DEVICES_MAX] = {false}, sound = false;
+    int length = 0;
 
     *count = 0;
     if (strcmp(text, "all") == 0)
         return GT_OK;
-    for (;;) {
-        if (!read_part(&at, &first, &last) || last >= GT_DEVICES_MAX || (*at && *at != ','))
-            return gt_err_set(err, GT_ESYNTAX,
-                              "--devices \"%s\": expected \"all\" or numbers of GPUs from 0 to %d, "
-                              "such as 0-3 or 0,2",
-                              text, GT_DEVICES_MAX - 1);
-        for (unsigned i = first; i <= last; i++)
+    for (const char *at = text;; at += length + 1) {
+        unsigned first, last = GT_DEVICES_MAX;
+
+        if (sscanf(at, "%4u%n-%4u%n", &first, &length, &last, &length) == 1)
+            last = first;
+        sound = last < GT_DEVICES_MAX && first <= last && (!at[length] || at[length] == ',') &&
+                strspn(at, "0123456789-") == (size_t)length;
+        for (unsigned i = first; sound && i <= last; i++)
             named[i] = true;
-        if (!*at)
+        if (!sound || !at[length])
             break;
-        at++;
     }
+    if (!sound)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--devices \"%s\": expected \"all\" or numbers of GPUs from 0 to %d, "
+                          "such as 0-3 or 0,2",
+                          text, GT_DEVICES_MAX - 1);
     for (int i = 0; i < GT_DEVICES_MAX; i++)
         if (named[i])
             ordinal[(*count)++] = i;

@@ -110,15 +110,6 @@ static int free_expired(struct gt_pq *pq, struct gt_err *err)
         GT_PQ_VALUES(INT(GT_QUEUE_ATTEMPTS)), false, err);
 }
 
-static int count_left(struct gt_pq *pq, int64_t *left, struct gt_err *err)
-{
-    int rc = gt_pq_run(pq, "SELECT count(*) FROM gemmtune.job WHERE state = 'leased'", NULL, 0,
-                       false, err);
-
-    *left = rc ? 0 : gt_pq_get_int(pq, 0, 0);
-    return rc;
-}
-
 int gt_queue_take(struct gt_pq *pq, struct gt_queue_job *job, const char *worker,
                   const char *class_of, int64_t lease_s, bool *taken, int64_t *left,
                   struct gt_err *err)
@@ -139,9 +130,13 @@ int gt_queue_take(struct gt_pq *pq, struct gt_queue_job *job, const char *worker
                       GT_PQ_VALUES(TEXT(worker), TEXT(class_of), INT(lease_s)), false, err);
     if (rc)
         return rc;
-    if (!gt_pq_rows(pq))
-        return count_left(pq, left, err);
-    *taken = true;
+    *taken = gt_pq_rows(pq) > 0;
+    if (!*taken) {
+        rc = gt_pq_run(pq, "SELECT count(*) FROM gemmtune.job WHERE state = 'leased'", NULL, 0,
+                       false, err);
+        *left = rc ? 0 : gt_pq_get_int(pq, 0, 0);
+        return rc;
+    }
     /* Read as a number, because the id becomes part of a file's name. */
     snprintf(job->id, sizeof(job->id), "%lld", (long long)gt_pq_get_int(pq, 0, 0));
     snprintf(job->problem, sizeof(job->problem), "%s", gt_pq_get(pq, 0, 1, NULL));
@@ -178,24 +173,17 @@ int gt_queue_put(struct gt_pq *pq, const char *job, const char *worker, int64_t 
     return rc;
 }
 
-int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, bool counts,
-                       struct gt_err *err)
+int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker,
+                       enum gt_queue_back how, struct gt_err *err)
 {
-
     return gt_pq_run(pq,
                      "UPDATE gemmtune.job SET attempts = attempts - $3::integer,"
-                     " state = CASE WHEN attempts - $3::integer >= $4::integer THEN 'failed'"
-                     " ELSE 'ready' END WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
-                     GT_PQ_VALUES(TEXT(job), TEXT(worker), INT(!counts), INT(GT_QUEUE_ATTEMPTS)),
-                     false, err);
-}
-
-int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err)
-{
-    return gt_pq_run(pq,
-                     "UPDATE gemmtune.job SET state = 'failed'"
+                     " state = CASE WHEN $5::boolean OR attempts - $3::integer >= $4::integer"
+                     " THEN 'failed' ELSE 'ready' END"
                      " WHERE id = $1::bigint AND worker = $2 AND state = 'leased'",
-                     GT_PQ_VALUES(TEXT(job), TEXT(worker)), false, err);
+                     GT_PQ_VALUES(TEXT(job), TEXT(worker), INT(how == GT_QUEUE_UNTOUCHED),
+                                  INT(GT_QUEUE_ATTEMPTS), INT(how == GT_QUEUE_IMPOSSIBLE)),
+                     false, err);
 }
 
 /* Jobs that have results, but no result of a worker that measures. */

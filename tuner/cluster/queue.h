@@ -61,13 +61,11 @@ int gt_queue_renew(struct gt_pq *pq, const char *job, const char *worker, int64_
 int gt_queue_put(struct gt_pq *pq, const char *job, const char *worker, int64_t trials,
                  const void *database, size_t bytes, bool ends, bool *known, struct gt_err *err);
 
-/* Gives a job back.  counts: the job may be why the worker failed, so one of its GT_QUEUE_ATTEMPTS
- * attempts is used up; else the job is as if it had not been taken. */
-int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker, bool counts,
-                       struct gt_err *err);
-
-/* Ends a job that no worker can do. */
-int gt_queue_fail(struct gt_pq *pq, const char *job, const char *worker, struct gt_err *err);
+/* Gives a job back.  UNTOUCHED: it is as if it had not been taken; TRIED: it may be why the worker
+ * failed, so one of its GT_QUEUE_ATTEMPTS attempts is used up; IMPOSSIBLE: no worker can do it. */
+enum gt_queue_back { GT_QUEUE_UNTOUCHED, GT_QUEUE_TRIED, GT_QUEUE_IMPOSSIBLE };
+int gt_queue_give_back(struct gt_pq *pq, const char *job, const char *worker,
+                       enum gt_queue_back how, struct gt_err *err);
 
 /* Makes failed jobs ready again; predicted: instead the jobs that ended with no measured result. */
 int gt_queue_retry(struct gt_pq *pq, bool predicted, int64_t *jobs, struct gt_err *err);

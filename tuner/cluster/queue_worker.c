@@ -236,7 +236,7 @@ static int refuse(struct worker *worker, const struct gt_queue_job *job, const s
     snprintf(text, sizeof(text), "job %s has failed: %s", job->id, why->msg);
     gt_copy_clean(text, sizeof(text), text);
     gt_queue_note(&worker->link, text);
-    return gt_queue_fail(worker->link.pq, job->id, worker->name, err);
+    return gt_queue_give_back(worker->link.pq, job->id, worker->name, GT_QUEUE_IMPOSSIBLE, err);
 }
 
 /* Uploads its rows and gives the job back.  counts: as an attempt, and without the rows. */
@@ -245,7 +245,8 @@ static int hand_back(struct worker *worker, const struct gt_queue_job *job, bool
     int rc = counts ? GT_OK : upload_all(worker, NULL);
 
     if (gt_pq_is_open(worker->link.pq))
-        rc = gt_queue_give_back(worker->link.pq, job->id, worker->name, counts, NULL);
+        rc = gt_queue_give_back(worker->link.pq, job->id, worker->name,
+                                counts ? GT_QUEUE_TRIED : GT_QUEUE_UNTOUCHED, NULL);
     return rc;
 }
 

@@ -284,7 +284,9 @@ static int finish(struct gt_compile_pool *pool, struct job *job, struct gt_compi
     return rc;
 }
 
-/* Answers from the cache or from a remembered failure; false: it has to be compiled. */
+/* Answers from the cache or from a remembered failure; false: it has to be compiled.  The whole
+ * cubin is read although only its facts are needed: its digest tells whether the GPU worker, which
+ * reads it again, will find it intact. */
 static bool find_known(struct gt_compile_pool *pool, const char *key, struct gt_compiled *compiled)
 {
     const uint64_t id = compiled->id;

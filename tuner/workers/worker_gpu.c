@@ -114,8 +114,11 @@ static int read_geometry(struct gt_wire_in *in, const struct gt_kernel *kernel,
     return GT_OK;
 }
 
-/* Reads a candidate and loads its image.  GT_ESTALE: the kernel's files have changed since the
- * sweep began.  GT_ENOTFOUND: the image is not in the cache, or it is damaged. */
+/* Reads a candidate and loads its image, for each request anew.  A worker that kept images would
+ * save 0.3 ms for 120 KB on a busy machine, where a trial takes milliseconds of the GPU; but the
+ * digest that is checked while an image is read would then not be that of the launch.  GT_ESTALE:
+ * the kernel's files have changed since the sweep began.  GT_ENOTFOUND: the image is not in the
+ * cache, or it is damaged. */
 static int read_request(struct worker *self, struct gt_wire_in *in, struct request *request,
                         struct gt_err *err)
 {
