@@ -1,15 +1,13 @@
 /* store_deploy.c - writes copies of a database to hand out, with a digest of their winners
  * (store_rows.c).  Part of the store: see store.h. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/scratch.h"
 #include "db/store_internal.h"
 
 /* Gives the copy its digest, and a rollback journal instead of a write-ahead log, so that it can be
@@ -62,99 +60,40 @@ static int copy_into(struct gt_store *store, const char *path, struct gt_err *er
     return code;
 }
 
-/* ---- the folder that a copy is written in ---- */
-
-#define PART      ".part-" /* between the copy's name and six letters */
-#define LETTERS   6
-#define LEFT_OVER 3600 /* seconds after which no export writes there any more */
-
-static const char *const part_files[] = {"copy", "copy-journal"};
-
-static void remove_part(const char *folder)
+/* Opens the copy at `path` and gives it what a copy has. */
+static int open_and_finish(const char *path, struct gt_err *err)
 {
-    char *path = NULL;
+    struct gt_store *copy;
+    int code = gt_store_new(&copy, path, err);
 
-    for (size_t i = 0; i < sizeof(part_files) / sizeof(part_files[0]); i++) {
-        if (asprintf(&path, "%s/%s", folder, part_files[i]) < 0)
-            return;
-        unlink(path);
-        free(path);
-    }
-    rmdir(folder);
+    if (code)
+        return code;
+    code = gt_store_open_file(copy, true, err);
+    GT_STEP(code, finish_copy(copy, err));
+    gt_store_close(copy);
+    return code;
 }
 
-/* Removes the folders of exports to the same name that were killed. */
-static void remove_left_overs(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const size_t length = strlen(name);
-    char *folder = slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
-    DIR *entries = folder ? opendir(folder) : NULL;
-    struct dirent *entry;
-    struct stat status;
-    char *part = NULL;
-
-    while (entries && (entry = readdir(entries))) {
-        const char *rest = entry->d_name + length;
-
-        if (strncmp(entry->d_name, name, length) != 0 || strncmp(rest, PART, strlen(PART)) != 0 ||
-            strlen(rest) != strlen(PART) + LETTERS || asprintf(&part, "%s%s", path, rest) < 0)
-            continue;
-        if (!lstat(part, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
-            time(NULL) - status.st_mtime > LEFT_OVER)
-            remove_part(part);
-        free(part);
-    }
-    if (entries)
-        closedir(entries);
-    free(folder);
-}
-
-/* Makes a folder beside `path` that only this user may write, so that nobody else can put a link
- * into it. */
-static int make_part(char **folder, const char *path, struct gt_err *err)
-{
-    remove_left_overs(path);
-    if (asprintf(folder, "%s" PART "XXXXXX", path) < 0)
-        return gt_err_nomem(err);
-    if (mkdtemp(*folder))
-        return GT_OK;
-    return gt_err_set(err, GT_EIO, "%s: cannot create a folder beside it: %s", path,
-                      strerror(errno));
-}
-
-/* The copy appears under its name only when it is whole. */
+/* The copy appears under its name only when it is whole.  Until then it lies in a folder that only
+ * this user may write, so that nobody else can put a link into it. */
 int gt_store_export(struct gt_store *store, const char *path, struct gt_err *err)
 {
-    struct gt_store copy = {.lock = -1};
-    char *folder = NULL, *part = NULL;
+    struct gt_scratch folder = {0};
+    char *copy = NULL;
     int code;
 
     if (access(path, F_OK) == 0)
         return gt_err_set(err, GT_EIO, "%s exists already; name another file or remove it", path);
-    code = make_part(&folder, path, err);
-    if (code)
-        goto out;
-    if (asprintf(&part, "%s/%s", folder, part_files[0]) < 0)
+    code = gt_scratch_make_beside(&folder, path, err);
+    if (!code && asprintf(&copy, "%s/copy", folder.path) < 0) {
+        copy = NULL;
         code = gt_err_nomem(err);
-    else
-        code = copy_into(store, part, err);
-    if (!code) {
-        copy.path = part;
-        if (sqlite3_open_v2(part, &copy.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
-            SQLITE_OK)
-            code = gt_store_fail(copy.db, part, "open the copy", err);
-        else
-            code = finish_copy(&copy, err);
-        for (size_t i = 0; i < GT_STORE_STATEMENTS; i++)
-            sqlite3_finalize(copy.statement[i]);
-        sqlite3_close_v2(copy.db);
     }
-    if (!code && link(part, path) != 0)
+    GT_STEP(code, copy_into(store, copy, err));
+    GT_STEP(code, open_and_finish(copy, err));
+    if (!code && link(copy, path) != 0)
         code = gt_err_set(err, GT_EIO, "%s: cannot create: %s", path, strerror(errno));
-    remove_part(folder);
-out:
-    free(folder);
-    free(part);
+    gt_scratch_remove(&folder);
+    free(copy);
     return code;
 }

@@ -1,6 +1,5 @@
 /* cmd_write.c - files that commands write; see cmd_write.h. */
 #include <cjson/cJSON.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,11 +9,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/quiet.h"
+#include "base/scratch.h"
 #include "base/strbuf.h"
 #include "console/cmd_write.h"
 #include "console/options.h"
@@ -57,54 +56,6 @@ static int keep_database(const char *path, struct gt_err *err)
 
 /* ---- new files ---- */
 
-#define PART    ".part-" /* between the name of a file and six letters */
-#define LETTERS "XXXXXX"
-#define LEFT_OVER                                                                     \
-    3600 /* seconds after which nobody writes there any more, not even a process of a \
-          * killed `tune capture` */
-
-/* Whether a file or a folder belongs to this user, has not changed for an hour, and is not in
- * use. */
-static bool is_left_over(int fd, mode_t type)
-{
-    struct stat status;
-
-    return fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == type &&
-           status.st_uid == geteuid() && time(NULL) - status.st_mtime > LEFT_OVER &&
-           flock(fd, LOCK_EX | LOCK_NB) == 0;
-}
-
-/* Removes a file of that name if a killed process left it. */
-static void remove_left_over(int folder, const char *name)
-{
-    const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-    if (fd < 0)
-        return;
-    if (is_left_over(fd, S_IFREG))
-        unlinkat(folder, name, 0);
-    close(fd);
-}
-
-/* Removes the files of killed processes that wrote to the same path. */
-static void remove_left_overs(const char *path)
-{
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const size_t length = strlen(name);
-    char *parent = folder_of(path);
-    DIR *folder = parent ? opendir(parent) : NULL;
-    struct dirent *entry;
-
-    while (folder && (entry = readdir(folder)))
-        if (strncmp(entry->d_name, name, length) == 0 &&
-            strncmp(entry->d_name + length, PART, strlen(PART)) == 0 &&
-            strlen(entry->d_name + length) == strlen(PART LETTERS))
-            remove_left_over(dirfd(folder), entry->d_name);
-    if (folder)
-        closedir(folder);
-    free(parent);
-}
-
 /* Opens a new file beside the path. */
 static int open_fresh(struct gt_cmd_output *output, struct gt_err *err)
 {
@@ -112,11 +63,11 @@ static int open_fresh(struct gt_cmd_output *output, struct gt_err *err)
 
     if (rc)
         return rc;
-    remove_left_overs(output->path);
-    if (asprintf(&output->fresh, "%s" PART LETTERS, output->path) < 0) {
+    if (asprintf(&output->fresh, "%s" GT_PART, output->path) < 0) {
         output->fresh = NULL;
         return gt_err_nomem(err);
     }
+    gt_remove_left_overs(output->fresh, S_IFREG);
     fd = mkostemp(output->fresh, O_CLOEXEC); /* O_EXCL: follows no link */
     if (fd >= 0)
         output->file = fdopen(fd, "w");
@@ -265,92 +216,6 @@ int gt_cmd_may_write(const char *path, struct gt_err *err)
     }
     free(folder);
     return rc;
-}
-
-/* ---- folders for files that nobody needs once a command has ended ---- */
-
-#define PREFIX "gemmtune-run-"
-
-static void empty(int fd)
-{
-    const int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
-    struct dirent *entry;
-
-    while (folder && (entry = readdir(folder)))
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(fd, entry->d_name, 0);
-    if (folder)
-        closedir(folder);
-    else if (copy >= 0)
-        close(copy);
-}
-
-static void remove_left_folders(const char *parent)
-{
-    DIR *folder = opendir(parent);
-    struct dirent *entry;
-
-    while (folder && (entry = readdir(folder))) {
-        int fd;
-
-        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0 ||
-            strlen(entry->d_name) != strlen(PREFIX LETTERS))
-            continue;
-        fd = openat(dirfd(folder), entry->d_name,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0)
-            continue;
-        if (is_left_over(fd, S_IFDIR)) {
-            empty(fd);
-            unlinkat(dirfd(folder), entry->d_name, AT_REMOVEDIR);
-        }
-        close(fd);
-    }
-    if (folder)
-        closedir(folder);
-}
-
-int gt_scratch_make(struct gt_scratch *scratch, struct gt_err *err)
-{
-    const char *wanted = getenv("TMPDIR");
-    char *parent = realpath(wanted && *wanted ? wanted : "/tmp", NULL);
-    int rc = GT_OK;
-
-    *scratch = (struct gt_scratch){.fd = -1};
-    if (!parent)
-        return gt_err_set(err, GT_EIO, "$TMPDIR is \"%s\": %s", wanted ? wanted : "/tmp",
-                          strerror(errno));
-    remove_left_folders(parent);
-    if (asprintf(&scratch->path, "%s/" PREFIX LETTERS, parent) < 0) {
-        scratch->path = NULL;
-        rc = gt_err_nomem(err);
-    } else if (!mkdtemp(scratch->path)) {
-        rc = gt_err_set(err, GT_EIO, "%s: cannot make a folder: %s; TMPDIR may name another place",
-                        scratch->path, strerror(errno));
-        free(scratch->path);
-        scratch->path = NULL;
-    } else {
-        /* Without a lock, as on some network file systems, the folder is safe for an hour after a
-         * change. */
-        scratch->fd = open(scratch->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        flock(scratch->fd, LOCK_EX | LOCK_NB);
-    }
-    free(parent);
-    return rc;
-}
-
-void gt_scratch_remove(struct gt_scratch *scratch)
-{
-    if (!scratch->path)
-        return;
-    if (scratch->fd >= 0) {
-        empty(scratch->fd);
-        close(scratch->fd);
-    }
-    rmdir(scratch->path);
-    free(scratch->path);
-    *scratch = (struct gt_scratch){NULL, -1};
 }
 
 /* ---- CSV files ---- */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/scratch.h"
 #include "gemmtune.h"
 
 struct gt_err;
@@ -42,21 +43,6 @@ int gt_cmd_output_close(struct gt_cmd_output *output, int rc, struct gt_err *err
 
 /* Whether gt_cmd_write_file is likely to succeed later: asked before hours of work. */
 int gt_cmd_may_write(const char *path, struct gt_err *err);
-
-/* Folders for files that nobody needs once a command has ended: in $TMPDIR, or else in /tmp. */
-
-struct gt_scratch {
-    char *path; /* absolute: the command's processes may work elsewhere; NULL: none */
-    int fd;     /* the folder's, locked as long as the folder is in use */
-};
-
-/* Makes a new folder that only this user may enter.  Folders that killed commands of this user left
- * behind at least an hour ago are removed first.  The new folder is to be removed also after a
- * failure. */
-int gt_scratch_make(struct gt_scratch *scratch, struct gt_err *err);
-
-/* Removes the folder with its files; a zeroed structure is accepted. */
-void gt_scratch_remove(struct gt_scratch *scratch);
 
 /* CSV files that commands write beside what they print (RFC 4180, with LF at line ends).  A CSV
  * file is written beside the path and gets its name when it is closed, also by a run that was
