@@ -112,44 +112,6 @@ int gt_query_insert(struct gt_query *q, int64_t *id)
     return gt_query_end(q);
 }
 
-static void bind_all(struct gt_query *q, int first, const char *format, va_list values)
-{
-    for (const char *at = format; (at = strchr(at, '%')); first++) {
-        const char kind = *++at;
-
-        if (kind == 's')
-            gt_store_bind(q->s, first, va_arg(values, const char *));
-        else if (kind == 'd')
-            sqlite3_bind_int(q->s, first, va_arg(values, int));
-        else if (kind == 'l')
-            sqlite3_bind_int64(q->s, first, va_arg(values, int64_t));
-        else
-            sqlite3_bind_double(q->s, first, va_arg(values, double));
-    }
-}
-
-void gt_query_bind(struct gt_query *q, int first, const char *format, ...)
-{
-    va_list values;
-
-    va_start(values, format);
-    bind_all(q, first, format, values);
-    va_end(values);
-}
-
-int gt_store_do(struct gt_store *store, const char *doing, const char *sql, struct gt_err *err,
-                const char *format, ...)
-{
-    struct gt_query q = gt_query(store, doing, sql, err);
-    va_list values;
-
-    va_start(values, format);
-    bind_all(&q, 1, format, values);
-    va_end(values);
-    gt_query_run(&q);
-    return gt_query_end(&q);
-}
-
 int gt_store_insert(struct gt_store *store, int64_t *id, const char *doing, const char *sql,
                     struct gt_err *err, const char *format, ...)
 {
@@ -157,7 +119,7 @@ int gt_store_insert(struct gt_store *store, int64_t *id, const char *doing, cons
     va_list values;
 
     va_start(values, format);
-    bind_all(&q, 1, format, values);
+    gt_query_bind_list(&q, 1, format, values);
     va_end(values);
     return gt_query_insert(&q, id);
 }

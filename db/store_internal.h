@@ -9,6 +9,7 @@
 
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
 #define GT_STORE_VERSION     10         /* version of schema.sql, at offset 60 of the file */
@@ -173,6 +174,8 @@ int gt_query_end(struct gt_query *query);  /* finalises the statement */
  * gt_store_bind), %d an int, %ld an int64_t, %g a double. */
 __attribute__((format(printf, 3, 4))) void gt_query_bind(struct gt_query *query, int first,
                                                          const char *format, ...);
+
+void gt_query_bind_list(struct gt_query *query, int first, const char *format, va_list values);
 
 /* Runs one statement with values as in gt_query_bind. */
 __attribute__((format(printf, 5, 6))) int gt_store_do(struct gt_store *store, const char *doing,

@@ -466,8 +466,7 @@ int gt_store_apply_calibration(struct gt_store *store, struct gt_device *device,
     return gt_store_calibrated(store, device->cc, apply, &applying, err);
 }
 
-/* ---- jobs of a queue whose rows are to be uploaded: keys 'job ID,WORKER' of the table `meta` ----
- */
+/* ---- jobs of a queue whose rows are to be uploaded: keys 'job ID,WORKER' in `meta` ---- */
 
 /* Runs a statement about the note with the key ?1, in a transaction of its own; ?2: its value. */
 static int write_note(struct gt_store *store, const struct gt_store_job *job, const char *sql,
@@ -497,6 +496,9 @@ int gt_store_next_job(struct gt_store *store, struct gt_store_job *job, bool *fo
                                  "SELECT substr(key, 5, instr(key, ',') - 5),"
                                  " substr(key, instr(key, ',') + 1), substr(value, 3),"
                                  " value GLOB '1 *' FROM meta WHERE key GLOB 'job [0-9]*,*'"
+                                 /* as gt_store_note_job writes them, so that they can be dropped */
+                                 " AND substr(key, 5, instr(key, ',') - 5) NOT GLOB '*[^0-9]*'"
+                                 " AND instr(key, ',') < 28 AND length(key) - instr(key, ',') < 96"
                                  " ORDER BY key LIMIT 1",
                                  err);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -80,6 +81,44 @@ int gt_query_end(struct gt_query *query)
     sqlite3_finalize(query->s);
     query->s = NULL;
     return query->code;
+}
+
+void gt_query_bind_list(struct gt_query *q, int first, const char *format, va_list values)
+{
+    for (const char *at = format; (at = strchr(at, '%')); first++) {
+        const char kind = *++at;
+
+        if (kind == 's')
+            gt_store_bind(q->s, first, va_arg(values, const char *));
+        else if (kind == 'd')
+            sqlite3_bind_int(q->s, first, va_arg(values, int));
+        else if (kind == 'l')
+            sqlite3_bind_int64(q->s, first, va_arg(values, int64_t));
+        else
+            sqlite3_bind_double(q->s, first, va_arg(values, double));
+    }
+}
+
+void gt_query_bind(struct gt_query *q, int first, const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    gt_query_bind_list(q, first, format, values);
+    va_end(values);
+}
+
+int gt_store_do(struct gt_store *store, const char *doing, const char *sql, struct gt_err *err,
+                const char *format, ...)
+{
+    struct gt_query q = gt_query(store, doing, sql, err);
+    va_list values;
+
+    va_start(values, format);
+    gt_query_bind_list(&q, 1, format, values);
+    va_end(values);
+    gt_query_run(&q);
+    return gt_query_end(&q);
 }
 
 /* A number that may be stored and read.  A half-measured value of a failed trial becomes 0. */

@@ -102,7 +102,7 @@ static int make(struct gt_scratch *scratch, char *template, const char *path, co
 
 int gt_scratch_make(struct gt_scratch *scratch, struct gt_err *err)
 {
-    const char *wanted = getenv("TMPDIR");
+    const char *wanted = secure_getenv("TMPDIR");
     char *parent = realpath(wanted && *wanted ? wanted : "/tmp", NULL), *template = NULL;
     int rc;
 

@@ -143,6 +143,12 @@ static void test_notes(void **state)
     OK(f, gt_store_drop_job(f->store, &a, &f->err));
     expect_note(f, &b);
     OK(f, gt_store_drop_job(f->store, &b, &f->err));
+    /* What others may have written there is no note. */
+    OK(f, gt_store_exec(f->store,
+                        "INSERT INTO meta VALUES ('job 1;x,me', '1 x'), ('job x', '1 x'),"
+                        " ('job 7,' || printf('%0200d', 1), '1 x'),"
+                        " ('job ' || printf('%0100d', 1) || ',me', '1 x')",
+                        &f->err));
     expect_note(f, NULL);
     gt_store_close(f->store);
     OK(f, gt_store_open(&f->store, copy, GT_STORE_WRITE, &f->err));
