@@ -60,6 +60,7 @@ struct gt_launch {
     struct gt_expr *pdl;      /* not 0: the launch may begin before the launch in front of it has
                                  ended */
     bool maps;                /* the launch takes struct gt_maps as a second argument */
+    bool more;                /* and struct gt_more (templates/common/more.h) as its last one */
 };
 
 /* The operand whose memory a tensor map describes. */
@@ -130,11 +131,26 @@ struct gt_model {
 #undef GT_MODEL_MEMBER
 };
 
+/* Scales that an entry of "serves" lists; 0 of them: only operands without a scale. */
+#define GT_MAX_SERVED_SCALES 8
+struct gt_served_scales {
+    struct gt_scale scale[GT_MAX_SERVED_SCALES];
+    size_t count;
+};
+
 /* Problems and devices that a kernel serves, whatever its parameters are. */
 struct gt_serves {
     unsigned types, outs; /* bit (1u << enum gt_dtype) */
-    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
-    unsigned epilogues;   /* bit (1u << epilogue flags) */
+    unsigned types_b;     /* types of B where it is not A's; 0: none */
+    unsigned biases;      /* types of the bias where it is not D's; 0: none */
+    unsigned sums;        /* bit (1u << enum gt_sums) */
+    unsigned sizes, by;   /* of groups: bits of enum gt_group_sizes and gt_groups_by; sizes 0: no
+                             groups */
+    unsigned gates;       /* bit (1u << enum gt_gate) */
+    struct gt_served_scales scale_a, scale_b, scale_d;
+    bool conj, zero, symmetric, same_bits;
+    unsigned layouts;   /* bit (1u << (trans_a * 2 + trans_b)) */
+    unsigned epilogues; /* bit (1u << epilogue flags) */
     int min_cc, max_cc;
     int64_t max_m;             /* rows of D */
     enum gt_accuracy accuracy; /* the best accuracy that the kernel can reach */
@@ -328,7 +344,7 @@ struct gt_launch_geometry {
     const char *entry;
     unsigned grid[3], block[3], cluster[3], shared_bytes;
     int carveout;
-    bool pdl, maps;
+    bool pdl, maps, more;
 };
 
 /* A tensor map in numbers that the driver accepts. */

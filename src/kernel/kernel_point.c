@@ -12,7 +12,7 @@ const char *const gt_fact_names[GT_FACT_COUNT] = {
 #define FACT_NAME(name, value) #name,
     GT_FACT_MAP(FACT_NAME)
 #undef FACT_NAME
-#define DTYPE_NAME(name, text, bytes) [GT_FACT_DTYPE + GT_##name] = #name,
+#define DTYPE_NAME(name, text, bits) [GT_FACT_DTYPE + GT_##name] = #name,
         GT_DTYPE_MAP(DTYPE_NAME)
 #undef DTYPE_NAME
 };

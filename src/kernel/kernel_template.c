@@ -536,7 +536,8 @@ static void add_launches(struct signing *s)
     for (size_t i = 0; i < s->kernel->launches; i++) {
         const struct gt_launch *launch = &s->kernel->launch[i];
 
-        gt_strbuf_addf(s->to, "launch %s maps=%d", launch->entry, launch->maps);
+        gt_strbuf_addf(s->to, "launch %s maps=%d%s", launch->entry, launch->maps,
+                       launch->more ? " more" : "");
         add_list(s, "grid", launch->grid, 3);
         add_list(s, "block", launch->block, 3);
         add_list(s, "cluster", launch->cluster, 3);

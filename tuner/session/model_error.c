@@ -37,7 +37,7 @@ const char *gt_model_error(enum gt_model_kind kind)
 double gt_model_peak(const struct gt_device *device, const struct gt_problem *problem,
                      const struct gt_kernel *kernel)
 {
-    double rate = 2.0 * device->fma_lanes; /* an FMA is two operations */
+    double rate = 2.0 * gt_device_fma(device, problem->acc); /* an FMA is two operations */
 
     if (kernel->model.mma) /* kernels that name a type split operands into parts of 16 bits */
         rate = gt_device_tensor_rate(device, kernel->model.mma_type ? GT_F16 : problem->type);
