@@ -80,6 +80,13 @@ enum gt_fact {
         GT_FACT_DTYPE, /* the first of the type codes */
     GT_FACT_COUNT = GT_FACT_DTYPE + GT_DTYPE_COUNT
 };
+
+/* Whether version 0.1 did not have the fact. */
+static inline bool gt_fact_is_new(int fact)
+{
+    return (fact >= GT_FACT_TYPE_B && fact < GT_FACT_DTYPE) || fact >= GT_FACT_DTYPE + GT_F64;
+}
+
 extern const char *const gt_fact_names[GT_FACT_COUNT];
 
 _Static_assert(GT_FACT_COUNT + GT_MAX_PARAMS + GT_MAX_DERIVED <= GT_MAX_SLOTS,

@@ -432,7 +432,8 @@ static void read_serves(struct reader *r)
 
 /* ---- parameters, derived values, constraints ---- */
 
-/* Adds a name that later expressions may use. */
+/* Adds a name that later expressions may use.  It hides a fact that version 0.1 did not have, so
+ * that descriptions of that version go on working. */
 static void add_name(struct reader *r, const char *name)
 {
     static const char *const reserved[] = {"cdiv", "min", "max", "pow2", "xdiv", "args"};
@@ -454,6 +455,10 @@ static void add_name(struct reader *r, const char *name)
         if (!strcmp(reserved[i], name))
             fail(r, "name \"%s\" is reserved", name);
     taken = gt_names_find(names, name, length);
+    if (taken >= 0 && gt_fact_is_new(taken)) {
+        names->name[taken] = "";
+        taken = -1;
+    }
     if (taken >= 0)
         fail(r, "name \"%s\" is taken by %s", name,
              taken < GT_FACT_COUNT ? "a fact of the problem or the device"
