@@ -84,7 +84,8 @@ enum gt_fact {
 /* Whether version 0.1 did not have the fact. */
 static inline bool gt_fact_is_new(int fact)
 {
-    return (fact >= GT_FACT_TYPE_B && fact < GT_FACT_DTYPE) || fact >= GT_FACT_DTYPE + GT_F64;
+    return (fact >= GT_FACT_TYPE_B && fact < GT_FACT_DTYPE) ||
+           (fact >= GT_FACT_DTYPE + GT_F64 && fact < GT_FACT_COUNT);
 }
 
 extern const char *const gt_fact_names[GT_FACT_COUNT];

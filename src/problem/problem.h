@@ -93,11 +93,11 @@ enum gt_dtype gt_problem_dtype(const struct gt_problem *problem, enum gt_operand
 
 static inline enum gt_dtype gt_problem_type_b(const struct gt_problem *problem)
 {
-    return problem->type_b == GT_DTYPE_SAME ? problem->type : problem->type_b;
+    return problem->type_b == GT_DTYPE_SAME || !problem->version ? problem->type : problem->type_b;
 }
 static inline enum gt_dtype gt_problem_bias(const struct gt_problem *problem)
 {
-    return problem->bias == GT_DTYPE_SAME ? problem->out : problem->bias;
+    return problem->bias == GT_DTYPE_SAME || !problem->version ? problem->out : problem->bias;
 }
 /* Columns of D: half of n where the epilogue is gated. */
 static inline int64_t gt_problem_columns(const struct gt_problem *problem)
