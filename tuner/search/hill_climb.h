@@ -11,8 +11,6 @@
 typedef float gt_hill_climb_order(struct gt_strategy *strategy, size_t point);
 
 struct gt_hill_climb {
-    bool adjacent;              /* neighbours differ in one parameter by one step; else by any
-                                   value */
     gt_hill_climb_order *order; /* of the neighbours; NULL: random */
     size_t place;               /* SIZE_MAX: none, the climb needs a start */
     size_t *list;               /* neighbours of the place, in the order in which they are tried */
@@ -20,8 +18,7 @@ struct gt_hill_climb {
     size_t flying[GT_HILL_CLIMB_FLYING]; /* points given out for this climb; SIZE_MAX: free slot */
 };
 
-int gt_hill_climb_init(struct gt_hill_climb *climb, bool adjacent, gt_hill_climb_order *order,
-                       struct gt_err *err);
+int gt_hill_climb_init(struct gt_hill_climb *climb, gt_hill_climb_order *order, struct gt_err *err);
 void gt_hill_climb_release(struct gt_hill_climb *climb); /* a zeroed one is accepted */
 
 /* Moves to a point whose time is known, then to faster neighbours as long as a faster neighbour is
@@ -57,7 +54,7 @@ struct gt_multi_start {
 };
 
 /* room: the most starts that the list holds. */
-int gt_multi_start_init(struct gt_multi_start *multi, size_t count, bool adjacent, size_t room,
+int gt_multi_start_init(struct gt_multi_start *multi, size_t count, size_t room,
                         gt_hill_climb_order *order, struct gt_err *err);
 void gt_multi_start_release(struct gt_multi_start *multi); /* a zeroed one is accepted */
 
