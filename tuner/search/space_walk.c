@@ -68,16 +68,19 @@ static bool becomes_known(const struct orderer *orderer, uint64_t need, uint64_t
 static bool survives(const struct orderer *orderer, int64_t *slots, uint64_t set)
 {
     const struct gt_kernel *kernel = orderer->kernel;
-    int64_t value;
+    uint64_t known = 0, undefined;
+    int rc;
 
     for (size_t d = 0; d < kernel->deriveds; d++)
-        if (becomes_known(orderer, kernel->derived[d].depends, set) &&
-            gt_expr_eval(kernel->derived[d].expr, slots, &value, NULL) == GT_OK)
-            slots[kernel->first_param + kernel->params + d] = value;
-    for (size_t c = 0; c < kernel->constraints; c++)
-        if (becomes_known(orderer, kernel->constraint[c].depends, set) &&
-            gt_expr_eval(kernel->constraint[c].expr, slots, &value, NULL) == GT_OK && !value)
+        known |= (uint64_t)becomes_known(orderer, kernel->derived[d].depends, set) << d;
+    undefined = gt_kernel_derive(kernel, known, 0, slots, &rc, NULL);
+    for (size_t c = 0; c < kernel->constraints; c++) {
+        const struct gt_constraint *constraint = &kernel->constraint[c];
+
+        if (becomes_known(orderer, constraint->depends, set) &&
+            !(constraint->derived & undefined) && !gt_constraint_holds(constraint, slots, NULL))
             return false;
+    }
     return true;
 }
 
@@ -226,8 +229,8 @@ static struct gt_walk_step make_step(const struct gt_walk_plan *plan, const stru
     const uint64_t depends = constraint ? checked->depends : computed->depends;
     struct gt_walk_step step = {.constraint = constraint,
                                 .index = index,
-                                .expr = constraint ? checked->expr : computed->expr,
-                                .derived = constraint ? checked->derived : computed->derived,
+                                .derived = constraint ? checked->derived
+                                                      : computed->derived | 1ull << index,
                                 .others = depends & ~bit,
                                 .last = last};
     unsigned bits = BLOCK_BITS;
@@ -337,46 +340,32 @@ struct verdicts {
     int64_t slots[GT_MAX_SLOTS];
 };
 
-/* Computes the derived values of a set; returns `undefined` and the derived values that cannot be
- * computed. */
-static uint64_t derive(struct verdicts *verdicts, uint64_t set, uint64_t undefined)
-{
-    const struct gt_kernel *kernel = verdicts->plan->kernel;
-
-    for (; set; set &= set - 1) {
-        const size_t i = (size_t)__builtin_ctzll(set);
-        const struct gt_expr *expr = kernel->derived[i].expr;
-        int64_t value;
-
-        if ((kernel->derived[i].derived & undefined) ||
-            gt_expr_eval(expr, verdicts->slots, &value, NULL))
-            undefined |= 1ull << i;
-        else
-            verdicts->slots[kernel->first_param + kernel->params + i] = value;
-    }
-    return undefined;
-}
-
 /* Fills an entry with the verdicts on the values from 64 * block on. */
 static void judge(struct verdicts *verdicts, const struct gt_walk_step *step, size_t block,
                   struct entry *entry)
 {
     const struct gt_kernel *kernel = verdicts->plan->kernel;
     const size_t count = step->last ? step->last->count : 1;
-    const uint64_t undefined = derive(verdicts, step->derived & ~step->varying, 0);
+    const uint64_t varying = step->derived & step->varying, fixed = step->derived & ~varying;
+    int64_t *slots = verdicts->slots;
+    uint64_t undefined;
+    int rc;
 
+    undefined = gt_kernel_derive(kernel, fixed, 0, slots, &rc, NULL);
     entry->pass = entry->fail = 0;
     for (size_t i = block * BLOCK; i < count && i < (block + 1) * BLOCK; i++) {
         uint64_t lacking;
-        int64_t value;
+        int holds = 1;
 
         if (step->last)
-            verdicts->slots[kernel->first_param + (size_t)(step->last - kernel->param)] =
+            slots[kernel->first_param + (size_t)(step->last - kernel->param)] =
                 step->last->value[i];
-        lacking = derive(verdicts, step->derived & step->varying, undefined);
-        if ((step->derived & lacking) || gt_expr_eval(step->expr, verdicts->slots, &value, NULL))
+        lacking = gt_kernel_derive(kernel, varying, undefined, slots, &rc, NULL) & step->derived;
+        if (step->constraint && !lacking)
+            holds = gt_constraint_holds(&kernel->constraint[step->index], slots, NULL);
+        if (lacking || holds < 0)
             entry->fail |= 1ull << i % BLOCK;
-        else if (value || !step->constraint)
+        else if (holds)
             entry->pass |= 1ull << i % BLOCK;
     }
 }
