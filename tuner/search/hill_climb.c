@@ -75,6 +75,16 @@ void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb,
         sort_list(strategy, climb);
 }
 
+/* Counts a point as one of the climb's, which has a free slot. */
+static void own(struct gt_hill_climb *climb, size_t point)
+{
+    size_t slot = 0;
+
+    while (climb->flying[slot] != SIZE_MAX)
+        slot++;
+    climb->flying[slot] = point;
+}
+
 enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
                                 size_t *point)
 {
@@ -87,21 +97,11 @@ enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_cli
     while (climb->place != SIZE_MAX && climb->cursor < climb->count) {
         *point = climb->list[climb->cursor++];
         if (strategy->known[*point] == GT_POINT_NEW) {
-            gt_hill_climb_own(climb, *point);
+            own(climb, *point);
             return GT_NEXT_POINT;
         }
     }
     return slots < GT_HILL_CLIMB_FLYING ? GT_NEXT_WAIT : GT_NEXT_DONE;
-}
-
-bool gt_hill_climb_own(struct gt_hill_climb *climb, size_t point)
-{
-    for (size_t i = 0; i < GT_HILL_CLIMB_FLYING; i++)
-        if (climb->flying[i] == SIZE_MAX) {
-            climb->flying[i] = point;
-            return true;
-        }
-    return false;
 }
 
 bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point)
@@ -216,7 +216,7 @@ static enum gt_next step(struct gt_strategy *strategy, struct gt_multi_start *mu
         return answer;
     climb->place = SIZE_MAX;
     if (start(strategy, multi, climb, point) == GT_NEXT_POINT) {
-        gt_hill_climb_own(climb, *point);
+        own(climb, *point);
         return GT_NEXT_POINT;
     }
     return climb->place == SIZE_MAX ? GT_NEXT_WAIT : step(strategy, multi, climb, point);

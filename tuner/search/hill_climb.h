@@ -30,9 +30,6 @@ void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb,
 enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
                                 size_t *point);
 
-/* Counts a point that was chosen elsewhere as one of this climb's; false: no slot is free. */
-bool gt_hill_climb_own(struct gt_hill_climb *climb, size_t point);
-
 /* After a point was told: moves to the point if this climb gave it out and it is faster than the
  * place.  Returns whether this climb gave it out. */
 bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point);
