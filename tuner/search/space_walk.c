@@ -218,25 +218,16 @@ static size_t find_order(const struct gt_kernel *kernel, const int64_t *facts,
 #define BLOCK_BITS 2  /* a parameter has at most 256 values, in blocks of 64 */
 #define STEP_SHIFT 55 /* there are at most GT_MAX_CONSTRAINTS + GT_MAX_DERIVED steps */
 
-/* A step of the level whose parameter is `last` (NULL: level 0). */
+/* A step of the level whose parameter is `last` (NULL: level 0).  depends: the parameters that the
+ * step depends on. */
 static struct gt_walk_step make_step(const struct gt_walk_plan *plan, const struct gt_param *last,
-                                     bool constraint, size_t index)
+                                     uint64_t depends)
 {
-    const struct gt_kernel *kernel = plan->kernel;
-    const struct gt_constraint *checked = &kernel->constraint[index];
-    const struct gt_derived *computed = &kernel->derived[index];
-    const uint64_t bit = last ? 1ull << (last - kernel->param) : 0;
-    const uint64_t depends = constraint ? checked->depends : computed->depends;
-    struct gt_walk_step step = {.constraint = constraint,
-                                .index = index,
-                                .derived = constraint ? checked->derived
-                                                      : computed->derived | 1ull << index,
-                                .others = depends & ~bit,
-                                .last = last};
+    struct gt_walk_step step = {.last = last, .others = depends};
     unsigned bits = BLOCK_BITS;
 
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        step.varying |= (uint64_t)((kernel->derived[i].depends & bit) != 0) << i;
+    if (last)
+        step.others &= ~(1ull << (last - plan->kernel->param));
     for (uint64_t left = step.others; left; left &= left - 1)
         bits += plan->bits[__builtin_ctzll(left)];
     step.kept = bits <= STEP_SHIFT;
@@ -266,12 +257,17 @@ static void plan_steps(struct gt_walk_plan *plan, bool *checked)
                 if (checked[c] || constraint->depends & ~bound || constraint->derived & ~computed)
                     continue;
                 checked[c] = true;
-                plan->step[steps++] = make_step(plan, last, true, c);
+                plan->step[steps] = make_step(plan, last, constraint->depends);
+                plan->step[steps].constraint = true;
+                plan->step[steps].index = c;
+                plan->step[steps++].derived = constraint->derived;
             }
             if (d < kernel->deriveds && !(computed >> d & 1) &&
                 !(kernel->derived[d].depends & ~bound)) {
                 computed |= 1ull << d;
-                plan->step[steps++] = make_step(plan, last, false, d);
+                plan->step[steps] = make_step(plan, last, kernel->derived[d].depends);
+                plan->step[steps].index = d;
+                plan->step[steps++].derived = kernel->derived[d].derived | 1ull << d;
             }
         }
     }
@@ -346,12 +342,12 @@ static void judge(struct verdicts *verdicts, const struct gt_walk_step *step, si
 {
     const struct gt_kernel *kernel = verdicts->plan->kernel;
     const size_t count = step->last ? step->last->count : 1;
-    const uint64_t varying = step->derived & step->varying, fixed = step->derived & ~varying;
+    const uint64_t varying = step->last ? step->derived & step->last->derived : 0;
     int64_t *slots = verdicts->slots;
     uint64_t undefined;
     int rc;
 
-    undefined = gt_kernel_derive(kernel, fixed, 0, slots, &rc, NULL);
+    undefined = gt_kernel_derive(kernel, step->derived & ~varying, 0, slots, &rc, NULL);
     entry->pass = entry->fail = 0;
     for (size_t i = block * BLOCK; i < count && i < (block + 1) * BLOCK; i++) {
         uint64_t lacking;

@@ -34,7 +34,7 @@ int gt_space_walk_share(struct gt_space *space, size_t limit, struct gt_walk_sha
 struct gt_walk_step {
     bool constraint; /* else a derived value */
     size_t index;
-    uint64_t derived, varying;   /* derived values that the step needs; those that `last` decides */
+    uint64_t derived;            /* derived values that the step needs */
     uint64_t others;             /* parameters that the step depends on beside `last` */
     const struct gt_param *last; /* NULL: the step depends on no parameter */
     bool kept;                   /* the verdicts are kept; else their keys would be too long */
