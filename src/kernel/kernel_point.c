@@ -62,15 +62,6 @@ uint64_t gt_kernel_deriveds(const struct gt_kernel *kernel, const struct gt_expr
     return deriveds;
 }
 
-bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
-                            uint64_t derived)
-{
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (derived >> i & 1 && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
-            return true;
-    return false;
-}
-
 void gt_kernel_each_expr(const struct gt_kernel *kernel,
                          void (*each)(void *context, struct gt_expr *expr), void *context)
 {
