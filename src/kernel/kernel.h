@@ -289,6 +289,16 @@ int gt_candidate_slots(const struct gt_candidate *candidate, int64_t slots[GT_MA
 void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *device,
                    int64_t slots[GT_MAX_SLOTS]);
 
+/* Computes the derived values of a set into their slots; derived values that they depend on are in
+ * the set, in `undefined`, or computed already.  Returns `undefined` and the values that cannot be
+ * computed (a division by zero, say); *rc and err describe the first of these. */
+uint64_t gt_kernel_derive(const struct gt_kernel *kernel, uint64_t set, uint64_t undefined,
+                          int64_t *slots, int *rc, struct gt_err *err);
+
+/* Whether a constraint holds: 1 or 0; < 0, an error, if its expression cannot be computed. */
+int gt_constraint_holds(const struct gt_constraint *constraint, const int64_t *slots,
+                        struct gt_err *err);
+
 /* *failed: -1 if every constraint holds, else the index of the first constraint that does not hold;
  * either is GT_OK.  Constraints are checked in order: a value that cannot be computed (a division
  * by zero) is an error only if no earlier constraint rules the point out. */

@@ -93,10 +93,6 @@ extern const char *const gt_fact_names[GT_FACT_COUNT];
 _Static_assert(GT_FACT_COUNT + GT_MAX_PARAMS + GT_MAX_DERIVED <= GT_MAX_SLOTS,
                "every name needs a slot");
 
-/* Whether the expression uses one of the derived values of the bit set directly. */
-bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
-                            uint64_t derived);
-
 /* X(member, default where the description has none): the single expressions of a launch, of a
  * tensor map, of "compile" and of the top object that decide a candidate. */
 #define GT_LAUNCH_EXPRS(X) X(when, "1") X(shared, "0") X(carveout, "-1") X(pdl, "0")

@@ -482,7 +482,7 @@ struct signing {
 static void use_derived(struct signing *s, const struct gt_expr *expr)
 {
     for (size_t i = 0; i < s->kernel->deriveds; i++)
-        if (gt_kernel_uses_derived(s->kernel, expr, (uint64_t)1 << i))
+        if (gt_expr_uses(expr, s->kernel->first_param + s->kernel->params + i))
             s->derived |= (uint64_t)1 << i;
 }
 
