@@ -38,6 +38,8 @@ struct adopting {
     const struct gt_recheck_options *options;
     struct adoptee *item; /* winners; those of one problem are adjacent */
     size_t items, capacity;
+    struct gt_problem *asked; /* problems that the options name; NULL: all */
+    size_t asks;
     struct gt_trial_key key; /* device, toolchain and L2 mode */
     size_t tally[VERDICTS];
     /* The sweep: a problem for each group of items that are tried, which are its given candidates.
@@ -73,13 +75,26 @@ static int take(struct adopting *adopting, const struct gt_row *row, struct gt_e
     return gt_recheck_keep(&item->stored, &item->memory, row, err);
 }
 
+/* Whether the options name the problem, or name none. */
+static bool is_asked(const struct adopting *adopting, const char *problem)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    for (size_t i = 0; i < adopting->asks; i++) {
+        gt_problem_format(&adopting->asked[i], text);
+        if (strcmp(text, problem) == 0)
+            return true;
+    }
+    return !adopting->asked;
+}
+
 static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct adopting *adopting = context;
     const struct gt_device *device = &adopting->session->evaluator->device;
 
     return row->cc == device->cc && row->timing == adopting->key.timing &&
-                   !strcmp(row->device, device->name)
+                   !strcmp(row->device, device->name) && is_asked(adopting, row->problem)
                ? take(adopting, row, err)
                : GT_OK;
 }
@@ -204,40 +219,6 @@ static int by_problem(const void *x, const void *y)
                : strcmp(a->stored.point, b->stored.point);
 }
 
-/* Drops items whose problems were not asked for. */
-static int keep_asked(struct adopting *adopting, struct gt_err *err)
-{
-    const struct gt_problem_options *asked = &adopting->options->problem;
-    struct gt_problem *problem = NULL;
-    size_t problems = 0, kept = 0;
-    int rc;
-
-    if (!asked->shape.count && !asked->shapes)
-        return GT_OK;
-    rc = gt_session_problems(adopting->session->cli, adopting->session, &problem, NULL, &problems,
-                             asked, err);
-    for (size_t i = 0; i < adopting->items && !rc; i++) {
-        struct adoptee item = adopting->item[i];
-        bool found = false;
-
-        for (size_t j = 0; j < problems && !found; j++) {
-            char text[GT_PROBLEM_TEXT_MAX];
-
-            gt_problem_format(&problem[j], text);
-            found = !strcmp(text, item.stored.problem);
-        }
-        adopting->item[i] = adopting->item[kept]; /* dropped items are freed with the rest */
-        adopting->item[kept] = item;
-        kept += found;
-    }
-    for (size_t i = kept; i < adopting->items && !rc; i++)
-        free(adopting->item[i].memory);
-    if (!rc)
-        adopting->items = kept;
-    free(problem);
-    return rc;
-}
-
 /* Fills the items, and judges the items that need no GPU. */
 static int take_all(struct adopting *adopting, struct gt_err *err)
 {
@@ -247,11 +228,15 @@ static int take_all(struct adopting *adopting, struct gt_err *err)
                                          .provenance = 1u << GT_MEASURED,
                                          .cc = session->evaluator->device.cc,
                                          .limit = 1};
-    int rc = gt_store_rows(session->store, &filter, take_row, adopting, err);
+    const struct gt_problem_options *asked = &adopting->options->problem;
+    int rc = GT_OK;
 
+    if (asked->shape.count || asked->shapes)
+        rc = gt_session_problems(session->cli, session, &adopting->asked, NULL, &adopting->asks,
+                                 asked, err);
+    GT_STEP(rc, gt_store_rows(session->store, &filter, take_row, adopting, err));
     if (!rc && adopting->options->system_db)
         rc = take_table(adopting, err);
-    GT_STEP(rc, keep_asked(adopting, err));
     if (!rc && adopting->items)
         qsort(adopting->item, adopting->items, sizeof(*adopting->item), by_problem);
     for (size_t i = 0; i < adopting->items && !rc; i++) {
@@ -491,6 +476,7 @@ int gt_adopt(struct gt_session *session, const struct gt_recheck_options *option
     for (size_t i = 0; i < adopting.items; i++)
         free(adopting.item[i].memory);
     free(adopting.item);
+    free(adopting.asked);
     free(adopting.problem);
     free(adopting.given);
     free(adopting.candidate);

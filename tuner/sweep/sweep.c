@@ -14,7 +14,8 @@
  *
  * The evaluator decides what a time is: `cuda` measures it, `predict` estimates it, `replay` reads
  * it from a recording.  It also has the clock.  Each kernel of a race is an arm.  The arms share
- * the budget; an arm with better times gets more trials. */
+ * the budget; an arm with better times gets more trials.  Given candidates take the same way: their
+ * kernels are arms that have these points alone. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
