@@ -432,9 +432,9 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
 
 /* Which energies are asked for. */
 struct gt_energy_filter {
-    /* Of it, problem, kernel, kernels and others are used, before the rows are ranked, and cc and
-     * device with `whole`.  A device that is named as it is stored is that device alone. cuBLASLt's
-     * answer is of every text. */
+    /* Before the rows are ranked, problem, kernel, kernels and others choose among them; the texts
+     * of kernels do not concern cuBLASLt's answers.  cc and device, with `whole`, choose devices; a
+     * device that is named as it is stored is that device alone. */
     struct gt_row_filter rows;
     const struct gt_device *device; /* this very device with its driver; NULL: all */
     const char *operands; /* of --dist, which the stored name of a device has in brackets; "": the

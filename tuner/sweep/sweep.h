@@ -42,8 +42,8 @@ struct gt_sweep_totals {
     int64_t timed;         /* candidates that were proved and timed, slow ones included */
 };
 
-/* Candidates of one problem that the caller gives: at most GT_SWEEP_GIVEN, whose kernel and point
- * count. */
+/* The candidates that the caller gives for one problem, at most GT_SWEEP_GIVEN.  Of each candidate,
+ * kernel and point are used. */
 #define GT_SWEEP_GIVEN 32
 struct gt_sweep_given {
     const struct gt_candidate *candidate;
