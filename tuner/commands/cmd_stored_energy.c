@@ -12,11 +12,6 @@
 #include "problem/problem.h"
 #include "session/cmd_session.h"
 
-struct reading {
-    struct gt_stored_energies *found;
-    const struct gt_kernels *kernels;
-};
-
 /* Finds the index of the row's place; rows come place by place. */
 static int find_place(struct gt_stored_energies *found, const struct gt_energy_row *row,
                       size_t *index, struct gt_err *err)
@@ -42,14 +37,12 @@ static int find_place(struct gt_stored_energies *found, const struct gt_energy_r
 
 static int take(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
-    const struct reading *self = context;
-    struct gt_stored_energies *found = self->found;
-    const bool vendor = strcmp(row->kernel, GT_ENERGY_VENDOR) == 0;
+    struct gt_stored_energies *found = context;
     struct gt_stored_energy entry = {.energy = row->energy, .rank = row->rank};
     int rc = GT_OK;
 
-    if (!vendor) {
-        entry.kernel = gt_kernels_find(self->kernels, row->kernel, NULL);
+    if (strcmp(row->kernel, GT_ENERGY_VENDOR) != 0) {
+        entry.kernel = gt_kernels_find(found->kernels, row->kernel, NULL);
         if (!entry.kernel)
             return GT_OK; /* a name that only a damaged database has */
         rc = gt_point_parse(&entry.point, entry.kernel, row->point, err);
@@ -68,13 +61,12 @@ static int take(void *context, const struct gt_energy_row *row, struct gt_err *e
 int gt_stored_energies_read(struct gt_stored_energies *found,
                             const struct gt_energy_question *asked, struct gt_err *err)
 {
-    struct reading self = {found, asked->kernels};
     char problem[GT_PROBLEM_TEXT_MAX];
     struct gt_energy_filter filter = {.rows = asked->gpu, .operands = "", .ours = true};
     struct gt_store *store = NULL;
     int rc;
 
-    *found = (struct gt_stored_energies){.entry = NULL};
+    *found = (struct gt_stored_energies){.kernels = asked->kernels};
     if (access(asked->path, F_OK) != 0)
         return GT_OK;
     gt_problem_format(asked->problem, problem);
@@ -82,7 +74,7 @@ int gt_stored_energies_read(struct gt_stored_energies *found,
     filter.rows.kernel = asked->kernel ? asked->kernel->name : NULL;
     filter.rows.kernels = asked->kernels;
     rc = gt_session_store(&store, asked->path, GT_STORE_READ, err);
-    GT_STEP(rc, gt_store_energies(store, &filter, take, &self, err));
+    GT_STEP(rc, gt_store_energies(store, &filter, take, found, err));
     gt_store_close(store);
     return rc;
 }

@@ -31,7 +31,8 @@ struct gt_stored_energy {
 };
 
 struct gt_stored_energies {
-    struct gt_stored_energy *entry; /* place by place, the fastest first */
+    const struct gt_kernels *kernels; /* of the question */
+    struct gt_stored_energy *entry;   /* place by place, the fastest first */
     struct gt_energy_place *place;
     size_t entries, entry_capacity, places, place_capacity;
 };
