@@ -75,14 +75,21 @@ bool gt_stand_in(char text[GT_STAND_IN_MAX], const struct gt_device *device, con
     return true;
 }
 
+void gt_filter_whole(struct gt_row_filter *filter, const char *data_dir)
+{
+    struct gt_device device;
+
+    filter->whole = filter->device && data_dir &&
+                    !gt_device_profile_of(&device, data_dir, filter->cc, filter->device, NULL) &&
+                    gt_device_same(device.name, filter->device);
+}
+
 int gt_filter_arch(struct gt_row_filter *filter, const char *data_dir, const char *arch,
                    struct gt_err *err)
 {
-    struct gt_device device;
     int rc = gt_gpu_parse(arch, &filter->cc, &filter->device, err);
 
-    filter->whole = !rc && filter->device && data_dir &&
-                    !gt_device_profile_of(&device, data_dir, filter->cc, filter->device, NULL) &&
-                    gt_device_same(device.name, filter->device);
+    if (!rc)
+        gt_filter_whole(filter, data_dir);
     return rc;
 }
