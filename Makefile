@@ -2,8 +2,8 @@
 #
 # A clean clone needs nothing by hand: everything built depends on a stamp that tools/setup leaves.
 # SAN=address,undefined builds (and checks) in a folder of its own, with those sanitizers.
-VERSION   := 0.1.0
-SOVERSION := 0
+VERSION   := 0.2.0
+SOVERSION := 1
 CC        ?= cc
 PREFIX    ?= /usr/local
 LIBDIR    ?= $(PREFIX)/lib

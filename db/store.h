@@ -410,6 +410,13 @@ const char *gt_objective_name(enum gt_objective objective);
 /* The objective of that name; NULL stands for time. */
 enum gt_objective gt_objective_parse(const char *name);
 
+/* The place of an energy among the energies of its device and problem.  tie: the bounds of the
+ * errors do not tell this row apart from the least one; or this row is the least, and they do not
+ * tell another row apart from it.  best: the row is the least, or the fastest of a tie. */
+struct gt_energy_rank {
+    bool best[GT_OBJECTIVES], tie[GT_OBJECTIVES];
+};
+
 /* The energy of a candidate's product.  The texts that gt_store_energies fills are valid during the
  * visit; gt_store_put_energy uses the first line and the energy. */
 struct gt_energy_row {
@@ -417,17 +424,14 @@ struct gt_energy_row {
     struct gt_energy energy;
     const char *device, *uuid, *problem, *date; /* date: "2026-01-31T12:00:00Z" */
     int cc, driver;
-    /* Among the rows of its device and problem.  tie: the bounds of the errors do not tell this row
-     * apart from the least one; or this row is the least, and they do not tell another row apart
-     * from it.  best: the row is the least, or the fastest of a tie. */
-    bool best[GT_OBJECTIVES], tie[GT_OBJECTIVES];
+    struct gt_energy_rank rank;
 };
 #define GT_ENERGY_VENDOR "cublaslt"
 
-/* Writes the objectives by which a row is the best, "time edp", and those by which it is one of a
- * tie, "energy=". */
+/* Writes the objectives by which a row is the best, "time edp", and if `ties` those by which it is
+ * one of a tie, "energy=". */
 #define GT_ENERGY_BEST_MAX 32
-void gt_energy_best(const struct gt_energy_row *row, char text[GT_ENERGY_BEST_MAX]);
+void gt_energy_best(const struct gt_energy_rank *rank, bool ties, char text[GT_ENERGY_BEST_MAX]);
 
 /* Whether a takes less energy than b, whatever their errors are within the bounds. */
 bool gt_energy_less(const struct gt_energy *a, const struct gt_energy *b);
@@ -437,11 +441,25 @@ bool gt_energy_less(const struct gt_energy *a, const struct gt_energy *b);
 int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
                         const struct gt_trial_key *key, struct gt_err *err);
 
+/* Which energies are asked for. */
+struct gt_energy_filter {
+    /* Before the rows are ranked, problem, kernel, kernels and others choose among them; the texts
+     * of kernels do not concern cuBLASLt's answers.  cc and device, with `whole`, choose devices; a
+     * device that is named as it is stored is that device alone. */
+    struct gt_row_filter rows;
+    const struct gt_device *device; /* this very device with its driver; NULL: all */
+    const char *operands; /* of --dist, which the stored name of a device has in brackets; "": the
+                             usual ones; NULL: all */
+    bool ours;            /* cuBLASLt's answer has no place among our candidates */
+};
+
+/* Whether the filter asks for the device of a row. */
+bool gt_energy_asked(const struct gt_energy_filter *filter, const struct gt_energy_row *row);
+
 /* Visits the measured energies, sorted by device, problem and time, the fastest first.  Candidates
- * of an older text of their kernel are left out.  device: only energies of this very device with
- * its driver; NULL: of all devices; problem likewise. */
+ * of an older text of their kernel are left out. */
 typedef int gt_energy_visit(void *context, const struct gt_energy_row *row, struct gt_err *err);
-int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
+int gt_store_energies(struct gt_store *store, const struct gt_energy_filter *filter,
                       gt_energy_visit *visit, void *context, struct gt_err *err);
 
 #endif

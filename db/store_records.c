@@ -530,16 +530,16 @@ enum gt_objective gt_objective_parse(const char *name)
     return GT_BY_TIME;
 }
 
-void gt_energy_best(const struct gt_energy_row *row, char text[GT_ENERGY_BEST_MAX])
+void gt_energy_best(const struct gt_energy_rank *rank, bool ties, char text[GT_ENERGY_BEST_MAX])
 {
     size_t length = 0;
 
     text[0] = '\0';
     for (int i = 0; i < GT_OBJECTIVES; i++)
-        if (row->best[i] || row->tie[i])
-            length +=
-                (size_t)snprintf(text + length, GT_ENERGY_BEST_MAX - length, "%s%s%s",
-                                 length ? " " : "", objective_names[i], row->tie[i] ? "=" : "");
+        if (rank->best[i] || (ties && rank->tie[i]))
+            length += (size_t)snprintf(text + length, GT_ENERGY_BEST_MAX - length, "%s%s%s",
+                                       length ? " " : "", objective_names[i],
+                                       ties && rank->tie[i] ? "=" : "");
 }
 
 bool gt_energy_less(const struct gt_energy *a, const struct gt_energy *b)
@@ -562,80 +562,98 @@ int gt_store_put_energy(struct gt_store *store, const struct gt_energy_row *row,
         energy->clock_mhz, (int64_t)energy->launches, energy->counted, gt_clock_date_ms());
 }
 
+bool gt_energy_asked(const struct gt_energy_filter *filter, const struct gt_energy_row *row)
+{
+    const char *asked = filter->rows.device, *mark = strchr(row->device, '[');
+    const char *operands = mark ? mark + 1 : "";
+
+    if (filter->rows.cc && filter->rows.cc != row->cc)
+        return false;
+    if (asked && strcmp(asked, row->device) == 0)
+        return true;
+    return gt_row_asked(&filter->rows, row->device) &&
+           (!filter->operands ||
+            (strcspn(operands, "]") == strlen(filter->operands) &&
+             strncmp(operands, filter->operands, strcspn(operands, "]")) == 0));
+}
+
+/* The rows with their device and problem.  Costs that the schema lets pass but that are impossible
+ * are left out. */
+#define ENERGIES                                                                                \
+    "(SELECT d.name AS device, d.uuid AS uuid, d.driver AS driver, d.cc AS cc, p.text AS"       \
+    " problem, kernel, signature, point, us, joules, us * joules AS edp, error, watts,"         \
+    " e.clock_mhz AS clock_mhz, counted, 0 AS recorded,"                                        \
+    " strftime('%Y-%m-%dT%H:%M:%SZ', e.at / 1000, 'unixepoch') AS date,"                        \
+    " NOT EXISTS (SELECT 1 FROM kernel AS k WHERE (k.name, k.signature) = (e.kernel,"           \
+    " e.signature) AND NOT " GT_STORE_CURRENT ") AS current"                                    \
+    " FROM energy AS e JOIN device AS d ON d.id = e.device JOIN problem AS p ON p.id = problem" \
+    " WHERE us BETWEEN 1e-6 AND 1e12 AND joules BETWEEN 1e-12 AND 1e12"                         \
+    " AND watts BETWEEN 1e-6 AND 1e12 AND error < 1e12 AND e.clock_mhz < 1e12)"
+
+#define PLACE "(PARTITION BY device, uuid, driver, problem, kernel = '" GT_ENERGY_VENDOR "' AND ?7)"
+
 /* `near_...` is 1 if the bounds of no other row lie wholly below the row's own; times have no bound
  * here. */
-#define NEAR(value)                                                                   \
-    value " * (1 - error) <= min(" value " * (1 + error)) OVER (PARTITION BY device," \
-          " uuid, driver, problem) AS near_" value
+#define NEAR(value) \
+    value " * (1 - error) <= min(" value " * (1 + error)) OVER " PLACE " AS near_" value
 #define TIE(value)    " near_" value " AND sum(near_" value ") OVER place > 1"
 #define CHOSEN(value) " near_" value " AND us = min(iif(near_" value ", us, NULL)) OVER place"
 
-#define NEARS   NEAR("joules") ", " NEAR("edp")
+#define NEARS   NEAR("joules") ", " NEAR("edp") ", us <= min(us) OVER " PLACE " AS by_time"
 #define TIES    "0," TIE("joules") "," TIE("edp")
 #define CHOICES "by_time," CHOSEN("joules") "," CHOSEN("edp")
 
-#define ITS_CC                                                       \
-    "(SELECT d.cc FROM device AS d WHERE (d.name, d.uuid, d.driver)" \
-    " = (found.device, found.uuid, found.driver))"
-#define ITS_SIGNATURE                                                                \
-    "(SELECT e.signature FROM energy AS e JOIN device AS d ON d.id = e.device"       \
-    " JOIN problem AS p ON p.id = e.problem"                                         \
-    " WHERE (d.name, d.uuid, d.driver, p.text, e.kernel, e.point, e.us, e.joules) =" \
-    " (found.device, found.uuid, found.driver, found.problem, found.kernel,"         \
-    " found.point, found.us, found.joules))"
-
 /* The columns of the query below, in its order. */
-#define FIELD(kind, name) GT_FIELD(gt_energy_row, kind, name)
-static const struct gt_field energy_fields[] = {FIELD(TEXT, device),
-                                                FIELD(TEXT, uuid),
-                                                FIELD(TEXT, problem),
-                                                FIELD(TEXT, kernel),
-                                                FIELD(TEXT, point),
-                                                FIELD(TEXT, date),
-                                                FIELD(ERROR, energy.us),
-                                                FIELD(ERROR, energy.joules),
-                                                FIELD(ERROR, energy.error),
-                                                FIELD(ERROR, energy.watts),
-                                                FIELD(ERROR, energy.clock_mhz),
-                                                FIELD(BOOL, energy.counted),
-                                                FIELD(BOOL, best[0]),
-                                                FIELD(BOOL, best[1]),
-                                                FIELD(BOOL, best[2]),
-                                                FIELD(BOOL, tie[0]),
-                                                FIELD(BOOL, tie[1]),
-                                                FIELD(BOOL, tie[2]),
-                                                FIELD(INT, driver),
-                                                FIELD(INT, cc),
-                                                FIELD(TEXT, signature)};
+/* clang-format off */
+#define ENERGY_ROW_FIELDS(X) \
+    X(TEXT, device) X(TEXT, uuid) X(TEXT, problem) X(TEXT, kernel) X(TEXT, signature) \
+    X(TEXT, point) X(TEXT, date) X(ERROR, energy.us) X(ERROR, energy.joules) \
+    X(ERROR, energy.error) X(ERROR, energy.watts) X(ERROR, energy.clock_mhz) \
+    X(BOOL, energy.counted) X(INT, driver) X(INT, cc) X(BOOL, rank.best[0]) \
+    X(BOOL, rank.best[1]) X(BOOL, rank.best[2]) X(BOOL, rank.tie[0]) X(BOOL, rank.tie[1]) \
+    X(BOOL, rank.tie[2])
+/* clang-format on */
+#define FIELD(kind, name) GT_FIELD(gt_energy_row, kind, name),
+static const struct gt_field energy_fields[] = {ENERGY_ROW_FIELDS(FIELD)};
 #undef FIELD
 
-int gt_store_energies(struct gt_store *store, const struct gt_device *device, const char *problem,
+static struct gt_query query_energies(struct gt_store *store, const struct gt_energy_filter *filter,
+                                      struct gt_err *err)
+{
+    struct gt_strbuf sql = GT_STRBUF_INIT;
+    struct gt_query q;
+
+    gt_strbuf_add(&sql, "SELECT device, uuid, problem, kernel, signature, point, date, us, joules,"
+                        " error, watts, clock_mhz, counted, driver, cc, " CHOICES ", " TIES
+                        " FROM (SELECT *, " NEARS " FROM " ENERGIES
+                        " WHERE (kernel = '" GT_ENERGY_VENDOR "' OR true");
+    gt_store_add_current(&sql, &filter->rows);
+    gt_strbuf_add(&sql, ")");
+    gt_store_add_filter(&sql, &filter->rows);
+    gt_strbuf_add(&sql, filter->device ? " AND (device, uuid, driver) = (?4, ?5, ?6)" : "");
+    gt_strbuf_add(&sql, ") WINDOW place AS " PLACE
+                        " ORDER BY device, uuid, driver, problem, us, kernel, point");
+    q = gt_query_built(store, "read energies", &sql, err);
+    gt_store_bind_filter(q.s, &filter->rows);
+    if (filter->device)
+        gt_query_bind(&q, 4, "%s%s%d", filter->device->name, filter->device->uuid,
+                      filter->device->driver);
+    gt_query_bind(&q, 7, "%d", filter->ours);
+    return q;
+}
+
+int gt_store_energies(struct gt_store *store, const struct gt_energy_filter *filter,
                       gt_energy_visit *visit, void *context, struct gt_err *err)
 {
-    struct gt_query q = gt_query(
-        store, "read energies",
-        "SELECT device, uuid, problem, kernel, point, date, us, joules, error, watts, clock_mhz,"
-        " counted, " CHOICES ", " TIES ", driver, " ITS_CC ", " ITS_SIGNATURE
-        " FROM (SELECT *, " NEARS " FROM objective"
-        /* leaves out costs that the schema lets pass but that are impossible */
-        " WHERE us BETWEEN 1e-6 AND 1e12 AND joules BETWEEN 1e-12 AND 1e12"
-        " AND watts BETWEEN 1e-6 AND 1e12 AND error < 1e12 AND clock_mhz < 1e12"
-        " AND (?1 IS NULL OR (device, uuid, driver) = (?1, ?2, ?3))"
-        " AND (?4 IS NULL OR problem = ?4)) AS found"
-        " WINDOW place AS (PARTITION BY device, uuid, driver, problem)"
-        " ORDER BY device, uuid, driver, problem, us, kernel, point",
-        err);
+    struct gt_query q = query_energies(store, filter, err);
 
-    if (device)
-        gt_query_bind(&q, 1, "%s%s%d", device->name, device->uuid, device->driver);
-    if (problem)
-        gt_store_bind(q.s, 4, problem);
     while (gt_query_row(&q)) {
         struct gt_energy_row row = {0};
 
         gt_store_read_fields(q.s, 0, energy_fields, COUNT(energy_fields), &row);
         q.code = gt_store_whole(store, err);
-        GT_STEP(q.code, visit(context, &row, err));
+        if (!q.code && gt_energy_asked(filter, &row))
+            q.code = visit(context, &row, err);
     }
     return gt_query_end(&q);
 }

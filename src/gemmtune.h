@@ -21,7 +21,8 @@
  * Structures that a program fills may get further members at their ends in later versions.  They
  * begin with their size: GT_OPTIONS_INIT and GT_OPERANDS_INIT set it, e.g.
  *     struct gt_options options = {GT_OPTIONS_INIT, .allow_nvrtc = 1};
- * A size of 0 stands for the members of version 0.1, so that `= {.allow_nvrtc = 1}` works too. */
+ * A size of 0 stands for the members of version 0.1 (operands: up to beta_im), so that
+ * `= {.allow_nvrtc = 1}` works too.  Programs of version 0.1 are compiled anew for this one. */
 #ifndef GEMMTUNE_H
 #define GEMMTUNE_H
 
@@ -33,7 +34,7 @@ extern "C" {
 #endif
 
 #define GT_VERSION_MAJOR 0
-#define GT_VERSION_MINOR 1
+#define GT_VERSION_MINOR 2
 #define GT_VERSION_PATCH 0
 
 /* Version of the linked library: major << 16 | minor << 8 | patch. */
@@ -75,71 +76,146 @@ struct gt_err {
     char msg[1020];
 };
 
-/* X(name in the enum, text, bytes per element): every element type. */
-#define GT_DTYPE_MAP(X) \
-    X(F32, "f32", 4)    \
-    X(TF32, "tf32", 4)  \
-    X(F16, "f16", 2)    \
-    X(BF16, "bf16", 2)  \
-    X(E4M3, "e4m3", 1)  \
-    X(E5M2, "e5m2", 1)  \
-    X(S8, "s8", 1)      \
-    X(S32, "s32", 4)
+/* X(name in the enum, text, bits per element): every element type.  C64 and C128 are complex: two
+ * F32, two F64.  Two elements of S4, U4 and E2M1 share a byte, the first one in the lower bits. */
+#define GT_DTYPE_MAP(X)  \
+    X(F32, "f32", 32)    \
+    X(TF32, "tf32", 32)  \
+    X(F16, "f16", 16)    \
+    X(BF16, "bf16", 16)  \
+    X(E4M3, "e4m3", 8)   \
+    X(E5M2, "e5m2", 8)   \
+    X(S8, "s8", 8)       \
+    X(S32, "s32", 32)    \
+    X(F64, "f64", 64)    \
+    X(C64, "c64", 64)    \
+    X(C128, "c128", 128) \
+    X(S4, "s4", 4)       \
+    X(U4, "u4", 4)       \
+    X(E2M1, "e2m1", 4)
 
 enum gt_dtype {
-#define GT_DTYPE_ENUM(name, text, bytes) GT_##name,
+#define GT_DTYPE_ENUM(name, text, bits) GT_##name,
     GT_DTYPE_MAP(GT_DTYPE_ENUM)
 #undef GT_DTYPE_ENUM
-        GT_DTYPE_COUNT
+        GT_DTYPE_COUNT,
+    GT_DTYPE_SAME = -1, /* of B: A's type; of the bias: D's */
 };
 
 /* How far the result may be from the exact product of the stored operands.
- * STRICT: FP32 FMA arithmetic.  F32: any method whose error stays within FP32's bound.  TF32:
- * results of tensor cores for operands rounded to TF32.  LOW: results of tensor cores for narrower
- * types. */
+ * STRICT: FMA arithmetic of the accumulator's type (FP32, or FP64 where the operands are F64 or
+ * C128).  F32: any method whose error stays within the bound of that arithmetic; the text of a
+ * problem of F64 or C128 writes `f64` for it.  TF32: results of tensor cores for operands rounded
+ * to TF32.  LOW: results of tensor cores for narrower types. */
 enum gt_accuracy { GT_ACCURACY_STRICT, GT_ACCURACY_F32, GT_ACCURACY_TF32, GT_ACCURACY_LOW };
 
 /* What happens to the accumulator after alpha and beta.  First the bias is added, which has n
  * elements, one per column.  Then at most one activation follows.  The activation is a number in
- * the bits above GT_EPILOGUE_BIAS, not a set of flags. */
+ * the bits above GT_EPILOGUE_BIAS, not a set of flags.  The gated activations make one column of D
+ * of two columns of the product, the gate g and the value v: activation(g) * v. */
 enum gt_epilogue {
     GT_EPILOGUE_NONE = 0,
     GT_EPILOGUE_BIAS = 1,
     GT_EPILOGUE_RELU = 2,
-    GT_EPILOGUE_GELU = 4, /* x/2 * (1 + erf(x/sqrt(2))) */
+    GT_EPILOGUE_GELU = 4,      /* x/2 * (1 + erf(x/sqrt(2))) */
+    GT_EPILOGUE_SILU = 6,      /* x / (1 + exp(-x)) */
+    GT_EPILOGUE_GELU_TANH = 8, /* x/2 * (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) */
+    GT_EPILOGUE_SWIGLU = 10,   /* gated by SILU */
+    GT_EPILOGUE_GEGLU = 12,    /* gated by GELU */
 };
+
+/* Factors in device memory that multiply an operand's elements.  All zero: there are none. */
+struct gt_scale {
+    unsigned char kind;   /* enum gt_scale_kind */
+    unsigned char rows;   /* BLOCK: a factor spans so many rows of op(A), or columns of op(B): 1 or
+                             128 */
+    unsigned char depth;  /* BLOCK: and so many of k: 16, 32, 64 or 128 */
+    unsigned char type;   /* enum gt_scale_type: how a factor is stored */
+    unsigned char order;  /* BLOCK: enum gt_scale_order */
+    unsigned char tensor; /* 1: a second factor, one float, multiplies the whole operand */
+};
+enum gt_scale_kind {
+    GT_SCALE_NONE,
+    GT_SCALE_TENSOR, /* one factor */
+    GT_SCALE_VECTOR, /* a factor for each row of op(A), or for each column of op(B) and of D */
+    GT_SCALE_BLOCK,  /* a factor for each block of rows x depth */
+};
+enum gt_scale_type { GT_SCALE_F32, GT_SCALE_UE8M0, GT_SCALE_UE4M3, GT_SCALE_BF16, GT_SCALE_F16 };
+/* How the factors of blocks lie: neighbours along rows of op(A) or columns of op(B) (MN), or along
+ * k (K), lsa or lsb elements to the next line; or as tiles of 128 x 4 factors, the way that
+ * cuBLASLt's block-scaled modes of sm_100 read them (TILED). */
+enum gt_scale_order { GT_SCALE_MN, GT_SCALE_K, GT_SCALE_TILED };
+
+/* Where products of 8-bit floats are summed: FAST: in the tensor cores' own accumulators to the
+ * end; PROMOTED: added in FP32 at least every 128 of k. */
+enum gt_sums { GT_SUMS_FAST, GT_SUMS_PROMOTED };
+
+/* Which operand's rows the groups share out: M: A and D have the groups' rows one after the other,
+ * B is one matrix a group; K: A and B have the groups' k, D is one matrix a group. */
+enum gt_groups_by { GT_GROUPS_BY_M, GT_GROUPS_BY_K };
+/* How a launch learns the groups' sizes, which lie in device memory as int32: OFFSETS: the end of
+ * each group, groups numbers that grow; MASKED: a size for each group, which has room for m /
+ * groups rows; PADDED: the group of each row, m numbers, a group's rows padded to a multiple of
+ * 128. */
+enum gt_group_sizes { GT_SIZES_OFFSETS, GT_SIZES_MASKED, GT_SIZES_PADDED };
+
+/* Where a gated activation's columns lie: n/2 gates before n/2 values, after them, or in turns. */
+enum gt_gate { GT_GATE_FIRST, GT_GATE_SECOND, GT_GATE_INTERLEAVED };
 
 /* A GEMM problem.  Fill it with gt_problem_init or gt_problem_parse, then change fields. */
 struct gt_problem {
-    unsigned version;      /* version of these fields, set by gt_problem_init; 0 is taken for 1 */
+    unsigned version;      /* version of these fields, set by gt_problem_init; 0: filled by hand, and
+                              type_b and bias are taken for GT_DTYPE_SAME */
     int64_t m, n, k;       /* sizes; zero is allowed */
     int64_t lda, ldb, ldc; /* elements between rows as stored; C and D share ldc */
     int64_t batch;         /* >= 1; matrices i of a batch are stride elements apart */
     int64_t stride_a, stride_b, stride_c;
-    enum gt_dtype type;     /* type of A and B as stored */
-    enum gt_dtype out;      /* type of C, D and bias */
+    enum gt_dtype type;     /* type of A as stored, and of B unless type_b says another one */
+    enum gt_dtype out;      /* type of C, D and, unless bias says another one, of the bias */
     enum gt_dtype acc;      /* type of the accumulator */
     unsigned char trans_a;  /* 0: A is stored m x k; 1: A is stored k x m */
     unsigned char trans_b;  /* 0: B is stored k x n; 1: B is stored n x k */
     unsigned char epilogue; /* an activation of GT_EPILOGUE_, with or without GT_EPILOGUE_BIAS */
     unsigned char align;    /* every base pointer is a multiple of so many bytes: 1..16 */
     enum gt_accuracy accuracy;
-    double alpha, beta;  /* as timed; a look-up distinguishes only beta == 0.  Kernels get both
-                            factors as float32, which has to hold them, and exactly so where out is
-                            s32 */
-    int64_t reserved[4]; /* 0: room for the fields of later versions */
+    double alpha, beta;       /* as timed; a look-up distinguishes only beta == 0.  Kernels get both
+                                 factors in the accumulator's type, which has to hold them, and
+                                 exactly so where out is s32 */
+    double alpha_im, beta_im; /* imaginary parts, where the operands are complex */
+    struct gt_scale scale_a, scale_b;
+    int64_t lsa, lsb;        /* elements between lines of block factors (GT_SCALE_MN, GT_SCALE_K) */
+    int64_t groups;          /* number of groups; 0: the product has none, 1 and more: batch is 1 */
+    enum gt_dtype type_b;    /* type of B as stored; GT_DTYPE_SAME: that of A */
+    enum gt_dtype bias;      /* type of the bias; GT_DTYPE_SAME: that of D */
+    unsigned char by;        /* enum gt_groups_by */
+    unsigned char sizes;     /* enum gt_group_sizes */
+    unsigned char sums;      /* enum gt_sums; FAST where A is no 8-bit float */
+    unsigned char gate;      /* enum gt_gate */
+    unsigned char conj_a;    /* 1: op(A) is conjugated, too */
+    unsigned char conj_b;    /* 1: op(B) is conjugated, too */
+    unsigned char zero_a;    /* 1: integers of A have zero points, as many as scale factors */
+    unsigned char zero_b;    /* 1: the same of B */
+    struct gt_scale scale_d; /* how D is quantised to `out`: TENSOR: multiplied by a given factor;
+                                VECTOR and BLOCK of 1 x 128 along n: by factors that the product
+                                makes and writes */
+    unsigned char symmetric; /* 1: only the lower triangle of D counts; 2: only the upper one; 3:
+                                both, computed once */
+    unsigned char same_bits; /* 1: a row of D has the same bits whatever m is */
+    int64_t reserved[4];     /* 0: room for the fields of later versions */
 };
 
 /* A packed problem: f32, layout nn, alpha 1, beta 0, batch 1, strict, 16-byte aligned. */
 void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k);
 
 /* Reads "4096x4096x4096:f32:nn" with optional ":key=value" parts (acc out lda ldb ldc batch sa sb
- * sc alpha beta epi accuracy align).  The type and layout may be left out; X, *, a comma or a
- * multiplication sign may stand for both x. */
+ * sc alpha beta epi accuracy align b conj scale_a scale_b lsa lsb zero_a zero_b sums scale_d bias
+ * gate groups by sizes symmetric same_bits).  The type and layout may be left out; X, *, a comma or
+ * a multiplication sign may stand for both x.  A scale is written "tensor", "vector" or "1x128",
+ * with optional /TYPE, /mn /k /tiled and +tensor. */
 int gt_problem_parse(struct gt_problem *problem, const char *text, struct gt_err *err);
 
 /* Longest canonical text of a problem, with the final NUL. */
-#define GT_PROBLEM_TEXT_MAX 320
+#define GT_PROBLEM_TEXT_MAX 640
 
 /* Writes the canonical text: parts that have their default value are left out. */
 void gt_problem_format(const struct gt_problem *problem, char text[GT_PROBLEM_TEXT_MAX]);
@@ -278,7 +354,7 @@ const struct gt_answer *gt_plan_answer(const struct gt_plan *plan);
 
 /* Device pointers (CUdeviceptr values or runtime-API pointers). */
 struct gt_operands {
-    size_t size;           /* GT_OPERANDS_INIT; 0: the members of version 0.1 */
+    size_t size;           /* GT_OPERANDS_INIT; 0: the members up to beta_im */
     const void *a, *b, *c; /* c may be NULL when beta == 0.  An operand that has no element, because
                               a size is 0, may be NULL */
     void *d;               /* c == d is allowed.  Otherwise D's elements may not overlap A, B, C,
@@ -286,12 +362,21 @@ struct gt_operands {
                               kernels read and write in any order.  gt_run does not check this.  D
                               may lie between the rows of another operand, as columns of one buffer
                               do */
-    const void *bias;      /* n elements of the out type; NULL unless the epilogue has BIAS */
+    const void *bias;      /* n elements of the problem's bias type; NULL unless the epilogue has
+                              BIAS */
     void *workspace; /* gt_answer.workspace_bytes; NULL if 0; at a multiple of 16 bytes, and of 128
                         for full speed; of 256 where cuBLASLt runs.  A run may be several launches
                         that hand data on in the workspace, so each thread needs its own workspace,
                         also on a shared stream */
-    float alpha, beta;
+    double alpha, beta;       /* the problem's accumulator type has to hold them: they are rounded
+                                 to float32 unless the operands are F64 or C128 */
+    double alpha_im, beta_im; /* imaginary parts, where the operands are complex */
+    /* What the problem's scales, zero points and groups name; NULL what it does not name. */
+    const void *scale_a, *scale_b; /* factors, as gt_problem.scale_a and scale_b say */
+    const float *scale_a_tensor, *scale_b_tensor; /* the second factors (gt_scale.tensor) */
+    const void *zero_a, *zero_b; /* zero points: int32, as many as factors of that operand */
+    void *scale_d; /* TENSOR: the factor is read here; VECTOR, BLOCK: the factors are written */
+    const int32_t *sizes; /* of the groups: enum gt_group_sizes */
 };
 #define GT_OPERANDS_INIT .size = sizeof(struct gt_operands)
 

@@ -226,7 +226,7 @@ static int learn(const struct judging *judging, int fold, struct gt_ranking *ran
         gt_strbuf_release(&path);
         return rc;
     }
-    GT_STEP(rc, gt_learn_write_without(&judging->learning, fold, &text, err));
+    GT_STEP(rc, gt_learn_write(&judging->learning, fold, &text, err));
     GT_STEP(rc,
             gt_ranking_parse(ranking, &judging->kernels, "learned", text.text, text.length, err));
     if (!rc && judging->keep)

@@ -21,13 +21,21 @@ enum {
     COMPUTE_32F_FAST_TF32 = 77,
 };
 enum { REAL_32F = 0, REAL_16F = 2, REAL_32I = 10 };
-static const int data_types[GT_DTYPE_COUNT] = {
-    [GT_F32] = REAL_32F, [GT_TF32] = REAL_32F, [GT_F16] = REAL_16F, [GT_BF16] = 14,
-    [GT_E4M3] = 28,      [GT_E5M2] = 29,       [GT_S8] = 3,         [GT_S32] = REAL_32I,
-};
-_Static_assert(GT_DTYPE_COUNT == 8, "a new type needs its cudaDataType here");
 
-enum { DESC_TRANS_A = 3, DESC_TRANS_B = 4, DESC_EPILOGUE = 7, DESC_BIAS = 8 };
+enum {
+    DESC_TRANS_A = 3,
+    DESC_TRANS_B = 4,
+    DESC_EPILOGUE = 7,
+    DESC_BIAS = 8,
+    DESC_SCALE_A = 17,
+    DESC_SCALE_B = 18,
+    DESC_FAST_ACCUM = 25,
+    DESC_BIAS_TYPE = 26,
+    DESC_SCALE_MODE_A = 31,
+    DESC_SCALE_MODE_B = 32,
+};
+/* Values of cublasLtEpilogue_t: an activation, and the bias beside it. */
+enum { LT_RELU = 2, LT_BIAS = 4, LT_GELU_TANH = 32 };
 enum { LAYOUT_BATCH = 5, LAYOUT_STRIDE = 6 };
 enum { PREF_WORKSPACE = 1, PREF_ALIGN_A = 5, PREF_ALIGN_D = 8 };
 
@@ -66,9 +74,10 @@ static int make_layout(struct gt_cublaslt *lt, void **layout, const struct gt_pr
 {
     int64_t stride = gt_problem_stride(p, operand);
     int32_t batch = (int32_t)p->batch;
-    int result = lt->api.MatrixLayoutCreate(
-        layout, data_types[gt_problem_dtype(p, operand)], (uint64_t)gt_problem_cols(p, operand),
-        (uint64_t)gt_problem_rows(p, operand), gt_problem_ld(p, operand));
+    int result = lt->api.MatrixLayoutCreate(layout, gt_type_of(gt_problem_dtype(p, operand))->cuda,
+                                            (uint64_t)gt_problem_cols(p, operand),
+                                            (uint64_t)gt_problem_rows(p, operand),
+                                            gt_problem_ld(p, operand));
 
     if (!result && batch > 1)
         result = lt->api.MatrixLayoutSetAttribute(*layout, LAYOUT_BATCH, &batch, sizeof(batch));
@@ -114,13 +123,52 @@ int gt_cublaslt_factor(const struct gt_cublaslt *lt, uint32_t *bits, double fact
     return GT_OK;
 }
 
-static int make_desc(struct gt_cublaslt *lt, const struct gt_problem *p, const void *bias,
-                     struct gt_err *err)
+/* The cublasLtMatmulMatrixScale_t of a scale; -1: the library has no such scale. */
+static int32_t scale_mode(const struct gt_scale *scale)
 {
-    int32_t trans_first = p->trans_b, trans_second = p->trans_a;
-    int32_t epilogue = (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_RELU ? 2 : 0) |
-                       (p->epilogue & GT_EPILOGUE_BIAS ? 4 : 0);
-    int compute, result;
+    const int rows = scale->rows, depth = scale->depth;
+
+    if (scale->type || scale->tensor)
+        return -1;
+    if (scale->kind != GT_SCALE_BLOCK)
+        return scale->kind == GT_SCALE_VECTOR ? 3 : 0;
+    if (depth == 128 && rows == 1 && scale->order == GT_SCALE_MN)
+        return 4;
+    return depth == 128 && rows == 128 && scale->order == GT_SCALE_K ? 5 : -1;
+}
+
+static int set_scale(struct gt_cublaslt *lt, int pointer, int mode, const struct gt_scale *scale,
+                     const void *factors, struct gt_err *err)
+{
+    const int32_t value = scale_mode(scale);
+    int result;
+
+    if (!scale->kind)
+        return GT_OK;
+    if (value < 0)
+        return gt_err_set(err, GT_ENOTFOUND, "cuBLASLt has no such scale");
+    result = lt->api.MatmulDescSetAttribute(lt->desc, pointer, &factors, sizeof(factors));
+    if (!result && value) /* versions before 12.9 have the factor of a tensor only */
+        result = lt->api.MatmulDescSetAttribute(lt->desc, mode, &value, sizeof(value));
+    return failed(result, "cublasLtMatmulDescSetAttribute of a scale", err);
+}
+
+static int32_t epilogue_of(const struct gt_problem *p)
+{
+    return (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_RELU        ? LT_RELU
+            : GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_GELU_TANH ? LT_GELU_TANH
+                                                                  : 0) |
+           (p->epilogue & GT_EPILOGUE_BIAS ? LT_BIAS : 0);
+}
+
+/* cuBLASLt's A is our B. */
+static int make_desc(struct gt_cublaslt *lt, const struct gt_problem *p,
+                     const struct gt_cublaslt_recipe *recipe, struct gt_err *err)
+{
+    int32_t trans_first = p->trans_b, trans_second = p->trans_a, epilogue = epilogue_of(p);
+    const int32_t bias_type = gt_type_of(gt_problem_bias(p))->cuda;
+    const int8_t fast = 1;
+    int compute, result, rc;
 
     compute_of(p, &compute, &lt->scale);
     result = lt->api.MatmulDescCreate(&lt->desc, compute, lt->scale);
@@ -128,14 +176,41 @@ static int make_desc(struct gt_cublaslt *lt, const struct gt_problem *p, const v
     GT_STEP(result, lt->api.MatmulDescSetAttribute(lt->desc, DESC_TRANS_B, &trans_second, 4));
     if (!result && epilogue)
         result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_EPILOGUE, &epilogue, 4);
-    if (!result && epilogue & 4)
-        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_BIAS, &bias, sizeof(bias));
-    return failed(result, "cublasLtMatmulDescCreate", err);
+    if (!result && epilogue & LT_BIAS)
+        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_BIAS, &recipe->bias,
+                                                sizeof(recipe->bias));
+    if (!result && epilogue & LT_BIAS && gt_problem_bias(p) != p->out)
+        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_BIAS_TYPE, &bias_type, 4);
+    if (!result && recipe->fast)
+        result = lt->api.MatmulDescSetAttribute(lt->desc, DESC_FAST_ACCUM, &fast, sizeof(fast));
+    rc = failed(result, "cublasLtMatmulDescCreate", err);
+    GT_STEP(rc, set_scale(lt, DESC_SCALE_A, DESC_SCALE_MODE_A, &p->scale_b, recipe->scale_b, err));
+    GT_STEP(rc, set_scale(lt, DESC_SCALE_B, DESC_SCALE_MODE_B, &p->scale_a, recipe->scale_a, err));
+    return rc;
+}
+
+/* What the library does not compute, whatever its version. */
+static int check(const struct gt_problem *p, struct gt_err *err)
+{
+    struct gt_problem known = *p;
+    char word[GT_WORD_TEXT_MAX];
+
+    known.scale_a = known.scale_b = (struct gt_scale){0};
+    known.type_b = known.bias = GT_DTYPE_SAME;
+    known.sums = gt_problem_default_sums(&known);
+    known.conj_a = known.conj_b = 0;
+    if (gt_problem_word(&known, 0, word))
+        return gt_err_set(err, GT_ENOTFOUND, "cuBLASLt has no product with %s", word);
+    if (gt_type_of(p->type)->cuda < 0 || gt_dtype_bits(p->type) < 8 || p->acc == GT_F64 ||
+        gt_type_complex(p->type))
+        return gt_err_set(err, GT_ENOTFOUND, "cuBLASLt is not asked for products of %s",
+                          gt_dtype_name(p->type));
+    return GT_OK;
 }
 
 /* Fills the descriptors, in the GPU's context. */
-static int fill(struct gt_cublaslt *lt, const struct gt_problem *p, const void *bias,
-                struct gt_err *err)
+static int fill(struct gt_cublaslt *lt, const struct gt_problem *p,
+                const struct gt_cublaslt_recipe *recipe, struct gt_err *err)
 {
     int version[3] = {0, 0, 0};
     int rc = failed(lt->api.Create(&lt->handle), "cublasLtCreate", err);
@@ -143,20 +218,22 @@ static int fill(struct gt_cublaslt *lt, const struct gt_problem *p, const void *
     for (int i = 0; i < 3 && !rc; i++)
         rc = failed(lt->api.GetProperty(i, &version[i]), "cublasLtGetProperty", err);
     snprintf(lt->version, sizeof(lt->version), "%d.%d.%d", version[0], version[1], version[2]);
-    GT_STEP(rc, make_desc(lt, p, bias, err));
+    GT_STEP(rc, make_desc(lt, p, recipe, err));
     GT_STEP(rc, make_layout(lt, &lt->b, p, GT_OPERAND_B, err));
     GT_STEP(rc, make_layout(lt, &lt->a, p, GT_OPERAND_A, err));
     return rc ? rc : make_layout(lt, &lt->c, p, GT_OPERAND_C, err);
 }
 
 int gt_cublaslt_open(struct gt_cublaslt **opened, struct gt_gpu *gpu,
-                     const struct gt_problem *problem, const void *bias, struct gt_err *err)
+                     const struct gt_problem *problem, const struct gt_cublaslt_recipe *recipe,
+                     struct gt_err *err)
 {
     struct gt_cublaslt *lt = calloc(1, sizeof(*lt));
     bool pushed;
-    int rc = lt ? gt_cublaslt_api_load(&lt->api, err) : gt_err_nomem(err);
+    int rc = lt ? check(problem, err) : gt_err_nomem(err);
 
     *opened = NULL;
+    GT_STEP(rc, gt_cublaslt_api_load(&lt->api, err));
     if (!rc) {
         lt->gpu = gpu;
         rc = gt_gpu_enter(gpu, &pushed, err);
@@ -165,7 +242,7 @@ int gt_cublaslt_open(struct gt_cublaslt **opened, struct gt_gpu *gpu,
         free(lt);
         return rc;
     }
-    rc = fill(lt, problem, bias, err);
+    rc = fill(lt, problem, recipe, err);
     gt_gpu_leave(gpu, pushed);
     if (rc)
         gt_cublaslt_close(lt);

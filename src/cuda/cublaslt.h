@@ -8,6 +8,8 @@
 #ifndef GT_CUBLASLT_H
 #define GT_CUBLASLT_H
 
+#include <stdbool.h>
+
 #include "cuda/cuda_api.h"
 #include "gemmtune.h"
 
@@ -22,10 +24,18 @@ struct gt_cublaslt {
     char version[40]; /* "13.1.0" */
 };
 
-/* bias: the epilogue's, NULL if there is none.  GT_ENOLIB: the library is absent; GT_ENOTFOUND: it
- * does not compute such a problem.  The gpu must stay open. */
+/* How a problem is put to cuBLASLt: device pointers that its description holds, NULL where the
+ * problem has none, and whether sums of 8-bit floats stay in the tensor cores (FAST_ACCUM). */
+struct gt_cublaslt_recipe {
+    const void *bias, *scale_a, *scale_b;
+    bool fast;
+};
+
+/* GT_ENOLIB: the library is absent; GT_ENOTFOUND: it does not compute such a problem.  The gpu must
+ * stay open. */
 int gt_cublaslt_open(struct gt_cublaslt **opened, struct gt_gpu *gpu,
-                     const struct gt_problem *problem, const void *bias, struct gt_err *err);
+                     const struct gt_problem *problem, const struct gt_cublaslt_recipe *recipe,
+                     struct gt_err *err);
 void gt_cublaslt_close(struct gt_cublaslt *lt); /* NULL accepted */
 
 /* The alignment of operands in bytes that the heuristic is told.  Where the problem asks for 16, it

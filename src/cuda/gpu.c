@@ -118,25 +118,25 @@ static int attribute(const struct gt_gpu *gpu, int id, int cu_device)
     return gpu->cu.DeviceGetAttribute(&value, id, cu_device) ? 0 : value;
 }
 
-/* Facts that no attribute reports, by arch: FP32 FMA lanes of an SM, the rates of its tensor cores
- * (as in configs/devices), bytes per clock and SM that L2 delivers to reading kernels, and GB/s of
- * memory where its clock is not reported. */
+/* Facts that no attribute reports, by arch: FP32 and FP64 FMA lanes of an SM, the rates of its
+ * tensor cores (as in configs/devices), bytes per clock and SM that L2 delivers to reading kernels,
+ * and GB/s of memory where its clock is not reported. */
 static const struct throughput {
-    int cc, fma_lanes, tensor_tf32, tensor_f16, tensor_f8, tensor_s8;
+    int cc, fma_lanes, tensor_tf32, tensor_f16, tensor_f8, tensor_s8, fma_f64, tensor_f64;
     double l2_bytes, memory_gbps;
 } throughputs[] = {
-    {75, 64, 0, 512, 0, 2048, 28, 270},
-    {80, 64, 1024, 2048, 0, 4096, 30, 1300},
-    {86, 128, 256, 512, 0, 2048, 16, 780},
-    {87, 128, 1024, 2048, 0, 4096, 16, 170},
-    {88, 128, 256, 512, 0, 2048, 16, 200},
-    {89, 128, 256, 512, 1024, 2048, 16, 860},
-    {90, 128, 2048, 4096, 8192, 8192, 25, 3970},
-    {100, 128, 4096, 8192, 16384, 16384, 25, 6400},
-    {103, 128, 4096, 8192, 16384, 1024, 25, 6400},
-    {110, 128, 4096, 8192, 16384, 16384, 16, 220},
-    {120, 128, 256, 512, 1024, 2048, 16, 1450},
-    {121, 128, 512, 1024, 2048, 2048, 16, 220},
+    {75, 64, 0, 512, 0, 2048, 2, 0, 28, 270},
+    {80, 64, 1024, 2048, 0, 4096, 32, 128, 30, 1300},
+    {86, 128, 256, 512, 0, 2048, 2, 0, 16, 780},
+    {87, 128, 1024, 2048, 0, 4096, 2, 0, 16, 170},
+    {88, 128, 256, 512, 0, 2048, 2, 0, 16, 200},
+    {89, 128, 256, 512, 1024, 2048, 2, 0, 16, 860},
+    {90, 128, 2048, 4096, 8192, 8192, 64, 256, 25, 3970},
+    {100, 128, 4096, 8192, 16384, 16384, 64, 128, 25, 6400},
+    {103, 128, 4096, 8192, 16384, 1024, 2, 4, 25, 6400},
+    {110, 128, 4096, 8192, 16384, 16384, 2, 0, 16, 220},
+    {120, 128, 256, 512, 1024, 2048, 2, 0, 16, 1450},
+    {121, 128, 512, 1024, 2048, 2048, 2, 0, 16, 220},
 };
 
 static void fill_throughput(struct gt_device *device, double memory_peak_gbps)
@@ -151,6 +151,8 @@ static void fill_throughput(struct gt_device *device, double memory_peak_gbps)
     device->tensor_f16 = found->tensor_f16;
     device->tensor_f8 = found->tensor_f8;
     device->tensor_s8 = found->tensor_s8;
+    device->fma_f64 = found->fma_f64;
+    device->tensor_f64 = found->tensor_f64;
     device->l2_gbps = found->l2_bytes * device->sms * device->clock_mhz * 1e-3;
     /* A copy reaches about 0.81 of the pins' rate, 3.97 of 4.92 TB/s on an H200; on the slower pins
      * of an H100 0.88, 2.95 of 3.35 TB/s. */

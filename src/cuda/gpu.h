@@ -15,6 +15,7 @@
 #include "gemmtune.h"
 #include "kernel/kernel.h"
 #include "templates/common/args.h"
+#include "templates/common/more.h"
 
 typedef uint64_t gt_devptr; /* a device address */
 
@@ -61,11 +62,13 @@ void gt_module_free(struct gt_module *module); /* NULL accepted */
 /* Fills the arguments that follow from the problem: sizes, leading dimensions, strides and factors.
  * Pointers and launch parameters are left 0. */
 void gt_module_args(struct gt_args *args, const struct gt_problem *problem);
+void gt_module_more(struct gt_more *more, const struct gt_problem *problem);
 
 /* Enqueues all launches of the geometry, in order, on the stream (NULL: the context's own).
- * GT_ERANGE: the driver refused the launch (launch_invalid, not sticky). */
+ * more: for entries that say "more"; NULL: no entry of the module does.  GT_ERANGE: the driver
+ * refused the launch (launch_invalid, not sticky). */
 int gt_module_run(const struct gt_module *module, void *stream, const struct gt_args *args,
-                  struct gt_err *err);
+                  const struct gt_more *more, struct gt_err *err);
 
 /* Prepares the launches of another problem's geometry with the same image. */
 int gt_module_geometry(struct gt_module *module, const struct gt_geometry *geometry,

@@ -188,26 +188,12 @@ static int doublings(int bytes, int least)
     return code;
 }
 
-/* The CUtensorMapDataType.  TFLOAT32 rounds floats to TF32 as they are loaded, while wgmma would
- * cut off the lower bits.  The other types leave the bits as they are. */
-static int data_type(enum gt_dtype element)
-{
-    enum { UINT8 = 0, INT32 = 3, FLOAT16 = 6, FLOAT32 = 7, BFLOAT16 = 9, TFLOAT32 = 11 };
-    static const int types[GT_DTYPE_COUNT] = {
-        [GT_F32] = FLOAT32, [GT_TF32] = TFLOAT32, [GT_F16] = FLOAT16, [GT_BF16] = BFLOAT16,
-        [GT_E4M3] = UINT8,  [GT_E5M2] = UINT8,    [GT_S8] = UINT8,    [GT_S32] = INT32,
-    };
-    _Static_assert(GT_DTYPE_COUNT == 8, "a new type needs its CUtensorMapDataType here");
-
-    return types[element];
-}
-
 static int encode(struct gt_gpu *gpu, struct gt_map *to, const struct gt_map_geometry *map,
                   uintptr_t address, size_t index, struct gt_err *err)
 {
     static const uint32_t every[] = {1, 1, 1, 1, 1}; /* element along each dimension */
     const int result = gpu->cu.TensorMapEncodeTiled(
-        to, data_type(map->element), (unsigned)map->rank, (void *)address, map->dims,
+        to, gt_type_of(map->element)->tma, (unsigned)map->rank, (void *)address, map->dims,
         map->strides + 1, map->box, every, 0 /* not interleaved */, doublings(map->swizzle, 32),
         doublings(map->promotion, 64), 0 /* outside reads as 0 */);
     const int rc = gt_gpu_accept(gpu, result, "cuTensorMapEncodeTiled", err);
@@ -353,6 +339,17 @@ void gt_module_args(struct gt_args *args, const struct gt_problem *problem)
                              .beta = (float)problem->beta};
 }
 
+void gt_module_more(struct gt_more *more, const struct gt_problem *problem)
+{
+    *more = (struct gt_more){.lsa = problem->lsa,
+                             .lsb = problem->lsb,
+                             .groups = problem->groups,
+                             .alpha = problem->alpha,
+                             .alpha_im = problem->alpha_im,
+                             .beta = problem->beta,
+                             .beta_im = problem->beta_im};
+}
+
 /* Sets the attributes of a launch and returns their number; 0 if it needs none. */
 static unsigned set_attributes(const struct launch *launch, struct gt_cu_attribute attribute[2])
 {
@@ -418,11 +415,11 @@ static int encode_maps(struct gt_maps *to, const struct gt_module *module,
 }
 
 int gt_module_run(const struct gt_module *module, void *stream, const struct gt_args *args,
-                  struct gt_err *err)
+                  const struct gt_more *more, struct gt_err *err)
 {
     struct gt_args copy = *args;
+    void *const last = (void *)(uintptr_t)more; /* the driver copies, it does not write */
     struct gt_maps maps;
-    void *parameters[] = {&copy, &maps}; /* an entry without maps takes only the first parameter */
     bool pushed;
     int rc = gt_gpu_enter(module->gpu, &pushed, err);
 
@@ -431,6 +428,8 @@ int gt_module_run(const struct gt_module *module, void *stream, const struct gt_
     rc = encode_maps(&maps, module, args, err);
     for (size_t i = 0; i < module->launches && !rc; i++) {
         const struct launch *launch = &module->launch[i];
+        /* An entry takes as many of the parameters as it has. */
+        void *parameters[] = {&copy, launch->is.maps ? &maps : last, last};
 
         if (!launch->is.grid[0] || !launch->is.grid[1] || !launch->is.grid[2])
             continue; /* an empty product has nothing to launch */

@@ -60,6 +60,7 @@ struct gt_launch {
     struct gt_expr *pdl;      /* not 0: the launch may begin before the launch in front of it has
                                  ended */
     bool maps;                /* the launch takes struct gt_maps as a second argument */
+    bool more;                /* and struct gt_more (templates/common/more.h) as its last one */
 };
 
 /* The operand whose memory a tensor map describes. */
@@ -130,11 +131,26 @@ struct gt_model {
 #undef GT_MODEL_MEMBER
 };
 
+/* Scales that an entry of "serves" lists; 0 of them: only operands without a scale. */
+#define GT_MAX_SERVED_SCALES 8
+struct gt_served_scales {
+    struct gt_scale scale[GT_MAX_SERVED_SCALES];
+    size_t count;
+};
+
 /* Problems and devices that a kernel serves, whatever its parameters are. */
 struct gt_serves {
     unsigned types, outs; /* bit (1u << enum gt_dtype) */
-    unsigned layouts;     /* bit (1u << (trans_a * 2 + trans_b)) */
-    unsigned epilogues;   /* bit (1u << epilogue flags) */
+    unsigned types_b;     /* types of B where it is not A's; 0: none */
+    unsigned biases;      /* types of the bias where it is not D's; 0: none */
+    unsigned sums;        /* bit (1u << enum gt_sums) */
+    unsigned sizes, by;   /* of groups: bits of enum gt_group_sizes and gt_groups_by; sizes 0: no
+                             groups */
+    unsigned gates;       /* bit (1u << enum gt_gate) */
+    struct gt_served_scales scale_a, scale_b, scale_d;
+    bool conj, zero, symmetric, same_bits;
+    unsigned layouts;   /* bit (1u << (trans_a * 2 + trans_b)) */
+    unsigned epilogues; /* bit (1u << epilogue flags) */
     int min_cc, max_cc;
     int64_t max_m;             /* rows of D */
     enum gt_accuracy accuracy; /* the best accuracy that the kernel can reach */
@@ -273,6 +289,16 @@ int gt_candidate_slots(const struct gt_candidate *candidate, int64_t slots[GT_MA
 void gt_facts_fill(const struct gt_problem *problem, const struct gt_device *device,
                    int64_t slots[GT_MAX_SLOTS]);
 
+/* Computes the derived values of a set into their slots; derived values that they depend on are in
+ * the set, in `undefined`, or computed already.  Returns `undefined` and the values that cannot be
+ * computed (a division by zero, say); *rc and err describe the first of these. */
+uint64_t gt_kernel_derive(const struct gt_kernel *kernel, uint64_t set, uint64_t undefined,
+                          int64_t *slots, int *rc, struct gt_err *err);
+
+/* Whether a constraint holds: 1 or 0; < 0, an error, if its expression cannot be computed. */
+int gt_constraint_holds(const struct gt_constraint *constraint, const int64_t *slots,
+                        struct gt_err *err);
+
 /* *failed: -1 if every constraint holds, else the index of the first constraint that does not hold;
  * either is GT_OK.  Constraints are checked in order: a value that cannot be computed (a division
  * by zero) is an error only if no earlier constraint rules the point out. */
@@ -328,7 +354,7 @@ struct gt_launch_geometry {
     const char *entry;
     unsigned grid[3], block[3], cluster[3], shared_bytes;
     int carveout;
-    bool pdl, maps;
+    bool pdl, maps, more;
 };
 
 /* A tensor map in numbers that the driver accepts. */

@@ -155,6 +155,7 @@ static int eval_launch(struct evaluation *e, int index, struct gt_launch_geometr
     to->carveout = (int)carveout;
     to->pdl = pdl;
     to->maps = launch->maps;
+    to->more = launch->more;
     return rc;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "kernel/kernel.h"
+#include "problem/problem.h"
 
 /* X(name, value): the facts of problem and device that expressions see, in slot order.  The codes
  * of the types, by name, follow in the slots after these. */
@@ -25,7 +26,7 @@
     X(ALIGN_C, gt_problem_alignment(problem, GT_OPERAND_C)) \
     X(TRANS_A, problem->trans_a)                            \
     X(TRANS_B, problem->trans_b)                            \
-    X(BETA, problem->beta != 0)                             \
+    X(BETA, gt_problem_reads_c(problem))                    \
     X(EPILOGUE, problem->epilogue)                          \
     X(SIZE_IN, gt_dtype_size(problem->type))                \
     X(SIZE_OUT, gt_dtype_size(problem->out))                \
@@ -40,7 +41,37 @@
     X(REGS_SM, device->regs_sm)                             \
     X(THREADS_SM, device->max_threads_sm)                   \
     X(L2_BYTES, device->l2_bytes)                           \
-    X(CHAINED, device->chained)
+    X(CHAINED, device->chained)                             \
+    X(TYPE_B, gt_problem_type_b(problem))                   \
+    X(BIAS_TYPE, gt_problem_bias(problem))                  \
+    X(BITS_A, gt_dtype_bits(problem->type))                 \
+    X(BITS_B, gt_dtype_bits(gt_problem_type_b(problem)))    \
+    X(COMPLEX, gt_type_complex(problem->type))              \
+    X(CONJ_A, problem->conj_a)                              \
+    X(CONJ_B, problem->conj_b)                              \
+    X(SUMS, problem->sums)                                  \
+    X(SCALE_A, problem->scale_a.kind)                       \
+    X(SCALE_A_M, problem->scale_a.rows)                     \
+    X(SCALE_A_K, problem->scale_a.depth)                    \
+    X(SCALE_A_ORDER, problem->scale_a.order)                \
+    X(SCALE_A_TYPE, problem->scale_a.type)                  \
+    X(SCALE_B, problem->scale_b.kind)                       \
+    X(SCALE_B_N, problem->scale_b.rows)                     \
+    X(SCALE_B_K, problem->scale_b.depth)                    \
+    X(SCALE_B_ORDER, problem->scale_b.order)                \
+    X(SCALE_B_TYPE, problem->scale_b.type)                  \
+    X(SCALE_D, problem->scale_d.kind)                       \
+    X(LSA, problem->lsa)                                    \
+    X(LSB, problem->lsb)                                    \
+    X(ZERO_A, problem->zero_a)                              \
+    X(ZERO_B, problem->zero_b)                              \
+    X(GATED, gt_epilogue_gated(problem->epilogue))          \
+    X(GATE, problem->gate)                                  \
+    X(GROUPS, problem->groups)                              \
+    X(GROUPS_BY, problem->by)                               \
+    X(GROUP_SIZES, problem->sizes)                          \
+    X(SYMMETRIC, problem->symmetric)                        \
+    X(SAME_BITS, problem->same_bits)
 
 enum gt_fact {
 #define GT_FACT_ENUM(name, value) GT_FACT_##name,
@@ -49,14 +80,18 @@ enum gt_fact {
         GT_FACT_DTYPE, /* the first of the type codes */
     GT_FACT_COUNT = GT_FACT_DTYPE + GT_DTYPE_COUNT
 };
+
+/* Whether version 0.1 did not have the fact. */
+static inline bool gt_fact_is_new(int fact)
+{
+    return (fact >= GT_FACT_TYPE_B && fact < GT_FACT_DTYPE) ||
+           (fact >= GT_FACT_DTYPE + GT_F64 && fact < GT_FACT_COUNT);
+}
+
 extern const char *const gt_fact_names[GT_FACT_COUNT];
 
 _Static_assert(GT_FACT_COUNT + GT_MAX_PARAMS + GT_MAX_DERIVED <= GT_MAX_SLOTS,
                "every name needs a slot");
-
-/* Whether the expression uses one of the derived values of the bit set directly. */
-bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
-                            uint64_t derived);
 
 /* X(member, default where the description has none): the single expressions of a launch, of a
  * tensor map, of "compile" and of the top object that decide a candidate. */

@@ -12,7 +12,7 @@ const char *const gt_fact_names[GT_FACT_COUNT] = {
 #define FACT_NAME(name, value) #name,
     GT_FACT_MAP(FACT_NAME)
 #undef FACT_NAME
-#define DTYPE_NAME(name, text, bytes) [GT_FACT_DTYPE + GT_##name] = #name,
+#define DTYPE_NAME(name, text, bits) [GT_FACT_DTYPE + GT_##name] = #name,
         GT_DTYPE_MAP(DTYPE_NAME)
 #undef DTYPE_NAME
 };
@@ -62,15 +62,6 @@ uint64_t gt_kernel_deriveds(const struct gt_kernel *kernel, const struct gt_expr
     return deriveds;
 }
 
-bool gt_kernel_uses_derived(const struct gt_kernel *kernel, const struct gt_expr *expr,
-                            uint64_t derived)
-{
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (derived >> i & 1 && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
-            return true;
-    return false;
-}
-
 void gt_kernel_each_expr(const struct gt_kernel *kernel,
                          void (*each)(void *context, struct gt_expr *expr), void *context)
 {
@@ -97,35 +88,40 @@ void gt_kernel_each_expr(const struct gt_kernel *kernel,
 
 /* ---- slots and constraints ---- */
 
-/* Fills the slots.  Derived values that cannot be computed (a division by zero, say) are returned
- * as undefined: bit i for derived[i]; *rc and err describe the first one. */
+uint64_t gt_kernel_derive(const struct gt_kernel *kernel, uint64_t set, uint64_t undefined,
+                          int64_t *slots, int *rc, struct gt_err *err)
+{
+    int64_t *value = slots + kernel->first_param + kernel->params;
+
+    *rc = GT_OK;
+    for (; set; set &= set - 1) {
+        const size_t i = (size_t)__builtin_ctzll(set);
+        const struct gt_derived *derived = &kernel->derived[i];
+        int failed = GT_OK;
+
+        value[i] = 0;
+        if (!(derived->derived & undefined))
+            failed = gt_expr_eval(derived->expr, slots, &value[i], *rc ? NULL : err);
+        if (failed || derived->derived & undefined)
+            undefined |= (uint64_t)1 << i;
+        if (failed && !*rc)
+            *rc = gt_err_prefix(err, failed, "kernel %s: derive[%zu] (%s)", kernel->name, i,
+                                derived->name);
+    }
+    return undefined;
+}
+
+/* Fills the slots; returns the derived values that cannot be computed. */
 static uint64_t fill_slots(const struct gt_candidate *candidate, int64_t slots[GT_MAX_SLOTS],
                            int *rc, struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    size_t first = kernel->first_param + kernel->params;
-    uint64_t undefined = 0;
 
-    *rc = GT_OK;
     gt_facts_fill(candidate->problem, candidate->device, slots);
     memcpy(slots + kernel->first_param, candidate->point.value, kernel->params * sizeof(*slots));
-    for (size_t i = 0; i < kernel->deriveds; i++) {
-        const struct gt_expr *expr = kernel->derived[i].expr;
-        int failed;
-
-        slots[first + i] = 0;
-        if (undefined && gt_kernel_uses_derived(kernel, expr, undefined)) {
-            undefined |= (uint64_t)1 << i;
-            continue;
-        }
-        failed = gt_expr_eval(expr, slots, &slots[first + i], *rc ? NULL : err);
-        if (failed)
-            undefined |= (uint64_t)1 << i;
-        if (failed && !*rc)
-            *rc = gt_err_prefix(err, failed, "kernel %s: derive[%zu] (%s)", kernel->name, i,
-                                kernel->derived[i].name);
-    }
-    return undefined;
+    return gt_kernel_derive(kernel,
+                            kernel->deriveds ? ~0ull >> (GT_MAX_DERIVED - kernel->deriveds) : 0, 0,
+                            slots, rc, err);
 }
 
 int gt_candidate_slots(const struct gt_candidate *candidate, int64_t slots[GT_MAX_SLOTS],
@@ -137,26 +133,35 @@ int gt_candidate_slots(const struct gt_candidate *candidate, int64_t slots[GT_MA
     return rc;
 }
 
+int gt_constraint_holds(const struct gt_constraint *constraint, const int64_t *slots,
+                        struct gt_err *err)
+{
+    int64_t value;
+    const int rc = gt_expr_eval(constraint->expr, slots, &value, err);
+
+    return rc ? rc : value != 0;
+}
+
 static int check(const struct gt_candidate *candidate, bool bets, int *failed, struct gt_err *err)
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    int64_t slots[GT_MAX_SLOTS], holds;
-    int undefined_rc, rc;
+    int64_t slots[GT_MAX_SLOTS];
+    int undefined_rc, holds;
     uint64_t undefined = fill_slots(candidate, slots, &undefined_rc, err);
 
     *failed = -1;
     for (size_t i = 0; i < kernel->constraints; i++) {
-        const struct gt_expr *expr = kernel->constraint[i].expr;
+        const struct gt_constraint *constraint = &kernel->constraint[i];
 
-        if (kernel->constraint[i].bet && !bets)
+        if (constraint->bet && !bets)
             continue;
-        if (undefined && gt_kernel_uses_derived(kernel, expr, undefined))
+        if (constraint->derived & undefined)
             return undefined_rc;
-        rc = gt_expr_eval(expr, slots, &holds, undefined ? NULL : err);
-        if (rc)
+        holds = gt_constraint_holds(constraint, slots, undefined ? NULL : err);
+        if (holds < 0)
             return undefined
-                       ? rc
-                       : gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
+                       ? holds
+                       : gt_err_prefix(err, holds, "kernel %s: constraints[%zu]", kernel->name, i);
         if (!holds) {
             *failed = (int)i;
             return GT_OK;
@@ -171,14 +176,13 @@ static bool renew(struct gt_candidate *candidate, const struct gt_constraint *co
 {
     const struct gt_pattern *instead = constraint->instead;
     struct gt_point renewed = candidate->point;
-    int64_t slots[GT_MAX_SLOTS], holds;
+    int64_t slots[GT_MAX_SLOTS];
 
     for (size_t i = 0; i < candidate->kernel->params; i++)
         if (instead->named >> i & 1)
             renewed.value[i] = instead->point.value[i];
     if (memcmp(&renewed, &candidate->point, sizeof(renewed)) == 0 ||
-        gt_candidate_slots(candidate, slots, NULL) ||
-        gt_expr_eval(constraint->expr, slots, &holds, NULL) || holds)
+        gt_candidate_slots(candidate, slots, NULL) || gt_constraint_holds(constraint, slots, NULL))
         return false;
     candidate->point = renewed;
     return true;
@@ -261,12 +265,9 @@ bool gt_change_asked(const struct gt_change *change, const struct gt_expr *expr)
  * computed. */
 static bool holds(struct gt_change *change, const struct gt_constraint *constraint)
 {
-    int64_t value;
-
-    if (!gt_change_derive(change, constraint->derived))
-        return false;
-    return !gt_change_asked(change, constraint->expr) ||
-           (gt_expr_eval(constraint->expr, change->now, &value, NULL) == GT_OK && value);
+    return gt_change_derive(change, constraint->derived) &&
+           (!gt_change_asked(change, constraint->expr) ||
+            gt_constraint_holds(constraint, change->now, NULL) > 0);
 }
 
 bool gt_candidate_still_valid(const struct gt_candidate *candidate, uint64_t changed,
@@ -294,7 +295,6 @@ bool gt_candidate_breaks(const struct gt_candidate *candidate, uint64_t changed,
 {
     const struct gt_kernel *kernel = candidate->kernel;
     struct gt_change change;
-    int64_t value;
 
     gt_change_begin(&change, candidate, changed, before, now);
     *broken = changed;
@@ -302,15 +302,14 @@ bool gt_candidate_breaks(const struct gt_candidate *candidate, uint64_t changed,
         return true;
     for (size_t i = 0; i < kernel->constraints; i++) {
         const struct gt_constraint *constraint = &kernel->constraint[i];
+        int holds = 1;
 
-        if (!(constraint->depends & changed) || !gt_change_asked(&change, constraint->expr))
-            continue;
-        if (gt_expr_eval(constraint->expr, now, &value, NULL))
-            return true;
-        if (!value) {
+        if (constraint->depends & changed && gt_change_asked(&change, constraint->expr))
+            holds = gt_constraint_holds(constraint, now, NULL);
+        if (!holds)
             *broken = constraint->depends;
+        if (holds <= 0)
             return true;
-        }
     }
     *broken = 0;
     return false;

@@ -285,6 +285,8 @@ static void read_bits(struct reader *r, unsigned *bits, const cJSON *object, con
         fail(r, "\"%s\" is empty; it must list some of: %s", key, known);
 }
 
+#define OPERAND_TYPES "f32 tf32 f16 bf16 e4m3 e5m2 s8 f64 c64 c128 s4 u4 e2m1"
+
 static bool parse_type(unsigned *bit, const char *text, size_t length)
 {
     enum gt_dtype type;
@@ -312,27 +314,97 @@ static enum gt_accuracy read_accuracy(struct reader *r, const cJSON *object,
     return before;
 }
 
+/* Reads the scales that an operand may have, "none" among them. */
+static void read_scales(struct reader *r, struct gt_served_scales *scales, const cJSON *object,
+                        const char *key)
+{
+    const cJSON *list = get(r, object, key, cJSON_Array, GT_OPTIONAL), *item;
+
+    if (!list)
+        return;
+    scales->count = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        const char *text = cJSON_IsString(item) ? item->valuestring : "";
+
+        if (scales->count == GT_MAX_SERVED_SCALES ||
+            !gt_scale_parse(&scales->scale[scales->count], text, strlen(text))) {
+            fail(r,
+                 "\"%s\" lists \"%.32s\"; it must list up to %d scales such as none, tensor, "
+                 "vector, 1x128, 128x128/k",
+                 key, text, GT_MAX_SERVED_SCALES);
+            return;
+        }
+        scales->count++;
+    }
+}
+
+static bool parse_sums(unsigned *bit, const char *text, size_t length)
+{
+    return gt_word_parse(bit, "fast promoted", text, length);
+}
+
+static bool parse_sizes(unsigned *bit, const char *text, size_t length)
+{
+    return gt_word_parse(bit, "offsets masked padded", text, length);
+}
+
+static bool parse_by(unsigned *bit, const char *text, size_t length)
+{
+    return gt_word_parse(bit, "m k", text, length);
+}
+
+static bool parse_gate(unsigned *bit, const char *text, size_t length)
+{
+    return gt_word_parse(bit, "first second interleaved", text, length);
+}
+
+/* Reads the members of an entry that plain products do not have. */
+static void read_words(struct reader *r, struct gt_serves *entry, const cJSON *object)
+{
+    read_bits(r, &entry->types_b, object, "b", GT_OPTIONAL, OPERAND_TYPES, parse_operand_type);
+    read_bits(r, &entry->biases, object, "bias", GT_OPTIONAL, OPERAND_TYPES " s32", parse_type);
+    read_bits(r, &entry->sums, object, "sums", GT_OPTIONAL, "fast promoted", parse_sums);
+    read_bits(r, &entry->sizes, object, "groups", GT_OPTIONAL, "offsets masked padded",
+              parse_sizes);
+    read_bits(r, &entry->by, object, "by", GT_OPTIONAL, "m k", parse_by);
+    read_bits(r, &entry->gates, object, "gate", GT_OPTIONAL, "first second interleaved",
+              parse_gate);
+    read_scales(r, &entry->scale_a, object, "scale_a");
+    read_scales(r, &entry->scale_b, object, "scale_b");
+    read_scales(r, &entry->scale_d, object, "scale_d");
+    entry->conj = read_bool(r, object, "conj", entry->conj);
+    entry->zero = read_bool(r, object, "zero", entry->zero);
+    entry->symmetric = read_bool(r, object, "symmetric", entry->symmetric);
+    entry->same_bits = read_bool(r, object, "same_bits", entry->same_bits);
+}
+
 /* Reads an entry; members that it does not specify are taken from the entry before it. */
 static void read_entry(struct reader *r, const cJSON *object, size_t index)
 {
-    static const char allowed[] = "types out layouts min_cc max_cc accuracy epilogues batch max_m";
-    static const char types[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8";
-    static const char outs[] = "f32 tf32 f16 bf16 e4m3 e5m2 s8 s32";
+    static const char allowed[] =
+        "types out layouts min_cc max_cc accuracy epilogues batch max_m b bias sums groups by gate "
+        "scale_a scale_b scale_d conj zero symmetric same_bits";
     struct gt_serves *entry = &r->kernel->entry[index];
     enum gt_presence presence = index ? GT_OPTIONAL : GT_REQUIRED;
 
     *entry = index ? entry[-1]
                    : (struct gt_serves){.epilogues = 1u << GT_EPILOGUE_NONE,
+                                        .sums = 1u << GT_SUMS_FAST,
+                                        .by = 1u << GT_GROUPS_BY_M,
+                                        .gates = 1u << GT_GATE_FIRST,
                                         .max_cc = 9999,
                                         .max_m = GT_MAX_EXTENT};
     r->kernel->entries++;
     if (!check_object(r, object, allowed))
         return;
-    read_bits(r, &entry->types, object, "types", presence, types, parse_operand_type);
-    read_bits(r, &entry->outs, object, "out", presence, outs, parse_type);
+    read_bits(r, &entry->types, object, "types", presence, OPERAND_TYPES, parse_operand_type);
+    read_bits(r, &entry->outs, object, "out", presence, OPERAND_TYPES " s32", parse_type);
     read_bits(r, &entry->layouts, object, "layouts", presence, "nn nt tn tt", gt_layout_parse);
     read_bits(r, &entry->epilogues, object, "epilogues", GT_OPTIONAL,
-              "none bias relu gelu bias+relu bias+gelu", gt_epilogue_parse);
+              "none bias relu gelu gelu_tanh silu swiglu geglu, and bias+ before each",
+              gt_epilogue_parse);
+    read_words(r, entry, object);
     entry->min_cc =
         (int)read_integer(r, object, "min_cc", 75, 9999, presence, index ? entry->min_cc : 75);
     entry->max_cc = (int)read_integer(r, object, "max_cc", 75, 9999, GT_OPTIONAL, entry->max_cc);
@@ -360,7 +432,8 @@ static void read_serves(struct reader *r)
 
 /* ---- parameters, derived values, constraints ---- */
 
-/* Adds a name that later expressions may use. */
+/* Adds a name that later expressions may use.  It hides a fact that version 0.1 did not have, so
+ * that descriptions of that version go on working. */
 static void add_name(struct reader *r, const char *name)
 {
     static const char *const reserved[] = {"cdiv", "min", "max", "pow2", "xdiv", "args"};
@@ -382,6 +455,10 @@ static void add_name(struct reader *r, const char *name)
         if (!strcmp(reserved[i], name))
             fail(r, "name \"%s\" is reserved", name);
     taken = gt_names_find(names, name, length);
+    if (taken >= 0 && gt_fact_is_new(taken)) {
+        names->name[taken] = "";
+        taken = -1;
+    }
     if (taken >= 0)
         fail(r, "name \"%s\" is taken by %s", name,
              taken < GT_FACT_COUNT ? "a fact of the problem or the device"
@@ -506,7 +583,7 @@ static void read_constraint(struct reader *r, const cJSON *object, size_t index)
 
 static void read_launch(struct reader *r, const cJSON *object, size_t index)
 {
-    static const char allowed[] = "entry when grid block shared cluster carveout pdl maps";
+    static const char allowed[] = "entry when grid block shared cluster carveout pdl maps more";
     struct gt_launch *launch = &r->kernel->launch[index];
 
     r->kernel->launches++;
@@ -520,6 +597,7 @@ static void read_launch(struct reader *r, const cJSON *object, size_t index)
     GT_LAUNCH_EXPRS(READ)
 #undef READ
     launch->maps = read_bool(r, object, "maps", false);
+    launch->more = read_bool(r, object, "more", false);
 }
 
 /* ---- tensor maps ---- */

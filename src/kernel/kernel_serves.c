@@ -1,6 +1,7 @@
 /* kernel_serves.c - vocabulary: which problems and devices a kernel serves ("serves" of its
  * description), and why no kernel serves a problem. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/strbuf.h"
 #include "kernel/kernel.h"
@@ -12,6 +13,7 @@ enum serves_check {
     SERVES_OUT,
     SERVES_LAYOUT,
     SERVES_EPILOGUE,
+    SERVES_WORDS,
     SERVES_ROWS,
     SERVES_BATCH,
     SERVES_ACCURACY,
@@ -19,6 +21,30 @@ enum serves_check {
     SERVES_MAX_CC,
     SERVES_CHECKS
 };
+
+static bool has_scale(const struct gt_served_scales *served, const struct gt_scale *asked)
+{
+    if (!served->count)
+        return !asked->kind;
+    for (size_t i = 0; i < served->count; i++)
+        if (!memcmp(&served->scale[i], asked, sizeof(*asked)))
+            return true;
+    return false;
+}
+
+/* Whether the entry serves the words of a problem that is not plain. */
+static bool has_words(const struct gt_serves *entry, const struct gt_problem *p)
+{
+    const enum gt_dtype b = gt_problem_type_b(p), bias = gt_problem_bias(p);
+
+    return (b == p->type || entry->types_b >> b & 1) &&
+           (bias == p->out || entry->biases >> bias & 1) && entry->sums >> p->sums & 1 &&
+           has_scale(&entry->scale_a, &p->scale_a) && has_scale(&entry->scale_b, &p->scale_b) &&
+           has_scale(&entry->scale_d, &p->scale_d) && (!(p->conj_a | p->conj_b) || entry->conj) &&
+           (!(p->zero_a | p->zero_b) || entry->zero) && (!p->symmetric || entry->symmetric) &&
+           (!p->same_bits || entry->same_bits) && entry->gates >> p->gate & 1 &&
+           (!p->groups || (entry->sizes >> p->sizes & 1 && entry->by >> p->by & 1));
+}
 
 /* The first check that fails; SERVES_CHECKS: the entry serves the problem on the device. */
 static enum serves_check first_failing(const struct gt_serves *entry,
@@ -30,6 +56,7 @@ static enum serves_check first_failing(const struct gt_serves *entry,
         [SERVES_OUT] = entry->outs >> problem->out & 1,
         [SERVES_LAYOUT] = entry->layouts >> gt_problem_layout(problem) & 1,
         [SERVES_EPILOGUE] = entry->epilogues >> problem->epilogue & 1,
+        [SERVES_WORDS] = has_words(entry, problem),
         [SERVES_ROWS] = problem->m <= entry->max_m,
         [SERVES_BATCH] = problem->batch == 1 || entry->batched,
         [SERVES_ACCURACY] = entry->accuracy <= problem->accuracy,
@@ -64,16 +91,6 @@ struct reach {
 static const char *type_name(unsigned type)
 {
     return gt_dtype_name((enum gt_dtype)type);
-}
-
-/* The common name of a type that not every GPU computes with. */
-static const char *arithmetic(enum gt_dtype type)
-{
-    static const char *const names[GT_DTYPE_COUNT] = {
-        [GT_F32] = "FP32", [GT_TF32] = "TF32", [GT_F16] = "FP16", [GT_BF16] = "BF16",
-        [GT_E4M3] = "FP8", [GT_E5M2] = "FP8",  [GT_S8] = "INT8"};
-
-    return names[type] ? names[type] : gt_dtype_name(type);
 }
 
 /* Joins one more entry.  Of the archs it keeps the least min_cc that is newer than the device, and
@@ -154,10 +171,26 @@ static void add_arch(struct gt_strbuf *buf, const char *who, const struct gt_ser
     gt_strbuf_addf(buf, ", and this is sm_%d", cc);
 }
 
+/* "the kernels cannot take scale_a=1x128 and scale_b=1x128 with FP8" */
+static void add_words(struct gt_strbuf *buf, const char *who, const char *type,
+                      const struct gt_problem *problem)
+{
+    char word[GT_WORD_TEXT_MAX], next[GT_WORD_TEXT_MAX];
+    bool more = gt_problem_word(problem, 0, word);
+
+    gt_strbuf_addf(buf, "%s cannot take", who);
+    for (unsigned i = 1; more; i++) {
+        more = gt_problem_word(problem, i, next);
+        gt_strbuf_addf(buf, "%s %s", i == 1 ? "" : more ? "," : " and", word);
+        memcpy(word, next, sizeof(word));
+    }
+    gt_strbuf_addf(buf, " with %s", type);
+}
+
 bool gt_unserved(char text[GT_UNSERVED_MAX], const char *who, const struct gt_kernel *const *kernel,
                  size_t count, const struct gt_problem *problem, const struct gt_device *device)
 {
-    const char *type = arithmetic(problem->type), *subject = who ? who : "the kernels";
+    const char *type = gt_type_of(problem->type)->arithmetic, *subject = who ? who : "the kernels";
     struct gt_strbuf buf = GT_STRBUF_INIT;
     struct reach reach;
     const struct gt_serves *all = &reach.all;
@@ -177,6 +210,8 @@ bool gt_unserved(char text[GT_UNSERVED_MAX], const char *who, const struct gt_ke
     else if (reach.check == SERVES_EPILOGUE)
         add_choice(&buf, subject, "compute epilogue", all->epilogues, gt_epilogue_name, type,
                    problem->epilogue);
+    else if (reach.check == SERVES_WORDS)
+        add_words(&buf, subject, type, problem);
     else if (reach.check == SERVES_ROWS)
         gt_strbuf_addf(&buf, "%s can make at most %lld rows of such a D of %s, not %lld", subject,
                        (long long)all->max_m, type, (long long)problem->m);

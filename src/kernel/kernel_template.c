@@ -482,7 +482,7 @@ struct signing {
 static void use_derived(struct signing *s, const struct gt_expr *expr)
 {
     for (size_t i = 0; i < s->kernel->deriveds; i++)
-        if (gt_kernel_uses_derived(s->kernel, expr, (uint64_t)1 << i))
+        if (gt_expr_uses(expr, s->kernel->first_param + s->kernel->params + i))
             s->derived |= (uint64_t)1 << i;
 }
 
@@ -515,6 +515,44 @@ static const char *type_name(unsigned bit)
     return gt_dtype_name((enum gt_dtype)bit);
 }
 
+static void add_scales(struct signing *s, const char *key, const struct gt_served_scales *scales)
+{
+    for (size_t i = 0; i < scales->count; i++) {
+        char text[GT_SCALE_TEXT_MAX];
+
+        gt_scale_format(&scales->scale[i], text);
+        gt_strbuf_addf(s->to, " %s=%s", key, text);
+    }
+}
+
+/* What plain products do not have: nothing for a kernel of plain products, whose signature stays as
+ * it was. */
+static void add_words(struct signing *s, const struct gt_serves *entry)
+{
+    const struct {
+        const char *key;
+        unsigned value, standard;
+    } words[] = {
+        {"b", entry->types_b, 0},
+        {"bias", entry->biases, 0},
+        {"sums", entry->sums, 1u << GT_SUMS_FAST},
+        {"groups", entry->sizes, 0},
+        {"by", entry->by, 1u << GT_GROUPS_BY_M},
+        {"gate", entry->gates, 1u << GT_GATE_FIRST},
+        {"conj", entry->conj, 0},
+        {"zero", entry->zero, 0},
+        {"symmetric", entry->symmetric, 0},
+        {"same_bits", entry->same_bits, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (words[i].value != words[i].standard)
+            gt_strbuf_addf(s->to, " %s=%u", words[i].key, words[i].value);
+    add_scales(s, "scale_a", &entry->scale_a);
+    add_scales(s, "scale_b", &entry->scale_b);
+    add_scales(s, "scale_d", &entry->scale_d);
+}
+
 static void add_serves(struct signing *s)
 {
     for (size_t i = 0; i < s->kernel->entries; i++) {
@@ -525,9 +563,11 @@ static void add_serves(struct signing *s)
         add_bits(s, "out", entry->outs, type_name);
         add_bits(s, "layouts", entry->layouts, gt_layout_name);
         add_bits(s, "epilogues", entry->epilogues, gt_epilogue_name);
-        gt_strbuf_addf(s->to, " cc=%d..%d max_m=%lld accuracy=%s batch=%d\n", entry->min_cc,
+        gt_strbuf_addf(s->to, " cc=%d..%d max_m=%lld accuracy=%s batch=%d", entry->min_cc,
                        entry->max_cc, (long long)entry->max_m, gt_accuracy_name(entry->accuracy),
                        entry->batched);
+        add_words(s, entry);
+        gt_strbuf_add_char(s->to, '\n');
     }
 }
 
@@ -536,7 +576,8 @@ static void add_launches(struct signing *s)
     for (size_t i = 0; i < s->kernel->launches; i++) {
         const struct gt_launch *launch = &s->kernel->launch[i];
 
-        gt_strbuf_addf(s->to, "launch %s maps=%d", launch->entry, launch->maps);
+        gt_strbuf_addf(s->to, "launch %s maps=%d%s", launch->entry, launch->maps,
+                       launch->more ? " more" : "");
         add_list(s, "grid", launch->grid, 3);
         add_list(s, "block", launch->block, 3);
         add_list(s, "cluster", launch->cluster, 3);

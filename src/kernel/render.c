@@ -2,6 +2,7 @@
 #include "kernel/render.h"
 
 #include "base/err.h"
+#include "problem/problem.h"
 
 static void add_first_line(struct gt_strbuf *source, const struct gt_candidate *candidate)
 {
@@ -39,6 +40,46 @@ static void add_parameters(struct gt_strbuf *source, const struct gt_candidate *
     }
 }
 
+static void add_scale(struct gt_strbuf *source, char operand, const struct gt_scale *scale)
+{
+    const struct {
+        const char *name;
+        int value;
+    } facts[] = {{"", scale->kind},      {"_ROWS", scale->rows},   {"_DEPTH", scale->depth},
+                 {"_TYPE", scale->type}, {"_ORDER", scale->order}, {"_TENSOR", scale->tensor}};
+
+    for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+        if (facts[i].value)
+            gt_strbuf_addf(source, "#define GT_SCALE_%c%s %d\n", operand, facts[i].name,
+                           facts[i].value);
+}
+
+/* Defines what a plain problem does not have, where it is not 0 (templates/common/operands.cuh has
+ * the zeros): the source of a plain problem stays as it was. */
+static void add_words(struct gt_strbuf *source, const struct gt_problem *p)
+{
+    const struct {
+        const char *name;
+        int value;
+    } facts[] = {
+        {"GT_SUMS", p->sums},           {"GT_ZERO_A", p->zero_a},
+        {"GT_ZERO_B", p->zero_b},       {"GT_CONJ_A", p->conj_a},
+        {"GT_CONJ_B", p->conj_b},       {"GT_GATE", p->gate},
+        {"GT_GROUPS", p->groups != 0},  {"GT_GROUPS_BY", p->by},
+        {"GT_GROUP_SIZES", p->sizes},   {"GT_SYMMETRIC", p->symmetric},
+        {"GT_SAME_BITS", p->same_bits},
+    };
+
+    gt_strbuf_addf(source, "#define GT_TYPE_B %d\n#define GT_BIAS %d\n", (int)gt_problem_type_b(p),
+                   (int)gt_problem_bias(p));
+    add_scale(source, 'A', &p->scale_a);
+    add_scale(source, 'B', &p->scale_b);
+    add_scale(source, 'D', &p->scale_d);
+    for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
+        if (facts[i].value)
+            gt_strbuf_addf(source, "#define %s %d\n", facts[i].name, facts[i].value);
+}
+
 static void add_header(struct gt_strbuf *source, const struct gt_candidate *candidate, bool docs)
 {
     const struct gt_problem *problem = candidate->problem;
@@ -55,6 +96,8 @@ static void add_header(struct gt_strbuf *source, const struct gt_candidate *cand
     add_parameters(source, candidate, docs);
     for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++)
         gt_strbuf_addf(source, "#define %s %d\n", facts[i].name, facts[i].value);
+    if (!gt_problem_plain(problem))
+        add_words(source, problem);
 }
 
 int gt_render(struct gt_strbuf *source, const struct gt_candidate *candidate, struct gt_err *err)

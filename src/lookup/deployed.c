@@ -145,7 +145,7 @@ static bool launch_is_sound(const struct gt_deployed *deployed,
     return is_text(deployed, launch->entry, true) &&
            strlen(deployed->text + launch->entry) < ENTRIES_MOST && launch->carveout >= -1 &&
            launch->carveout <= 100 && launch->shared_bytes <= INT32_MAX && is_flag(launch->pdl) &&
-           is_flag(launch->maps);
+           launch->arguments >= 0 && launch->arguments <= 3;
 }
 
 /* Whether the images' bytes follow one another up to the end of the file, each byte once. */
@@ -459,7 +459,8 @@ void gt_deployed_geometry(const struct gt_deployed *deployed, const struct gt_de
         to->shared_bytes = from->shared_bytes;
         to->carveout = from->carveout;
         to->pdl = from->pdl;
-        to->maps = from->maps;
+        to->maps = from->arguments & 1;
+        to->more = from->arguments & 2;
     }
     for (uint32_t i = 0; i < item->maps; i++) {
         const struct gt_deployed_map *from = &deployed->map[item->first_map + i];

@@ -50,7 +50,8 @@ struct gt_deployed_item {
 
 struct gt_deployed_launch {
     uint32_t entry, grid[3], block[3], cluster[3], shared_bytes;
-    int32_t carveout, pdl, maps;
+    int32_t carveout, pdl;
+    int32_t arguments; /* behind gt_args: 1: gt_maps, 2: gt_more, 3: both */
 };
 
 struct gt_deployed_map {

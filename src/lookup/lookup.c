@@ -315,7 +315,9 @@ ONCE static int answer_new(struct gt *gt, const struct gt_lookup_key *key,
  * even if one of the same sizes was answered before. */
 static bool rest_valid(const struct gt_problem *p)
 {
-    return gt_factor_valid(p->alpha, p->out) && gt_factor_valid(p->beta, p->out) &&
+    return gt_factor_valid(p->alpha, p->out, p->acc) && gt_factor_valid(p->beta, p->out, p->acc) &&
+           gt_factor_valid(p->alpha_im, p->out, p->acc) &&
+           gt_factor_valid(p->beta_im, p->out, p->acc) &&
            (p->stride_a | p->stride_b | p->stride_c) >= 0 && p->version <= GT_PROBLEM_VERSION &&
            !(p->reserved[0] | p->reserved[1] | p->reserved[2] | p->reserved[3]);
 }

@@ -26,6 +26,7 @@ struct gt_problem_key {
     int64_t size[10]; /* m n k lda ldb ldc batch stride_a stride_b stride_c */
     int32_t kind[8];  /* type out acc accuracy trans_a trans_b epilogue align */
     int64_t has_beta;
+    uint64_t words; /* digest of what a plain problem does not have; 0: the problem is plain */
 };
 void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *problem);
 

@@ -8,10 +8,43 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "lookup/lookup_impl.h"
+#include "problem/problem.h"
+
+static uint64_t words_digest(const struct gt_problem *p)
+{
+    const unsigned char words[32] = {[0] = p->sums,
+                                     [1] = p->gate,
+                                     [2] = p->conj_a,
+                                     [3] = p->conj_b,
+                                     [4] = p->zero_a,
+                                     [5] = p->zero_b,
+                                     [6] = p->by,
+                                     [7] = p->sizes,
+                                     [8] = p->symmetric,
+                                     [9] = p->same_bits,
+                                     [10] = p->scale_d.kind,
+                                     [11] = (unsigned char)gt_problem_bias(p),
+                                     [12] = p->scale_a.kind,
+                                     [13] = p->scale_a.rows,
+                                     [14] = p->scale_a.depth,
+                                     [15] = p->scale_a.type,
+                                     [16] = p->scale_a.order,
+                                     [17] = p->scale_a.tensor,
+                                     [18] = p->scale_b.kind,
+                                     [19] = p->scale_b.rows,
+                                     [20] = p->scale_b.depth,
+                                     [21] = p->scale_b.type,
+                                     [22] = p->scale_b.order,
+                                     [23] = p->scale_b.tensor,
+                                     [24] = (unsigned char)gt_problem_type_b(p)};
+    const int64_t sizes[] = {p->lsa, p->lsb, p->groups};
+
+    return gt_digest_number(words, sizeof(words), gt_digest_number(sizes, sizeof(sizes), 0)) | 1;
+}
 
 void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
 {
-    const bool batched = p->batch > 1;
+    const bool batched = p->batch > 1 || p->groups;
     const int64_t size[10] = {p->m,
                               p->n,
                               p->k,
@@ -26,7 +59,8 @@ void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
                              (int32_t)p->accuracy, p->trans_a,      p->trans_b,
                              p->epilogue,          p->align};
 
-    key->has_beta = p->beta != 0;
+    key->has_beta = gt_problem_reads_c(p);
+    key->words = gt_problem_plain(p) ? 0 : words_digest(p);
     memcpy(key->size, size, sizeof(size));
     memcpy(key->kind, kind, sizeof(kind));
 }

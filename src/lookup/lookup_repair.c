@@ -41,11 +41,10 @@ int gt_lookup_broken_slots(const struct gt_candidate *candidate, int most,
                            int64_t slots[GT_MAX_SLOTS])
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    int64_t holds;
     int broken = gt_candidate_slots(candidate, slots, NULL) != GT_OK;
 
     for (size_t i = 0; i < kernel->constraints && broken < most; i++)
-        broken += gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) != GT_OK || !holds;
+        broken += gt_constraint_holds(&kernel->constraint[i], slots, NULL) <= 0;
     return broken;
 }
 
@@ -65,10 +64,8 @@ void gt_lookup_find_breaks(const struct gt_candidate *candidate, struct gt_break
     breaks->params = breaks->known ? 0 : ((uint64_t)1 << kernel->params) - 1;
     for (size_t i = 0; i < kernel->constraints && breaks->known; i++) {
         const struct gt_constraint *constraint = &kernel->constraint[i];
-        int64_t holds;
 
-        breaks->broken[i] =
-            gt_expr_eval(constraint->expr, breaks->slots, &holds, NULL) != GT_OK || !holds;
+        breaks->broken[i] = gt_constraint_holds(constraint, breaks->slots, NULL) <= 0;
         if (breaks->broken[i] && !found)
             breaks->params = constraint->depends;
         found |= breaks->broken[i];
@@ -90,7 +87,7 @@ int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt
                            size_t changed, int most)
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    int64_t slots[GT_MAX_SLOTS], holds;
+    int64_t slots[GT_MAX_SLOTS];
     struct gt_change change;
     int broken;
 
@@ -108,7 +105,7 @@ int gt_lookup_broken_after(const struct gt_candidate *candidate, const struct gt
         if (!(constraint->depends >> changed & 1))
             continue;
         broken += gt_change_asked(&change, constraint->expr)
-                      ? gt_expr_eval(constraint->expr, slots, &holds, NULL) || !holds
+                      ? gt_constraint_holds(constraint, slots, NULL) <= 0
                       : before->broken[i];
     }
     return broken;
@@ -224,15 +221,15 @@ bool gt_lookup_repair(struct gt_candidate *candidate, struct gt_geometry *geomet
 static uint64_t broken_params(const struct gt_candidate *candidate, struct gt_random *random)
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    int64_t slots[GT_MAX_SLOTS], holds;
+    int64_t slots[GT_MAX_SLOTS];
     uint64_t params = 0, drawn, broken = 0;
 
     if (gt_candidate_slots(candidate, slots, NULL) != GT_OK)
         params = ((uint64_t)1 << kernel->params) - 1;
     for (size_t i = 0; i < kernel->constraints; i++) {
-        if (gt_expr_eval(kernel->constraint[i].expr, slots, &holds, NULL) == GT_OK && holds)
+        if (gt_constraint_holds(&kernel->constraint[i], slots, NULL) > 0)
             continue;
-        drawn = gt_kernel_depends(kernel, kernel->constraint[i].expr);
+        drawn = kernel->constraint[i].depends;
         if (drawn && gt_random_below(random, ++broken) == 0)
             params = drawn;
     }

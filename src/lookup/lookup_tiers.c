@@ -798,7 +798,8 @@ int gt_lookup_resolve(const struct gt_sources *sources, const char *device_name,
 static bool is_out_of_reach(const struct gt_resolved *fast)
 {
     const struct gt_device *device = &fast->device;
-    const double rate = 2.0 * device->sms * device->fma_lanes * device->clock_mhz; /* a us */
+    const double rate =
+        2.0 * device->sms * gt_device_fma(device, fast->problem.acc) * device->clock_mhz; /* a us */
 
     return rate > 0 && fast->answer.expected_us > 0 &&
            gt_problem_flops(&fast->problem) > 1.5 * rate * fast->answer.expected_us;

@@ -310,8 +310,10 @@ static int launch(struct timing *timing, size_t i, struct gt_err *err)
     const struct gt_problem *p = timing->problem;
     char *set = (char *)(uintptr_t)timing->memory + timing->next++ % timing->sets * timing->set;
     struct gt_args args;
+    struct gt_more more;
 
     gt_module_args(&args, p);
+    gt_module_more(&more, p);
     memcpy(args.launch, timing->contestant[i].geometry->launch_param, sizeof(args.launch));
     args.a = set;
     args.b = set + timing->at[1];
@@ -320,7 +322,7 @@ static int launch(struct timing *timing, size_t i, struct gt_err *err)
     args.workspace = (void *)(uintptr_t)timing->workspace;
     args.alpha = (float)p->alpha;
     args.beta = (float)p->beta;
-    return gt_module_run(timing->module[i], NULL, &args, err);
+    return gt_module_run(timing->module[i], NULL, &args, &more, err);
 }
 
 static void leave(struct timing *timing, size_t i)
@@ -629,6 +631,8 @@ static void fill_args(struct gt_plan *plan)
 
     plan->empty = !p->m || !p->n || !p->k;
     gt_module_args(&plan->args, p);
+    for (size_t i = 0; i < plan->resolved.geometry.launches; i++)
+        plan->more |= plan->resolved.geometry.launch[i].more;
     memcpy(plan->args.launch, plan->resolved.geometry.launch_param, sizeof(plan->args.launch));
     plan->misaligned_in = alignment_of(plan, p->type) - 1;
     plan->misaligned_out = alignment_of(plan, p->out) - 1;
@@ -693,9 +697,11 @@ static void prefer_vendor(struct gt_plan *plan, const struct gt_options *options
 {
     const struct gt_problem *p = &plan->resolved.problem;
     struct gt_answer *answer = &plan->resolved.answer;
+    const struct gt_cublaslt_recipe recipe = {0};
 
     if (answer->cublaslt && options->allow_cublaslt && !(p->epilogue & GT_EPILOGUE_BIAS) &&
-        p->acc != GT_F16 && gt_cublaslt_open(&plan->vendor, plan->gpu, p, NULL, NULL) == GT_OK &&
+        p->acc != GT_F16 && gt_problem_plain(p) &&
+        gt_cublaslt_open(&plan->vendor, plan->gpu, p, &recipe, NULL) == GT_OK &&
         gt_cublaslt_parse(&plan->algo, plan->vendor->version, answer->cublaslt, NULL) == GT_OK) {
         answer->workspace_bytes = plan->algo.workspace;
         return;
@@ -797,10 +803,40 @@ static int refuse_alignment(const struct gt_plan *plan, const struct gt_operands
                       (int)pointer[i].misaligned + 1);
 }
 
+/* The first operand that the problem names and that is not there; NULL: none. */
+static const char *absent_word(const struct gt_problem *p, const struct gt_operands *o)
+{
+    const struct gt_operands none = {0};
+    const struct gt_operands *given = o->size ? o : &none;
+    const struct {
+        const char *name;
+        bool asked, there;
+    } words[] = {
+        {"scale_a", p->scale_a.kind, given->scale_a},
+        {"scale_b", p->scale_b.kind, given->scale_b},
+        {"scale_d", p->scale_d.kind, given->scale_d},
+        {"scale_a_tensor", p->scale_a.tensor, given->scale_a_tensor},
+        {"scale_b_tensor", p->scale_b.tensor, given->scale_b_tensor},
+        {"zero_a", p->zero_a, given->zero_a},
+        {"zero_b", p->zero_b, given->zero_b},
+        {"sizes", p->groups, given->sizes},
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (words[i].asked && !words[i].there)
+            return words[i].name;
+    return NULL;
+}
+
 int gt_plan_refuse(const struct gt_plan *plan, const struct gt_operands *o, struct gt_err *err)
 {
     const struct gt_problem *p = &plan->resolved.problem;
+    const char *absent = absent_word(p, o);
 
+    if (absent)
+        return gt_err_set(
+            err, GT_ERANGE, "operand %s is NULL; the plan was made for a problem that has it%s",
+            absent, o->size ? "" : " (and operands.size is 0: begin with GT_OPERANDS_INIT)");
     if (o->beta != 0 && p->beta == 0)
         return gt_err_set(err, GT_ERANGE, "beta is %g; the plan was made for beta 0",
                           (double)o->beta);

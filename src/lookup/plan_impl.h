@@ -17,6 +17,7 @@ struct gt_plan {
     struct gt_cublaslt *vendor; /* NULL: the kernel runs */
     struct gt_lt_answer algo;
     struct gt_resolved resolved;
+    bool more;                /* an entry takes struct gt_more */
     struct gt_args args;      /* arguments without pointers; each run sets its own factors */
     uintptr_t misaligned_in;  /* bits that must be 0 in the addresses of a and b */
     uintptr_t misaligned_out; /* likewise in c, d and bias */

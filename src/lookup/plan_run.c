@@ -28,16 +28,30 @@ static struct gt_operands without_depth(const struct gt_operands *o)
     return filled;
 }
 
+/* Whether an operand that the problem names is there. */
+static bool has_words(const struct gt_plan *plan, const struct gt_operands *o)
+{
+    const struct gt_problem *p = &plan->resolved.problem;
+
+    return gt_problem_plain(p) ||
+           (o->size && (o->scale_a || !p->scale_a.kind) && (o->scale_b || !p->scale_b.kind) &&
+            (o->scale_d || !p->scale_d.kind) && (o->zero_a || !p->zero_a) &&
+            (o->zero_b || !p->zero_b) && (o->sizes || !p->groups) &&
+            (o->scale_a_tensor || !p->scale_a.tensor) && (o->scale_b_tensor || !p->scale_b.tensor));
+}
+
 static int acceptable(const struct gt_plan *plan, const struct gt_operands *o)
 {
     const struct gt_resolved *r = &plan->resolved;
     uintptr_t in = (uintptr_t)o->a | (uintptr_t)o->b;
     uintptr_t out = (uintptr_t)o->d | (uintptr_t)o->bias;
 
-    if (o->beta != 0)
+    const bool reads_c = o->beta != 0 || o->beta_im != 0;
+
+    if (reads_c)
         out |= (uintptr_t)o->c;
-    return o->a && o->b && o->d && (o->beta == 0 || (o->c && r->problem.beta != 0)) &&
-           (o->bias || !(r->problem.epilogue & GT_EPILOGUE_BIAS)) &&
+    return o->a && o->b && o->d && (!reads_c || (o->c && gt_problem_reads_c(&r->problem))) &&
+           has_words(plan, o) && (o->bias || !(r->problem.epilogue & GT_EPILOGUE_BIAS)) &&
            (!r->answer.workspace_bytes ||
             (o->workspace && !((uintptr_t)o->workspace & plan->misaligned_workspace))) &&
            !(in & plan->misaligned_in) && !(out & plan->misaligned_out) &&
@@ -59,6 +73,25 @@ static int run_vendor(const struct gt_plan *plan, void *stream, const struct gt_
     return rc ? rc : gt_cublaslt_run(plan->vendor, &plan->algo.algo, &operands, stream, err);
 }
 
+static void take_more(struct gt_more *more, const struct gt_plan *plan, const struct gt_operands *o)
+{
+    gt_module_more(more, &plan->resolved.problem);
+    more->alpha = o->alpha;
+    more->alpha_im = o->alpha_im;
+    more->beta = o->beta;
+    more->beta_im = o->beta_im;
+    if (!o->size)
+        return;
+    more->scale_a = o->scale_a;
+    more->scale_b = o->scale_b;
+    more->scale_a_tensor = o->scale_a_tensor;
+    more->scale_b_tensor = o->scale_b_tensor;
+    more->zero_a = o->zero_a;
+    more->zero_b = o->zero_b;
+    more->scale_d = o->scale_d;
+    more->sizes = o->sizes;
+}
+
 int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *operands,
            struct gt_err *err)
 {
@@ -66,6 +99,7 @@ int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *o
     void *const default_stream = (void *)(uintptr_t)1;
     struct gt_args args = plan->args;
     struct gt_operands filled;
+    struct gt_more more;
 
     if (operands->size && operands->size != sizeof(*operands) &&
         (operands->size < sizeof(*operands) || beyond(operands)))
@@ -89,7 +123,10 @@ int gt_run(const struct gt_plan *plan, void *stream, const struct gt_operands *o
     args.d = operands->d;
     args.bias = operands->bias;
     args.workspace = operands->workspace;
-    args.alpha = operands->alpha;
-    args.beta = operands->beta;
-    return gt_module_run(plan->module, stream ? stream : default_stream, &args, err);
+    args.alpha = (float)operands->alpha;
+    args.beta = (float)operands->beta;
+    if (plan->more)
+        take_more(&more, plan, operands);
+    return gt_module_run(plan->module, stream ? stream : default_stream, &args,
+                         plan->more ? &more : NULL, err);
 }

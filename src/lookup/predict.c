@@ -224,7 +224,7 @@ static double tensor_cycles(const struct shape *shape, const struct gt_device *d
 static double tile_cycles(const struct shape *shape, const struct gt_problem *problem,
                           const struct gt_device *device, double resident)
 {
-    double lanes = at_least(device->fma_lanes, 1);
+    double lanes = at_least(gt_device_fma(device, problem->acc), 1);
     double pipe = shape->warps * shape->fma * WARP / (lanes * FMA_RATE);
     double issue = shape->warps * (shape->fma / FMA_RATE + shape->issue) / SCHEDULERS;
     double shared = shape->warps * shape->shared_words;
@@ -254,7 +254,7 @@ static double block_cycles(const struct shape *shape, const struct gt_problem *p
 {
     double k_tiles = ceil((double)problem->k / (shape->splits * shape->block_k));
     double output = shape->block_m * shape->block_n * (double)gt_dtype_size(problem->out) *
-                    (problem->beta != 0 ? 2 : 1);
+                    (gt_problem_reads_c(problem) ? 2 : 1);
 
     return k_tiles * tile_cycles(shape, problem, device, resident) + BLOCK_START + MEMORY_LATENCY +
            resident * output / L2_PORT;

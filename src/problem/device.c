@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "problem/device.h"
+#include "problem/types.h"
 
 /* The archs NVRTC 13 compiles for. */
 static const int archs[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
@@ -67,6 +68,8 @@ static int read_limits(struct gt_device *device, const cJSON *root, const char *
         {"tensor_f16", &device->tensor_f16, 0, 1 << 20},
         {"tensor_f8", &device->tensor_f8, 0, 1 << 20},
         {"tensor_s8", &device->tensor_s8, 0, 1 << 20},
+        {"fma_f64", &device->fma_f64, 1, 4096},
+        {"tensor_f64", &device->tensor_f64, 0, 1 << 20},
     };
     const struct {
         const char *key;
@@ -175,7 +178,7 @@ static int read_profile(struct gt_device *device, const cJSON *root, const char 
         "device cc doc source sms smem_block smem_sm regs_sm smem_reserved max_threads_sm "
         "max_blocks_sm "
         "l2_bytes clock_mhz memory_gbps memory_bytes l2_gbps fma_lanes tensor_tf32 tensor_f16 "
-        "tensor_f8 tensor_s8 devices";
+        "tensor_f8 tensor_s8 fma_f64 tensor_f64 devices";
     const char *name = NULL, *source, *doc;
     int64_t value = 0;
     int rc;
@@ -255,14 +258,16 @@ int gt_device_profile_of(struct gt_device *device, const char *data_dir, int cc,
 
 int gt_device_tensor_rate(const struct gt_device *device, enum gt_dtype type)
 {
-    const int rate[GT_DTYPE_COUNT] = {
-        [GT_F32] = device->tensor_tf32, [GT_TF32] = device->tensor_tf32,
-        [GT_F16] = device->tensor_f16,  [GT_BF16] = device->cc >= 80 ? device->tensor_f16 : 0,
-        [GT_E4M3] = device->tensor_f8,  [GT_E5M2] = device->tensor_f8,
-        [GT_S8] = device->tensor_s8,
+    const int rate[GT_RATE_COUNT] = {
+        [GT_RATE_TF32] = device->tensor_tf32,
+        [GT_RATE_F16] = device->tensor_f16,
+        [GT_RATE_BF16] = device->cc >= 80 ? device->tensor_f16 : 0,
+        [GT_RATE_F8] = device->tensor_f8,
+        [GT_RATE_S8] = device->tensor_s8,
+        [GT_RATE_F64] = device->tensor_f64,
     };
 
-    return (unsigned)type < GT_DTYPE_COUNT ? rate[type] : 0;
+    return rate[gt_type_of(type)->rate];
 }
 
 #define WARP              32

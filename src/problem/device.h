@@ -29,14 +29,20 @@ struct gt_device {
     double l2_gbps;                   /* achievable L2 read bandwidth, GB/s */
     double launch_us, next_launch_us; /* time of an empty kernel; of each further empty kernel right
                                          behind it */
-    int fma_lanes;                    /* FP32 FMA per clock and SM */
+    int fma_lanes, fma_f64;           /* FMA per clock and SM: FP32, FP64 */
     /* Tensor cores, per clock and SM: additions and multiplications of dense products with sums in
-     * FP32 (or S32); 0: they lack the type.  tensor_f16 is also the rate of bf16, where there is
-     * bf16. */
-    int tensor_tf32, tensor_f16, tensor_f8, tensor_s8;
+     * FP32 (or S32, or F64); 0: they lack the type.  tensor_f16 is also the rate of bf16, where
+     * there is bf16. */
+    int tensor_tf32, tensor_f16, tensor_f8, tensor_s8, tensor_f64;
     int driver;     /* CUDA version of the driver, e.g. 13000; 0 for a profile */
     double power_w; /* power limit by NVML; 0: not known */
 };
+
+/* FMA per clock and SM, outside of tensor cores, in the type of the sums. */
+static inline int gt_device_fma(const struct gt_device *device, enum gt_dtype acc)
+{
+    return acc == GT_F64 ? device->fma_f64 : device->fma_lanes;
+}
 
 /* Whether the device's driver may accept code of that version of NVRTC.  Drivers refuse code of a
  * compiler of a later major version.  True if no driver is known. */

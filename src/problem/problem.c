@@ -1,24 +1,41 @@
-/* problem.c - vocabulary: the parts of a GEMM problem, their names, ranges and sizes, and its text
- * form. */
-#include <ctype.h>
+/* problem.c - vocabulary: the parts of a GEMM problem, their names, ranges and sizes. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/err.h"
-#include "base/strbuf.h"
 #include "problem/problem.h"
 
-static const struct {
-    const char *name;
-    int64_t size;
-} dtypes[GT_DTYPE_COUNT] = {
-#define DTYPE_ROW(name, text, bytes) [GT_##name] = {text, bytes},
-    GT_DTYPE_MAP(DTYPE_ROW)
-#undef DTYPE_ROW
+static const char *const type_names[GT_DTYPE_COUNT] = {
+#define TYPE_NAME(name, text, bits) [GT_##name] = text,
+    GT_DTYPE_MAP(TYPE_NAME)
+#undef TYPE_NAME
 };
+static const unsigned char type_bits[GT_DTYPE_COUNT] = {
+#define TYPE_BITS(name, text, bits) [GT_##name] = bits,
+    GT_DTYPE_MAP(TYPE_BITS)
+#undef TYPE_BITS
+};
+
+const struct gt_type *gt_type_of(enum gt_dtype type)
+{
+    static const struct gt_type types[] = {
+#define TYPE_ROW(name, arithmetic, kind, out, acc, accuracy, rate, cuda, tma, unit, absolute, \
+                 largest)                                                                     \
+    [GT_##name] = {arithmetic,     kind, GT_##out, GT_##acc, GT_ACCURACY_##accuracy,          \
+                   GT_RATE_##rate, cuda, tma,      unit,     absolute,                        \
+                   largest},
+        GT_TYPE_TABLE(TYPE_ROW)
+#undef TYPE_ROW
+    };
+    static const struct gt_type unknown = {.arithmetic = "unknown", .cuda = -1, .tma = -1};
+#define TYPE_COUNT(...) +1
+    _Static_assert(0 GT_TYPE_TABLE(TYPE_COUNT) == GT_DTYPE_COUNT, "a type lacks its row");
+#undef TYPE_COUNT
+
+    return (unsigned)type < GT_DTYPE_COUNT ? &types[type] : &unknown;
+}
 
 static const char *const accuracies[] = {
     [GT_ACCURACY_STRICT] = "strict",
@@ -28,13 +45,21 @@ static const char *const accuracies[] = {
 };
 
 /* Names by GT_EPILOGUE_ value; NULL: there is no such activation. */
-static const char *const epilogues[8] = {
+static const char *const epilogues[GT_EPILOGUE_COUNT] = {
     [GT_EPILOGUE_NONE] = "none",
     [GT_EPILOGUE_BIAS] = "bias",
     [GT_EPILOGUE_RELU] = "relu",
     [GT_EPILOGUE_GELU] = "gelu",
     [GT_EPILOGUE_BIAS | GT_EPILOGUE_RELU] = "bias+relu",
     [GT_EPILOGUE_BIAS | GT_EPILOGUE_GELU] = "bias+gelu",
+    [GT_EPILOGUE_SILU] = "silu",
+    [GT_EPILOGUE_BIAS | GT_EPILOGUE_SILU] = "bias+silu",
+    [GT_EPILOGUE_GELU_TANH] = "gelu_tanh",
+    [GT_EPILOGUE_BIAS | GT_EPILOGUE_GELU_TANH] = "bias+gelu_tanh",
+    [GT_EPILOGUE_SWIGLU] = "swiglu",
+    [GT_EPILOGUE_BIAS | GT_EPILOGUE_SWIGLU] = "bias+swiglu",
+    [GT_EPILOGUE_GEGLU] = "geglu",
+    [GT_EPILOGUE_BIAS | GT_EPILOGUE_GEGLU] = "bias+geglu",
 };
 
 static const char *const layouts[4] = {"nn", "nt", "tn", "tt"};
@@ -59,12 +84,17 @@ static bool find(unsigned *index, const char *const *name, unsigned count, const
 
 const char *gt_dtype_name(enum gt_dtype type)
 {
-    return (unsigned)type < GT_DTYPE_COUNT ? dtypes[type].name : "unknown";
+    return (unsigned)type < GT_DTYPE_COUNT ? type_names[type] : "unknown";
+}
+
+int gt_dtype_bits(enum gt_dtype type)
+{
+    return (unsigned)type < GT_DTYPE_COUNT ? type_bits[type] : 0;
 }
 
 int64_t gt_dtype_size(enum gt_dtype type)
 {
-    return (unsigned)type < GT_DTYPE_COUNT ? dtypes[type].size : 0;
+    return (gt_dtype_bits(type) + 7) / 8;
 }
 
 bool gt_dtype_parse(enum gt_dtype *type, const char *text, size_t length)
@@ -79,37 +109,21 @@ bool gt_dtype_parse(enum gt_dtype *type, const char *text, size_t length)
                  {"float16", GT_F16},      {"bfloat16", GT_BF16},
                  {"int8", GT_S8},          {"i8", GT_S8},
                  {"int32", GT_S32},        {"i32", GT_S32},
-                 {"float8_e5m2", GT_E5M2}, {"float8_e4m3fn", GT_E4M3}};
+                 {"float8_e5m2", GT_E5M2}, {"float8_e4m3fn", GT_E4M3},
+                 {"fp64", GT_F64},         {"double", GT_F64},
+                 {"float64", GT_F64},      {"complex64", GT_C64},
+                 {"complex128", GT_C128},  {"int4", GT_S4},
+                 {"uint4", GT_U4},         {"fp4", GT_E2M1}};
 
     for (size_t i = 0; i < GT_DTYPE_COUNT + sizeof(other) / sizeof(other[0]); i++) {
         const size_t at = i - GT_DTYPE_COUNT;
 
-        if (is_name(i < GT_DTYPE_COUNT ? dtypes[i].name : other[at].name, text, length)) {
+        if (is_name(i < GT_DTYPE_COUNT ? type_names[i] : other[at].name, text, length)) {
             *type = i < GT_DTYPE_COUNT ? (enum gt_dtype)i : (enum gt_dtype)other[at].type;
             return true;
         }
     }
     return false;
-}
-
-enum gt_dtype gt_dtype_default_out(enum gt_dtype type)
-{
-    return type == GT_TF32                      ? GT_F32
-           : type == GT_E4M3 || type == GT_E5M2 ? GT_BF16
-           : type == GT_S8                      ? GT_S32
-                                                : type;
-}
-
-enum gt_dtype gt_dtype_default_acc(enum gt_dtype type)
-{
-    return type == GT_S8 || type == GT_S32 ? GT_S32 : GT_F32;
-}
-
-enum gt_accuracy gt_dtype_default_accuracy(enum gt_dtype type)
-{
-    return type == GT_F32    ? GT_ACCURACY_STRICT
-           : type == GT_TF32 ? GT_ACCURACY_TF32
-                             : GT_ACCURACY_LOW;
 }
 
 const char *gt_accuracy_name(enum gt_accuracy accuracy)
@@ -120,7 +134,8 @@ const char *gt_accuracy_name(enum gt_accuracy accuracy)
 bool gt_accuracy_parse(enum gt_accuracy *accuracy, const char *text, size_t length)
 {
     unsigned index = *accuracy;
-    const bool found = find(&index, accuracies, 4, text, length);
+    const bool found = find(&index, accuracies, 4, text, length) ||
+                       (is_name("f64", text, length) && (index = GT_ACCURACY_F32) != 0);
 
     *accuracy = (enum gt_accuracy)index;
     return found;
@@ -128,12 +143,12 @@ bool gt_accuracy_parse(enum gt_accuracy *accuracy, const char *text, size_t leng
 
 const char *gt_epilogue_name(unsigned epilogue)
 {
-    return epilogue < 8 ? epilogues[epilogue] : NULL;
+    return epilogue < GT_EPILOGUE_COUNT ? epilogues[epilogue] : NULL;
 }
 
 bool gt_epilogue_parse(unsigned *epilogue, const char *text, size_t length)
 {
-    return find(epilogue, epilogues, 8, text, length);
+    return find(epilogue, epilogues, GT_EPILOGUE_COUNT, text, length);
 }
 
 const char *gt_layout_name(unsigned layout)
@@ -159,8 +174,9 @@ int64_t gt_problem_rows(const struct gt_problem *p, enum gt_operand operand)
 
 int64_t gt_problem_cols(const struct gt_problem *p, enum gt_operand operand)
 {
-    return operand == GT_OPERAND_A ? (p->trans_a ? p->m : p->k)
-                                   : (operand == GT_OPERAND_B && p->trans_b ? p->k : p->n);
+    if (operand == GT_OPERAND_C)
+        return gt_problem_columns(p);
+    return operand == GT_OPERAND_A ? (p->trans_a ? p->m : p->k) : p->trans_b ? p->k : p->n;
 }
 
 int64_t gt_problem_ld(const struct gt_problem *problem, enum gt_operand operand)
@@ -179,7 +195,73 @@ int64_t gt_problem_stride(const struct gt_problem *problem, enum gt_operand oper
 
 enum gt_dtype gt_problem_dtype(const struct gt_problem *problem, enum gt_operand operand)
 {
-    return operand == GT_OPERAND_C ? problem->out : problem->type;
+    return operand == GT_OPERAND_C   ? problem->out
+           : operand == GT_OPERAND_B ? gt_problem_type_b(problem)
+                                     : problem->type;
+}
+
+int64_t gt_problem_matrices(const struct gt_problem *p, enum gt_operand operand)
+{
+    if (!p->groups)
+        return p->batch;
+    return operand == (p->by == GT_GROUPS_BY_K ? GT_OPERAND_C : GT_OPERAND_B) ? p->groups : 1;
+}
+
+bool gt_problem_plain(const struct gt_problem *p)
+{
+    return gt_problem_type_b(p) == p->type && gt_problem_bias(p) == p->out && !p->scale_a.kind &&
+           !p->scale_b.kind && !p->scale_d.kind && !p->zero_a && !p->zero_b && !p->sums &&
+           !p->conj_a && !p->conj_b && !p->groups && !p->symmetric && !p->same_bits;
+}
+
+/* Factors of one line of MN, of K. */
+static int64_t blocks(int64_t size, int64_t of)
+{
+    return of ? (size + of - 1) / of : 1;
+}
+
+int64_t gt_problem_factors(const struct gt_problem *p, enum gt_operand operand)
+{
+    const struct gt_scale *scale = gt_problem_scale(p, operand);
+    const int64_t rows = operand == GT_OPERAND_B ? p->n : p->m;
+    const int64_t depth = operand == GT_OPERAND_C ? gt_problem_columns(p) : p->k;
+    const int64_t ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
+    int64_t mn, k;
+
+    if (scale->kind <= GT_SCALE_TENSOR)
+        return scale->kind;
+    if (scale->kind == GT_SCALE_VECTOR)
+        return rows;
+    mn = blocks(rows, scale->rows);
+    k = blocks(depth, scale->depth);
+    if (scale->order == GT_SCALE_TILED)
+        return blocks(mn, 128) * 128 * blocks(k, 4) * 4;
+    if (!mn || !k)
+        return 0;
+    if (operand == GT_OPERAND_C)
+        return mn * k;
+    return scale->order == GT_SCALE_K ? (mn - 1) * ls + k : (k - 1) * ls + mn;
+}
+
+int gt_scale_bits(enum gt_scale_type type)
+{
+    static const unsigned char bits[] = {[GT_SCALE_F32] = 32,
+                                         [GT_SCALE_UE8M0] = 8,
+                                         [GT_SCALE_UE4M3] = 8,
+                                         [GT_SCALE_BF16] = 16,
+                                         [GT_SCALE_F16] = 16};
+
+    return type <= GT_SCALE_F16 ? bits[type] : 0;
+}
+
+int64_t gt_problem_line(const struct gt_problem *p, enum gt_operand operand)
+{
+    const struct gt_scale *scale = gt_problem_scale(p, operand);
+
+    if (scale->kind != GT_SCALE_BLOCK || scale->order == GT_SCALE_TILED)
+        return 0;
+    return scale->order == GT_SCALE_K ? blocks(p->k, scale->depth)
+                                      : blocks(operand == GT_OPERAND_B ? p->n : p->m, scale->rows);
 }
 
 /* Elements that one matrix spans.  The product cannot overflow, because rows and ld are at most
@@ -195,44 +277,50 @@ int64_t gt_problem_elements(const struct gt_problem *problem, enum gt_operand op
 {
     int64_t one = span(problem, operand);
 
-    return one ? (problem->batch - 1) * gt_problem_stride(problem, operand) + one : 0;
+    return one ? (gt_problem_matrices(problem, operand) - 1) * gt_problem_stride(problem, operand) +
+                     one
+               : 0;
 }
 
 int64_t gt_problem_bytes(const struct gt_problem *problem, enum gt_operand operand)
 {
-    return gt_problem_elements(problem, operand) *
-           gt_dtype_size(gt_problem_dtype(problem, operand));
+    return (gt_problem_elements(problem, operand) *
+                gt_dtype_bits(gt_problem_dtype(problem, operand)) +
+            7) /
+           8;
 }
 
 int gt_problem_alignment(const struct gt_problem *problem, enum gt_operand operand)
 {
-    int64_t size = gt_dtype_size(gt_problem_dtype(problem, operand));
-    int64_t offsets = problem->align | gt_problem_ld(problem, operand) * size | 16;
+    const int64_t bits = gt_dtype_bits(gt_problem_dtype(problem, operand));
+    int64_t offsets = problem->align * 8 | gt_problem_ld(problem, operand) * bits | 16 * 8;
 
-    if (problem->batch > 1)
-        offsets |= gt_problem_stride(problem, operand) * size;
-    return (int)(offsets & -offsets); /* the lowest bit that is set in any of the offsets */
+    if (gt_problem_matrices(problem, operand) > 1)
+        offsets |= gt_problem_stride(problem, operand) * bits;
+    offsets &= -offsets; /* the lowest bit that is set in any of the offsets, in bits */
+    return offsets < 8 ? 1 : (int)(offsets / 8);
 }
 
 double gt_problem_touched(const struct gt_problem *problem, enum gt_operand operand)
 {
     double matrix =
         (double)gt_problem_rows(problem, operand) * (double)gt_problem_cols(problem, operand);
-    double times = gt_problem_stride(problem, operand) ? (double)problem->batch : 1;
+    double times =
+        gt_problem_stride(problem, operand) ? (double)gt_problem_matrices(problem, operand) : 1;
 
-    return matrix * times * gt_dtype_size(gt_problem_dtype(problem, operand));
+    return matrix * times * gt_dtype_bits(gt_problem_dtype(problem, operand)) / 8;
 }
 
 double gt_problem_traffic(const struct gt_problem *problem)
 {
     return gt_problem_touched(problem, GT_OPERAND_A) + gt_problem_touched(problem, GT_OPERAND_B) +
-           gt_problem_touched(problem, GT_OPERAND_C) * (problem->beta != 0 ? 2 : 1);
+           gt_problem_touched(problem, GT_OPERAND_C) * (gt_problem_reads_c(problem) ? 2 : 1);
 }
 
 double gt_problem_flops(const struct gt_problem *problem)
 {
-    return 2.0 * (double)problem->m * (double)problem->n * (double)problem->k *
-           (double)problem->batch;
+    return (gt_type_complex(problem->type) ? 8.0 : 2.0) * (double)problem->m * (double)problem->n *
+           (double)problem->k * (double)problem->batch;
 }
 
 void gt_problem_pack(struct gt_problem *problem)
@@ -242,18 +330,22 @@ void gt_problem_pack(struct gt_problem *problem)
     /* A matrix without columns still has rows that are one element apart, as BLAS asks. */
     problem->lda = a > 1 ? a : 1;
     problem->ldb = b > 1 ? b : 1;
-    problem->ldc = problem->n > 1 ? problem->n : 1;
+    problem->ldc = gt_problem_columns(problem) > 1 ? gt_problem_columns(problem) : 1;
     problem->stride_a = gt_problem_rows(problem, GT_OPERAND_A) * problem->lda;
     problem->stride_b = gt_problem_rows(problem, GT_OPERAND_B) * problem->ldb;
     problem->stride_c = problem->m * problem->ldc;
+    problem->lsa = gt_problem_line(problem, GT_OPERAND_A);
+    problem->lsb = gt_problem_line(problem, GT_OPERAND_B);
 }
 
 void gt_problem_retype(struct gt_problem *problem, enum gt_dtype type)
 {
     problem->type = type;
+    problem->type_b = problem->bias = GT_DTYPE_SAME;
     problem->out = gt_dtype_default_out(type);
     problem->acc = gt_dtype_default_acc(type);
     problem->accuracy = gt_dtype_default_accuracy(type);
+    problem->sums = gt_problem_default_sums(problem);
     gt_problem_pack(problem);
 }
 
@@ -266,6 +358,7 @@ void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k
     problem->k = k;
     problem->batch = 1;
     problem->type = problem->out = problem->acc = GT_F32;
+    problem->type_b = problem->bias = GT_DTYPE_SAME;
     problem->align = 16;
     problem->accuracy = GT_ACCURACY_STRICT;
     problem->alpha = 1;
@@ -276,13 +369,20 @@ void gt_problem_init(struct gt_problem *problem, int64_t m, int64_t n, int64_t k
 
 /* ---- the check ---- */
 
+static int refused(struct gt_err *err, const char *what)
+{
+    return gt_err_set(err, GT_ERANGE, "problem: %s", what);
+}
+
 static int check_sizes(const struct gt_problem *p, struct gt_err *err)
 {
     const struct {
         const char *name;
         int64_t value, least;
-    } sizes[] = {{"m", p->m, 0},     {"n", p->n, 0},     {"k", p->k, 0},    {"batch", p->batch, 1},
-                 {"lda", p->lda, 1}, {"ldb", p->ldb, 1}, {"ldc", p->ldc, 1}};
+    } sizes[] = {{"m", p->m, 0},          {"n", p->n, 0},     {"k", p->k, 0},
+                 {"batch", p->batch, 1},  {"lda", p->lda, 1}, {"ldb", p->ldb, 1},
+                 {"ldc", p->ldc, 1},      {"lsa", p->lsa, 0}, {"lsb", p->lsb, 0},
+                 {"groups", p->groups, 0}};
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
         if (sizes[i].value < sizes[i].least || sizes[i].value > GT_MAX_EXTENT)
@@ -299,6 +399,14 @@ static int check_sizes(const struct gt_problem *p, struct gt_err *err)
                               "problem: ld%c is %lld, less than a row of %lld elements", "abc"[i],
                               (long long)ld, (long long)cols);
     }
+    for (int i = GT_OPERAND_A; i <= GT_OPERAND_B; i++) {
+        const int64_t line = gt_problem_line(p, (enum gt_operand)i), ls = i ? p->lsb : p->lsa;
+
+        if (line ? ls < line : ls != 0)
+            return gt_err_set(err, GT_ERANGE,
+                              "problem: ls%c is %lld; a line of the scale's factors has %lld",
+                              "ab"[i], (long long)ls, (long long)line);
+    }
     return GT_OK;
 }
 
@@ -307,7 +415,8 @@ static bool addressable(const struct gt_problem *p, enum gt_operand operand)
 {
     int64_t bytes;
 
-    return !__builtin_mul_overflow(p->batch - 1, gt_problem_stride(p, operand), &bytes) &&
+    return !__builtin_mul_overflow(gt_problem_matrices(p, operand) - 1,
+                                   gt_problem_stride(p, operand), &bytes) &&
            !__builtin_add_overflow(bytes, span(p, operand), &bytes) &&
            !__builtin_mul_overflow(bytes, gt_dtype_size(gt_problem_dtype(p, operand)), &bytes) &&
            bytes < (int64_t)1 << 62;
@@ -326,7 +435,7 @@ static int check_batch(const struct gt_problem *p, struct gt_err *err)
                               "problem: operand %c spans more bytes than can be addressed",
                               "ABC"[i]);
     }
-    if (p->batch > 1 && p->stride_c < span(p, GT_OPERAND_C))
+    if (gt_problem_matrices(p, GT_OPERAND_C) > 1 && p->stride_c < span(p, GT_OPERAND_C))
         return gt_err_set(err, GT_ERANGE,
                           "problem: sc is %lld, so that matrices of D overlap; one spans %lld "
                           "elements",
@@ -334,18 +443,44 @@ static int check_batch(const struct gt_problem *p, struct gt_err *err)
     return GT_OK;
 }
 
+/* Whether a product of these two types can be: integers with integers; narrow floats with floats
+ * and with integers, which are weights to be widened. */
+static bool types_match(enum gt_dtype a, enum gt_dtype b)
+{
+    const struct gt_type *of_a = gt_type_of(a), *of_b = gt_type_of(b);
+
+    if (a == b)
+        return true;
+    return gt_dtype_bits(a) <= 16 && gt_dtype_bits(b) <= 16 &&
+           (!(of_a->kind & GT_TYPE_INTEGER) || of_b->kind & GT_TYPE_INTEGER);
+}
+
 static int check_types(const struct gt_problem *p, struct gt_err *err)
 {
-    if ((unsigned)p->type >= GT_DTYPE_COUNT || p->type == GT_S32)
-        return gt_err_set(err, GT_ERANGE, "problem: %s is not a type of A and B",
-                          gt_dtype_name(p->type));
-    if ((unsigned)p->out >= GT_DTYPE_COUNT || p->out == GT_TF32)
+    const enum gt_dtype b = gt_problem_type_b(p), bias = gt_problem_bias(p);
+    const enum gt_dtype acc = gt_dtype_default_acc(p->type);
+    const bool complex = gt_type_complex(p->type);
+
+    if ((unsigned)p->type >= GT_DTYPE_COUNT || p->type == GT_S32 || (unsigned)b >= GT_DTYPE_COUNT ||
+        b == GT_S32)
+        return gt_err_set(
+            err, GT_ERANGE, "problem: %s is not a type of A and B",
+            gt_dtype_name((unsigned)p->type >= GT_DTYPE_COUNT || p->type == GT_S32 ? p->type : b));
+    if (!types_match(p->type, b))
+        return gt_err_set(err, GT_ERANGE, "problem: there is no product of %s and %s",
+                          gt_dtype_name(p->type), gt_dtype_name(b));
+    if ((unsigned)p->out >= GT_DTYPE_COUNT || p->out == GT_TF32 || gt_dtype_bits(p->out) < 8)
         return gt_err_set(err, GT_ERANGE, "problem: %s is not a type of C and D",
                           gt_dtype_name(p->out));
-    if (p->acc != GT_F32 && p->acc != GT_F16 && p->acc != GT_S32)
-        return gt_err_set(err, GT_ERANGE, "problem: acc is %s; it must be f32, f16 or s32",
+    if (gt_type_complex(p->out) != complex)
+        return gt_err_set(
+            err, GT_ERANGE, "problem: D of %s does not fit %s, products of which are %s",
+            gt_dtype_name(p->out), gt_dtype_name(p->type), complex ? "complex" : "real");
+    if (p->acc != GT_F32 && p->acc != GT_F16 && p->acc != GT_S32 && p->acc != GT_F64)
+        return gt_err_set(err, GT_ERANGE, "problem: acc is %s; it must be f32, f16, s32 or f64",
                           gt_dtype_name(p->acc));
-    if ((p->type == GT_S8) != (p->acc == GT_S32))
+    if ((acc == GT_S32) != (p->acc == GT_S32) || (acc == GT_F64 && p->acc != GT_F64) ||
+        (complex && p->acc == GT_F16))
         return gt_err_set(err, GT_ERANGE, "problem: products of %s cannot be summed in %s",
                           gt_dtype_name(p->type), gt_dtype_name(p->acc));
     if (p->out == GT_S32 && p->acc != GT_S32)
@@ -355,16 +490,117 @@ static int check_types(const struct gt_problem *p, struct gt_err *err)
         return gt_err_set(err, GT_ERANGE,
                           "problem: D of s32 takes no epilogue, such as %s; with out=f32 it would",
                           gt_epilogue_name(p->epilogue));
+    if (complex && GT_ACTIVATION(p->epilogue))
+        return gt_err_set(err, GT_ERANGE, "problem: %s has no meaning for complex numbers",
+                          gt_epilogue_name(p->epilogue));
+    if ((unsigned)bias >= GT_DTYPE_COUNT || gt_type_complex(bias) != complex ||
+        gt_dtype_bits(bias) < 8 || (!(p->epilogue & GT_EPILOGUE_BIAS) && bias != p->out))
+        return gt_err_set(err, GT_ERANGE, "problem: bias is %s, %s", gt_dtype_name(bias),
+                          p->epilogue & GT_EPILOGUE_BIAS ? "which is no type of it"
+                                                         : "and the epilogue adds none");
     if ((unsigned)p->accuracy > GT_ACCURACY_LOW)
         return gt_err_set(err, GT_ERANGE, "problem: accuracy is %d; there are strict to low",
                           (int)p->accuracy);
     return GT_OK;
 }
 
-bool gt_factor_valid(double factor, enum gt_dtype out)
+/* ---- scales, groups and what else has a meaning beside them ---- */
+
+static int check_scale(const struct gt_problem *p, enum gt_operand operand, struct gt_err *err)
+{
+    const struct gt_scale *s = gt_problem_scale(p, operand);
+    const bool d = operand == GT_OPERAND_C, block = s->kind == GT_SCALE_BLOCK;
+    const char name = "abd"[operand];
+
+    if (s->kind > GT_SCALE_BLOCK || s->type > GT_SCALE_F16 || s->order > GT_SCALE_TILED ||
+        s->tensor > 1 ||
+        (block && ((s->rows != 1 && s->rows != 128) ||
+                   (s->depth != 16 && s->depth != 32 && s->depth != 64 && s->depth != 128))))
+        return gt_err_set(err, GT_ERANGE, "problem: scale_%c is none that there is", name);
+    if ((!s->kind && (s->type || s->tensor)) || (!block && (s->rows || s->depth || s->order)))
+        return gt_err_set(err, GT_ERANGE, "problem: scale_%c has parts without a block", name);
+    if (s->tensor && s->kind == GT_SCALE_TENSOR)
+        return gt_err_set(err, GT_ERANGE, "problem: scale_%c has two factors for the tensor", name);
+    if (d && s->kind &&
+        (s->type || s->order || s->tensor || (block && (s->rows != 1 || s->depth != 128))))
+        return refused(err, "scale_d is tensor, vector or 1x128, of float32");
+    if (d && s->kind && gt_dtype_bits(p->out) > 8)
+        return gt_err_set(err, GT_ERANGE,
+                          "problem: scale_d quantises D; with D of %s it has no meaning",
+                          gt_dtype_name(p->out));
+    if (s->kind && (gt_type_complex(p->type) || p->acc == GT_F64))
+        return gt_err_set(err, GT_ERANGE, "problem: scale_%c has no meaning for %s", name,
+                          gt_dtype_name(p->type));
+    if (s->kind && !d && p->out == GT_S32)
+        return gt_err_set(err, GT_ERANGE,
+                          "problem: D of s32 takes no scale_%c; with out=bf16 it would", name);
+    return GT_OK;
+}
+
+static int check_groups(const struct gt_problem *p, struct gt_err *err)
+{
+    if (p->by > GT_GROUPS_BY_K || p->sizes > GT_SIZES_PADDED)
+        return refused(err, "by is m or k, and sizes are offsets, masked or padded");
+    if (!p->groups)
+        return p->by || p->sizes ? refused(err, "by and sizes belong to groups=E") : GT_OK;
+    if (p->batch > 1)
+        return refused(err, "groups and batch are two ways to say the same; give one");
+    if (p->by == GT_GROUPS_BY_K && p->sizes != GT_SIZES_OFFSETS)
+        return refused(err, "groups by=k take sizes=offsets");
+    if (p->sizes == GT_SIZES_MASKED && p->m % p->groups)
+        return gt_err_set(
+            err, GT_ERANGE,
+            "problem: m is %lld; with sizes=masked it is groups (%lld) times the most "
+            "rows of a group",
+            (long long)p->m, (long long)p->groups);
+    return GT_OK;
+}
+
+static bool is_integer(enum gt_dtype type)
+{
+    return gt_type_of(type)->kind & GT_TYPE_INTEGER;
+}
+
+static int check_words(const struct gt_problem *p, struct gt_err *err)
+{
+    const bool gated = gt_epilogue_gated(p->epilogue);
+    int rc = GT_OK;
+
+    for (int i = GT_OPERAND_A; i <= GT_OPERAND_C && !rc; i++)
+        rc = check_scale(p, (enum gt_operand)i, err);
+    GT_STEP(rc, check_groups(p, err));
+    if (rc)
+        return rc;
+    if (p->conj_a > 1 || p->conj_b > 1 || ((p->conj_a || p->conj_b) && !gt_type_complex(p->type)))
+        return refused(err, "conj has a meaning for complex types only: c64 and c128");
+    if (p->zero_a > 1 || p->zero_b > 1 || (p->zero_a && !is_integer(p->type)) ||
+        (p->zero_b && !is_integer(gt_problem_type_b(p))))
+        return refused(err, "zero points have a meaning for integers only: s8, s4 and u4");
+    if ((p->zero_a && !p->scale_a.kind) || (p->zero_b && !p->scale_b.kind))
+        return refused(err, "zero points come with scale factors: zero_a with scale_a, zero_b with "
+                            "scale_b");
+    if (p->sums > GT_SUMS_PROMOTED || (p->sums && !gt_type_f8(p->type)))
+        return refused(err, "sums has a meaning for e4m3 and e5m2 only: fast or promoted");
+    if (!p->sums && gt_type_f8(p->type) &&
+        (p->scale_a.kind == GT_SCALE_BLOCK || p->scale_b.kind == GT_SCALE_BLOCK))
+        return refused(err, "sums are always promoted where scales lie along k");
+    if (p->gate > GT_GATE_INTERLEAVED || (p->gate && !gated))
+        return refused(err, "gate belongs to epi=swiglu and epi=geglu");
+    if (gated && (p->n % 2 || p->beta != 0))
+        return refused(err, "a gated epilogue takes an even n and beta=0");
+    if (p->symmetric > 3 || p->same_bits > 1)
+        return refused(err, "symmetric is lower, upper or full, and same_bits is 1");
+    if (p->symmetric && p->m != p->n)
+        return refused(err, "a symmetric D has as many rows as columns");
+    return GT_OK;
+}
+
+bool gt_factor_valid(double factor, enum gt_dtype out, enum gt_dtype acc)
 {
     const float passed = (float)factor;
 
+    if (acc == GT_F64)
+        return isfinite(factor);
     return isfinite(passed) && (passed == 0) == (factor == 0) &&
            (out != GT_S32 || (gt_factor_is_s32(factor) && factor == (double)passed));
 }
@@ -372,9 +608,12 @@ bool gt_factor_valid(double factor, enum gt_dtype out)
 static int check_factor(const struct gt_problem *p, const char *name, double value,
                         struct gt_err *err)
 {
-    if (gt_factor_valid(value, p->out))
+    if (gt_factor_valid(value, p->out, p->acc))
         return GT_OK;
-    if (!gt_factor_valid(value, GT_F32))
+    if (p->acc == GT_F64)
+        return gt_err_set(err, GT_ERANGE, "problem: %s is %.9g; it must be a finite number", name,
+                          value);
+    if (!gt_factor_valid(value, GT_F32, GT_F32))
         return gt_err_set(err, GT_ERANGE,
                           "problem: %s is %.9g; it must be 0 or a finite float32, 1.4e-45 to "
                           "3.4e+38",
@@ -407,381 +646,12 @@ int gt_problem_check(const struct gt_problem *p, struct gt_err *err)
     rc = check_types(p, err);
     GT_STEP(rc, check_factor(p, "alpha", p->alpha, err));
     GT_STEP(rc, check_factor(p, "beta", p->beta, err));
+    GT_STEP(rc, check_factor(p, "alpha's imaginary part", p->alpha_im, err));
+    GT_STEP(rc, check_factor(p, "beta's imaginary part", p->beta_im, err));
+    if (!rc && (p->alpha_im != 0 || p->beta_im != 0) && !gt_type_complex(p->type))
+        return refused(err, "alpha and beta have imaginary parts, and the operands are real");
+    GT_STEP(rc, check_words(p, err));
     GT_STEP(rc, check_sizes(p, err));
     GT_STEP(rc, check_batch(p, err));
     return rc;
-}
-
-/* ---- "4096x4096x4096:f32:nn:lda=8192" to struct gt_problem and back ----
- *
- * The canonical text leaves out parts that have their default value, so that equal problems have
- * equal texts: databases and logs use the text as a key. */
-
-#define QUOTED 100 /* characters of the text repeated in a sentence */
-
-/* The parts that the text has specified so far; all other parts get defaults afterwards. */
-struct said {
-    const char *text;
-    struct gt_err *err;
-    unsigned keys; /* bit set over the table of keys */
-    bool type, layout;
-};
-
-static int refuse(const struct said *said, int code, const char *part, size_t length,
-                  const char *what)
-{
-    return gt_err_set(said->err, code, "problem \"%.*s\": \"%.*s\" %s", QUOTED, said->text,
-                      (int)(length < QUOTED ? length : QUOTED), part, what);
-}
-
-/* Reads [-]digits. */
-static int parse_integer(const struct said *said, const char *part, size_t length, int64_t *value)
-{
-    bool negative = length && *part == '-';
-    size_t i = negative;
-
-    *value = 0;
-    if (i == length)
-        return refuse(said, GT_ESYNTAX, part, length, "is not a whole number");
-    for (; i < length; i++) {
-        if (!isdigit((unsigned char)part[i]))
-            return refuse(said, GT_ESYNTAX, part, length, "is not a whole number");
-        if (__builtin_mul_overflow(*value, 10, value) ||
-            __builtin_add_overflow(*value, part[i] - '0', value))
-            return refuse(said, GT_ERANGE, part, length, "does not fit 64 bits");
-    }
-    if (negative)
-        *value = -*value;
-    return GT_OK;
-}
-
-/* Reads a decimal number; one beyond double is infinite, which gt_problem_check refuses. */
-static int parse_real(const struct said *said, const char *part, size_t length, double *value)
-{
-    char copy[64], *end;
-    locale_t before;
-
-    if (!length || length >= sizeof(copy) || strspn(part, "0123456789+-.eE") < length)
-        return refuse(said, GT_ESYNTAX, part, length, "is not a decimal number");
-    memcpy(copy, part, length);
-    copy[length] = '\0';
-    before = gt_locale_enter();
-    *value = strtod(copy, &end);
-    gt_locale_leave(before);
-    if (*end)
-        return refuse(said, GT_ESYNTAX, part, length, "is not a decimal number");
-    return GT_OK;
-}
-
-/* Every key once, in canonical order; DTYPE and INTEGER values live at an offset. */
-enum kind { KIND_DTYPE, KIND_INTEGER, KIND_REAL, KIND_EPILOGUE, KIND_ACCURACY, KIND_ALIGN };
-
-static const struct key {
-    const char *name;
-    enum kind kind;
-    size_t offset;
-} keys[] = {
-    {"acc", KIND_DTYPE, offsetof(struct gt_problem, acc)},
-    {"out", KIND_DTYPE, offsetof(struct gt_problem, out)},
-    {"lda", KIND_INTEGER, offsetof(struct gt_problem, lda)},
-    {"ldb", KIND_INTEGER, offsetof(struct gt_problem, ldb)},
-    {"ldc", KIND_INTEGER, offsetof(struct gt_problem, ldc)},
-    {"batch", KIND_INTEGER, offsetof(struct gt_problem, batch)},
-    {"sa", KIND_INTEGER, offsetof(struct gt_problem, stride_a)},
-    {"sb", KIND_INTEGER, offsetof(struct gt_problem, stride_b)},
-    {"sc", KIND_INTEGER, offsetof(struct gt_problem, stride_c)},
-    {"alpha", KIND_REAL, offsetof(struct gt_problem, alpha)},
-    {"beta", KIND_REAL, offsetof(struct gt_problem, beta)},
-    {"epi", KIND_EPILOGUE, 0},
-    {"accuracy", KIND_ACCURACY, 0},
-    {"align", KIND_ALIGN, 0},
-};
-#define KEYS (sizeof(keys) / sizeof(*keys))
-
-/* The member of the key's kind. */
-static void *member(struct gt_problem *problem, size_t key)
-{
-    return (char *)problem + keys[key].offset;
-}
-
-static int parse_value(struct gt_problem *problem, const struct said *said, size_t key,
-                       const char *part, size_t length)
-{
-    unsigned epilogue;
-    int64_t integer;
-    int rc;
-
-    switch (keys[key].kind) {
-    case KIND_DTYPE:
-        return gt_dtype_parse(member(problem, key), part, length)
-                   ? GT_OK
-                   : refuse(said, GT_ENOTFOUND, part, length,
-                            "is not a type; there are f32 tf32 f16 bf16 e4m3 e5m2 s8 s32");
-    case KIND_INTEGER:
-        return parse_integer(said, part, length, member(problem, key));
-    case KIND_REAL:
-        return parse_real(said, part, length, member(problem, key));
-    case KIND_EPILOGUE:
-        if (!gt_epilogue_parse(&epilogue, part, length))
-            return refuse(said, GT_ENOTFOUND, part, length,
-                          "is not an epilogue; there are none bias relu gelu bias+relu bias+gelu");
-        problem->epilogue = (unsigned char)epilogue;
-        return GT_OK;
-    case KIND_ACCURACY:
-        return gt_accuracy_parse(&problem->accuracy, part, length)
-                   ? GT_OK
-                   : refuse(said, GT_ENOTFOUND, part, length,
-                            "is not an accuracy; there are strict f32 tf32 low");
-    case KIND_ALIGN:
-        rc = parse_integer(said, part, length, &integer);
-        if (!rc && (integer < 1 || integer > 16))
-            rc = refuse(said, GT_ERANGE, part, length, "is not an alignment: 1, 2, 4, 8 or 16");
-        problem->align = rc ? 16 : (unsigned char)integer;
-        return rc;
-    }
-    return GT_OK;
-}
-
-static int parse_key(struct gt_problem *problem, struct said *said, const char *part,
-                     const char *equals, size_t length)
-{
-    size_t name = (size_t)(equals - part);
-
-    for (size_t i = 0; i < KEYS; i++) {
-        if (strlen(keys[i].name) != name || memcmp(keys[i].name, part, name))
-            continue;
-        if (said->keys & 1u << i)
-            return refuse(said, GT_ESYNTAX, part, name, "is given twice");
-        said->keys |= 1u << i;
-        return parse_value(problem, said, i, equals + 1, length - name - 1);
-    }
-    return refuse(said, GT_ENOTFOUND, part, name,
-                  "is not a key; there are acc out lda ldb ldc batch sa sb sc alpha beta epi "
-                  "accuracy align");
-}
-
-/* Sets the sentence for an unknown part; it names our word if the part is another program's
- * word. */
-static int unknown_part(const struct said *said, const char *part, size_t length)
-{
-    static const char *const own[] = {"f32", "tf32", "f16", "bf16", "e4m3", "e5m2",
-                                      "s8",  "nn",   "nt",  "tn",   "tt"};
-    const bool fp8 = gt_near_distance(part, length, "fp8") == 0;
-    const char *near =
-        fp8 ? "e4m3 or e5m2" : gt_near(part, length, own, sizeof(own) / sizeof(own[0]));
-    char what[160];
-
-    snprintf(what, sizeof(what),
-             "is neither a type (f32 tf32 f16 bf16 e4m3 e5m2 s8) nor a layout (nn nt tn tt) nor "
-             "key=value%s%s%s",
-             near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
-    return refuse(said, GT_ENOTFOUND, part, length, what);
-}
-
-/* Parses one part between colons: "lda=64", a type or a layout. */
-static int parse_part(struct gt_problem *problem, struct said *said, const char *part,
-                      size_t length)
-{
-    const char *equals = memchr(part, '=', length);
-    unsigned layout;
-
-    if (equals)
-        return parse_key(problem, said, part, equals, length);
-    if (gt_layout_parse(&layout, part, length)) {
-        if (said->layout)
-            return refuse(said, GT_ESYNTAX, part, length, "is a second layout");
-        said->layout = true;
-        problem->trans_a = layout >> 1;
-        problem->trans_b = layout & 1;
-        return GT_OK;
-    }
-    if (gt_dtype_parse(&problem->type, part, length)) {
-        if (said->type)
-            return refuse(said, GT_ESYNTAX, part, length, "is a second type");
-        said->type = true;
-        return GT_OK;
-    }
-    return unknown_part(said, part, length);
-}
-
-/* The end of the first size.  The sign behind it, of *length bytes, also stands between the other
- * sizes: x, or a sign that other programs write: "512X512X64", "512*512*64", "512,512,64",
- * "512×512×64". */
-static const char *first_sign(const char *at, const char *end, size_t *length)
-{
-    while (at < end && !strchr("xX*,\xc3", *at))
-        at++;
-    *length = end - at > 1 && !memcmp(at, "\u00d7", 2) ? 2 : 1;
-    return at;
-}
-
-/* Parses "MxNxK"; the range is checked here so that the sentence names the text. */
-static int parse_sizes(struct gt_problem *problem, const struct said *said, const char *part,
-                       size_t length)
-{
-    int64_t *const size[3] = {&problem->m, &problem->n, &problem->k};
-    const char *at = part, *end = part + length;
-    size_t width;
-    const char *sign = first_sign(part, end, &width);
-
-    for (int i = 0; i < 3; i++) {
-        const char *x = memmem(at, (size_t)(end - at), sign, width);
-        int rc;
-
-        if (sign == end || !x != (i == 2))
-            return refuse(said, GT_ESYNTAX, part, length,
-                          "is not a size; write MxNxK in one word, e.g. 4096x4096x4096");
-        x = x ? x : end;
-        rc = parse_integer(said, at, (size_t)(x - at), size[i]);
-        if (rc)
-            return rc;
-        if (*size[i] < 0 || *size[i] > GT_MAX_EXTENT)
-            return refuse(said, GT_ERANGE, at, (size_t)(x - at),
-                          "is outside the allowed sizes 0 to 2147483647");
-        at = x + width;
-    }
-    return GT_OK;
-}
-
-/* rows * ld of an operand; sizes that gt_problem_check refuses must not overflow here. */
-static int64_t packed_stride(const struct gt_problem *problem, enum gt_operand operand)
-{
-    int64_t stride;
-
-    if (__builtin_mul_overflow(gt_problem_rows(problem, operand), gt_problem_ld(problem, operand),
-                               &stride))
-        return INT64_MAX;
-    return stride;
-}
-
-/* The default of an integer key; defaults of strides follow the leading dimensions of `problem`. */
-static int64_t default_integer(const struct gt_problem *problem, size_t key)
-{
-    struct gt_problem packed = *problem;
-
-    switch (keys[key].offset) {
-    case offsetof(struct gt_problem, batch):
-        return 1;
-    case offsetof(struct gt_problem, stride_a):
-        return packed_stride(problem, GT_OPERAND_A);
-    case offsetof(struct gt_problem, stride_b):
-        return packed_stride(problem, GT_OPERAND_B);
-    case offsetof(struct gt_problem, stride_c):
-        return packed_stride(problem, GT_OPERAND_C);
-    default:
-        gt_problem_pack(&packed);
-        return *(int64_t *)member(&packed, key);
-    }
-}
-
-static bool is_stride(size_t key)
-{
-    return keys[key].name[0] == 's';
-}
-
-/* Gives every part that the text did not specify its default.  Strides of a single matrix have no
- * meaning and also get their default, so that equal problems stay equal. */
-static void fill_defaults(struct gt_problem *problem, const struct said *said)
-{
-    for (size_t i = 0; i < KEYS; i++) {
-        bool given = said->keys & 1u << i && !(is_stride(i) && problem->batch == 1);
-
-        if (!given && keys[i].kind == KIND_INTEGER)
-            *(int64_t *)member(problem, i) = default_integer(problem, i);
-        else if (!given && keys[i].kind == KIND_ACCURACY)
-            problem->accuracy = gt_dtype_default_accuracy(problem->type);
-        else if (!given && keys[i].offset == offsetof(struct gt_problem, acc))
-            problem->acc = gt_dtype_default_acc(problem->type);
-        else if (!given && keys[i].offset == offsetof(struct gt_problem, out))
-            problem->out = gt_dtype_default_out(problem->type);
-    }
-}
-
-int gt_problem_parse(struct gt_problem *problem, const char *text, struct gt_err *err)
-{
-    struct said said = {.text = text, .err = err};
-    const char *part = text;
-    size_t length = strcspn(part, ":");
-    struct gt_err detail = {0};
-    int rc;
-
-    gt_problem_init(problem, 0, 0, 0);
-    rc = parse_sizes(problem, &said, part, length);
-    while (!rc && part[length]) {
-        part += length + 1;
-        length = strcspn(part, ":");
-        rc = parse_part(problem, &said, part, length);
-    }
-    if (rc)
-        return rc;
-    fill_defaults(problem, &said);
-    rc = gt_problem_check(problem, &detail);
-    if (rc)
-        gt_err_set(err, rc, "problem \"%.*s\"%s", QUOTED, text, detail.msg + strlen("problem"));
-    return rc;
-}
-
-/* ---- writing ---- */
-
-/* Writes the shortest decimal text that reads back as the same value. */
-static void format_real(double value, char text[40])
-{
-    const locale_t before = gt_locale_enter();
-
-    for (int digits = 6; digits <= 17; digits++) {
-        snprintf(text, 40, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    gt_locale_leave(before);
-}
-
-/* Writes the value of a key; false if it is the default. */
-static bool format_value(const struct gt_problem *problem, size_t key, char text[40])
-{
-    struct gt_problem copy = *problem;
-    double real;
-
-    switch (keys[key].kind) {
-    case KIND_DTYPE:
-        snprintf(text, 40, "%s", gt_dtype_name(*(enum gt_dtype *)member(&copy, key)));
-        return *(enum gt_dtype *)member(&copy, key) !=
-               (keys[key].offset == offsetof(struct gt_problem, acc)
-                    ? gt_dtype_default_acc(problem->type)
-                    : gt_dtype_default_out(problem->type));
-    case KIND_INTEGER:
-        snprintf(text, 40, "%lld", (long long)*(int64_t *)member(&copy, key));
-        return *(int64_t *)member(&copy, key) != default_integer(problem, key) &&
-               !(is_stride(key) && problem->batch == 1);
-    case KIND_REAL:
-        real = *(double *)member(&copy, key);
-        format_real(real, text);
-        return real != (keys[key].offset == offsetof(struct gt_problem, alpha) ? 1 : 0);
-    case KIND_EPILOGUE:
-        snprintf(text, 40, "%s", gt_epilogue_name(problem->epilogue));
-        return problem->epilogue != GT_EPILOGUE_NONE;
-    case KIND_ACCURACY:
-        snprintf(text, 40, "%s", gt_accuracy_name(problem->accuracy));
-        return problem->accuracy != gt_dtype_default_accuracy(problem->type);
-    case KIND_ALIGN:
-        snprintf(text, 40, "%d", problem->align);
-        return problem->align != 16;
-    }
-    return false;
-}
-
-void gt_problem_format(const struct gt_problem *problem, char text[GT_PROBLEM_TEXT_MAX])
-{
-    size_t used =
-        (size_t)snprintf(text, GT_PROBLEM_TEXT_MAX, "%lldx%lldx%lld:%s:%s", (long long)problem->m,
-                         (long long)problem->n, (long long)problem->k, gt_dtype_name(problem->type),
-                         gt_layout_name(gt_problem_layout(problem)));
-
-    for (size_t i = 0; i < KEYS; i++) {
-        char value[40];
-
-        if (format_value(problem, i, value) && used < GT_PROBLEM_TEXT_MAX)
-            used += (size_t)snprintf(text + used, GT_PROBLEM_TEXT_MAX - used, ":%s=%s",
-                                     keys[i].name, value);
-    }
 }

@@ -23,8 +23,16 @@ struct gt_span {
 
 /* GT_FILL_BESIDE: the same integers, but in FP32 and TF32 each is replaced by the float before or
  * after it. Rounding to TF32 brings the integers back; cutting the lower bits off does not.
- * GT_FILL_UNIFORM: reals of [-range, range); in integer types the same as GT_FILL_INTEGERS. */
-enum gt_fill { GT_FILL_NORMAL, GT_FILL_INTEGERS, GT_FILL_BESIDE, GT_FILL_UNIFORM };
+ * GT_FILL_UNIFORM: reals of [-range, range); in integer types the same as GT_FILL_INTEGERS.
+ * Factors of scales: GT_FILL_POWERS: 2^-range to 2^range; GT_FILL_FACTORS: reals of [0.5, 2). */
+enum gt_fill {
+    GT_FILL_NORMAL,
+    GT_FILL_INTEGERS,
+    GT_FILL_BESIDE,
+    GT_FILL_UNIFORM,
+    GT_FILL_POWERS,
+    GT_FILL_FACTORS
+};
 
 struct gt_fill_args {
     struct gt_span to;
@@ -33,12 +41,20 @@ struct gt_fill_args {
     int range; /* numbers are drawn from -range .. range */
 };
 
+/* Factors of an operand, in float32: element (i, k) of op(A), or (k, i) of op(B), is multiplied by
+ * at[i / rows * step_mn + k / depth * step_k], unless `at` is null. */
+struct gt_proof_scale {
+    const float *at;
+    long long rows, depth, step_mn, step_k;
+};
+
 /* ref = epilogue(alpha * op(A) op(B) + beta * C) in float64 for rows [row, row + gridDim.y * 64) of
  * batches [first, first + gridDim.z), held to the range of out where conversions to it saturate;
  * bound = |alpha| |A||B| + |beta C| + |bias|. */
 struct gt_reference_args {
     const void *a, *b, *c, *bias;
-    int type, out; /* of a and b; of c, bias and exact */
+    struct gt_proof_scale scale_a, scale_b;
+    int type, type_b, out, type_bias; /* of a; of b; of c and exact; of bias */
     long long m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c;
     long long row, first;
     int trans_a, trans_b, epilogue;

@@ -17,6 +17,7 @@
 
 #define GT_PROOF_KERNEL(name, type) extern "C" void name(const type args)
 #define GT_PROOF_ERF(x)             __builtin_erf(x)
+#define GT_PROOF_EXP(x)             __builtin_exp(x)
 #define GT_PROOF_LOG(x)             __builtin_logf(x)
 #define GT_PROOF_SQRT(x)            __builtin_sqrtf(x)
 #define GT_PROOF_COSPI(x)           __builtin_cosf((x)*3.14159265f)
@@ -30,6 +31,7 @@
 #define GT_PROOF_KERNEL(name, type) \
     extern "C" __global__ void __launch_bounds__(256) name(const __grid_constant__ type args)
 #define GT_PROOF_ERF(x)                      erf(x)
+#define GT_PROOF_EXP(x)                      exp(x)
 #define GT_PROOF_LOG(x)                      logf(x)
 #define GT_PROOF_SQRT(x)                     sqrtf(x)
 #define GT_PROOF_COSPI(x)                    cospif(x)

@@ -45,10 +45,20 @@ GT_PROOF_DEVICE float gt_proof_beside(gt_u64 bits, int range)
     return word & 0x7fffffffu ? __uint_as_float(bits & 1 ? word + 1 : word - 1) : 0.0f;
 }
 
+/* A factor: a power of two, or a real of [0.5, 2). */
+GT_PROOF_DEVICE float gt_proof_factor(gt_u64 bits, int kind, int range)
+{
+    return kind == GT_FILL_POWERS
+               ? __uint_as_float((unsigned)(127 + (int)gt_proof_integer(bits, range)) << 23)
+               : 0.5f + (float)(unsigned)(bits >> 40) * (1.5f / 16777216.0f);
+}
+
 GT_PROOF_DEVICE float gt_proof_drawn(gt_u64 bits, const gt_fill_args &args)
 {
     bool whole = args.to.type != GT_F32 && args.to.type != GT_TF32;
 
+    if (args.kind >= GT_FILL_POWERS)
+        return gt_proof_factor(bits, args.kind, args.range);
     if (args.kind == GT_FILL_NORMAL)
         return gt_proof_real(bits, args.to.type);
     if (args.kind == GT_FILL_UNIFORM && args.to.type != GT_S8 && args.to.type != GT_S32)

@@ -23,13 +23,30 @@ GT_PROOF_DEVICE float gt_proof_load(const void *data, int type, long long from, 
     return inside ? (float)gt_proof_get(data, from + major * ld + minor, type) : 0.0f;
 }
 
+/* The factor of element (i, k); 1 without a scale. */
+GT_PROOF_DEVICE double gt_proof_scale_of(const gt_proof_scale &scale, long long i, long long k,
+                                         bool inside)
+{
+    return scale.at && inside
+               ? (double)scale.at[i / scale.rows * scale.step_mn + k / scale.depth * scale.step_k]
+               : 1.0;
+}
+
+/* epilogue: a value of enum gt_epilogue (gemmtune.h). */
 GT_PROOF_DEVICE double gt_proof_activate(double x, int epilogue)
 {
-    if (epilogue & 2)
+    switch (epilogue & ~1) {
+    case 2:
         return x > 0 ? x : 0;
-    if (epilogue & 4)
+    case 4:
         return 0.5 * x * (1 + GT_PROOF_ERF(x * 0.70710678118654752440));
-    return x;
+    case 6:
+        return x / (1 + GT_PROOF_EXP(-x));
+    case 8:
+        return x / (1 + GT_PROOF_EXP(-1.5957691216057307118 * (x + 0.044715 * x * x * x)));
+    default:
+        return x;
+    }
 }
 
 /* Not inlined: one copy of the error function is enough. */
@@ -48,7 +65,7 @@ __device__ __noinline__ void gt_proof_store(const gt_reference_args &args, long 
         bound += fabs(c);
     }
     if (args.epilogue & 1) {
-        double bias = gt_proof_get(args.bias, j, args.out);
+        double bias = gt_proof_get(args.bias, j, args.type_bias);
 
         x += bias;
         bound += fabs(bias);
@@ -90,12 +107,12 @@ GT_PROOF_KERNEL(proof_reference, gt_reference_args)
             long long major_b = args.trans_b ? col + jb : k + kb;
             long long minor_b = args.trans_b ? k + kb : col + jb;
             float x = gt_proof_load(args.a, args.type, from_a, major_a, minor_a, args.lda, in_a);
-            float y = gt_proof_load(args.b, args.type, from_b, major_b, minor_b, args.ldb, in_b);
+            float y = gt_proof_load(args.b, args.type_b, from_b, major_b, minor_b, args.ldb, in_b);
 
-            a[ka][ia] = x;
-            abs_a[ka][ia] = fabsf(x);
-            b[kb][jb] = y;
-            abs_b[kb][jb] = fabsf(y);
+            a[ka][ia] = x * gt_proof_scale_of(args.scale_a, row + ia, k + ka, in_a);
+            abs_a[ka][ia] = fabsf((float)a[ka][ia]);
+            b[kb][jb] = y * gt_proof_scale_of(args.scale_b, col + jb, k + kb, in_b);
+            abs_b[kb][jb] = fabsf((float)b[kb][jb]);
         }
         __syncthreads();
 #pragma unroll 4

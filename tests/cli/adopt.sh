@@ -20,6 +20,8 @@ t recheck --adopt
 # Another text of the template: its winners are of an older one now.
 echo '#define ADOPTED 1' >>"$data/templates/simt/thread1d.cu"
 t lookup 64x64x64 --arch sm_90 --db gemmtune.db --json | grep '"tier"'
+# Where another program holds the memory nothing is tried, and a later run adopts all.
+STUB_MEMORY=1000000 "$TUNE" recheck --adopt -q 2> why | grep -c 'not tried: '; cat why
 t recheck --adopt --limit 1
 t recheck --adopt --shape 96x80x64 -q --json | grep -v 'us"'
 # A value that is gone, and a constraint that is new.

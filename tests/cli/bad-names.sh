@@ -3,6 +3,7 @@ t --arch sm_77 --shape 64x64x64
 t --arch ampere --shape 64x64x64
 t --arch sm_86 --shape 64x64x64 --kernels simt_wraptile
 t --arch sm_86 --shape 64x64x64 --kernels simt_naive --strategy psychic
+t --arch sm_86 --shape 64x64x64 --kernels simt_naive --strategy annealing:hot=0.5
 t --arch sm_86 --shape 64x64x64 --device tpu
 t --shape 64x64x64 --device predict:sm_1
 t --arch sm_86 --shape 64x64x64 --device predict:sm_90

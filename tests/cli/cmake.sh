@@ -20,7 +20,7 @@ try() {
     cmake -S project -B "$1" -DCMAKE_PREFIX_PATH="$2" -DCMAKE_C_FLAGS="-Wall -Wextra -Werror" ${3:-} >said 2>&1 || { grep -A2 Error said; return; }
     grep -o 'preload .*' said
     cmake --build "$1" >said 2>&1 || cat said
-    ldd "$1/example" | grep -c "libgemmtune.so.0 => $2"
+    ldd "$1/example" | grep -c "libgemmtune.so.1 => $2"
     (unset GEMMTUNE_DATA && "$1/example" && GEMMTUNE_DATA=$ROOT "$1/archive")
 }
 try installed-below "$PWD/root/opt/gt" -Dgemmtune_DIR="$PWD/root/opt/gt/lib64/here/cmake/gemmtune"

@@ -61,6 +61,6 @@ build shared -L"$BUILD" -lgemmtune -Wl,-rpath,"$BUILD" && ./shared
 build static "$BUILD/libgemmtune.a" $system && ./static
 needed() { objdump -p "$1" | awk '$1 == "NEEDED" { print $2 }' | grep -vE '^(libc|libm|libdl|libpthread|ld-linux.*)\.so' | sort | paste -sd' '; }
 needed shared
-needed "$BUILD/libgemmtune.so.0"
-text=$(size "$BUILD/libgemmtune.so.0" | awk 'NR == 2 { print $1 }')
+needed "$BUILD/libgemmtune.so.1"
+text=$(size "$BUILD/libgemmtune.so.1" | awk 'NR == 2 { print $1 }')
 ((text <= 246000)) && echo "text of at most 246 KB" || echo "text of $text bytes, more than 246 KB"

@@ -23,3 +23,16 @@ for name in h100 H200 h20; do
     echo "shipped, $name: $("$TUNE" lookup 4096x4096x4096:bf16:nt --db shipped.gt --arch "$name" | grep -oE 'tier +[a-z]+|tuned for.*' | sed 's/  */ /g' | tr '\n' ' ')"
 done
 "$TUNE" energy 200x120x72 --stored --db n.db --arch h100 2>&1 | grep -oE 'no energy is stored'
+# Stored energies: the newest are of the Ti, and who names the other is not answered by them.
+python3 - << 'PY'
+import sqlite3
+base = sqlite3.connect("n.db")
+for name, joules, at in (("RTX 2080 (profile)", 0.5, 1000), ("RTX 2080 Ti (profile)", 0.25, 2000)):
+    base.execute("INSERT INTO energy SELECT t.device, t.problem, k.name, k.signature, t.point, 10, ?, 0.01, 100, 1500, 10, 1, ?"
+                 " FROM trial AS t JOIN kernel AS k ON k.id = t.kernel JOIN device AS d ON d.id = t.device"
+                 " WHERE t.status = 'ok' AND d.name = ? ORDER BY t.us LIMIT 1", (joules, at, name))
+base.commit()
+PY
+for name in "RTX 2080" "rtx2080ti" 2080 sm_75; do
+    echo "energy, $name: $("$TUNE" lookup 200x120x72 --db n.db --arch "$name" --objective energy | grep -oE '[0-9.]+ mJ|RTX.*\(profile\)|not taken' | tr '\n' ' ')"
+done

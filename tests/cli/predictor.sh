@@ -27,6 +27,10 @@ cp own.ranking older.ranking
 cmp own.ranking older.ranking && ls own.ranking*
 t doctor --predictor --leave-out --from "$trials" --json -q | grep -oE '"[a-z0-9]+":' | sort -u | tr '\n' ' '
 echo
+# A recorded space teaches, too, and a table can be compared with the model.
+"$TUNE" doctor --predictor --learn space.ranking --from "$replay/h200-simt-1024.json.gz" -q >/dev/null
+grep -o '^point [a-z0-9/]*' space.ranking | sort -u
+"$TUNE" doctor --predictor --recording "$trials" -q | awk '$2 == "f32acc" { tried += $3 } END { print (tried > 100) }'
 # What was chosen for each problem, as a table; a ranking that is improved is compared with.
 "$TUNE" doctor --predictor --leave-out --onto own.ranking --from "$trials" --csv choices.csv -q | sed -n '/^all kinds/,$p' | sed 's/lose .*/lose/' | cut -c1-32
 head -n 1 choices.csv

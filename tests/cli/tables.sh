@@ -15,6 +15,8 @@ t --shape 96x80x64 --kernels simt_thread1d --strategy random --seed 5 --budget 9
 without_date() { sed -E 's/20[0-9-]*T[0-9:]*Z/DATE/' "$1"; }
 t export --db one.db --format bench --shapes set.txt -o table.csv
 diff <(without_date bench.csv) <(without_date table.csv) && echo "the same table"
+# A database may name a strategy of earlier versions.
+python3 -c 'import sqlite3; db = sqlite3.connect("two.db"); db.execute("UPDATE visit SET strategy = \"annealing:hot=0.5\""); db.execute("DELETE FROM meta"); db.commit()'
 # A union, twice the same: of the problem that was tuned last, the final is the latest.
 t merge one.db two.db --db all.db -q
 t merge one.db two.db --db all.db -q

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "build.h"
+#include "templates/common/more.h"
 #include "kernel/render.h"
 #include "machine.h"
 #include "statics.h"
@@ -65,10 +66,11 @@ out:
 
 #define WORKSPACE 6 /* its place among the blocks of the operands */
 
-/* Both arguments of an entry; most take only the first. */
+/* The arguments of an entry; most take only the first. */
 struct arguments {
     struct gt_args args;
     struct gt_maps maps;
+    struct gt_more more;
 };
 
 static void call(const struct gt_emu_launch *launch)
@@ -85,6 +87,22 @@ static void call_with_maps(const struct gt_emu_launch *launch)
     void (*entry)(struct gt_args, struct gt_maps);
     *(void **)&entry = launch->entry;
     entry(arguments->args, arguments->maps);
+}
+
+static void call_with_more(const struct gt_emu_launch *launch)
+{
+    const struct arguments *arguments = launch->args;
+    void (*entry)(struct gt_args, struct gt_more);
+    *(void **)&entry = launch->entry;
+    entry(arguments->args, arguments->more);
+}
+
+static void call_with_both(const struct gt_emu_launch *launch)
+{
+    const struct arguments *arguments = launch->args;
+    void (*entry)(struct gt_args, struct gt_maps, struct gt_more);
+    *(void **)&entry = launch->entry;
+    entry(arguments->args, arguments->maps, arguments->more);
 }
 
 #define BLOCKS (sizeof((struct gt_emu_operands *)0)->block / sizeof(void *))
@@ -147,16 +165,19 @@ static int failed_launch(const struct gt_launch_geometry *from, size_t launch, u
 
 static int launch_with(const struct gt_emu_build *build, const struct gt_geometry *geometry,
                        const struct gt_emu_operands *operands, const struct gt_args *args,
-                       int schedule, struct gt_err *err)
+                       const struct gt_more *more, int schedule, struct gt_err *err)
 {
-    struct arguments arguments = {.args = *args};
+    struct arguments arguments = {.args = *args, .more = *more};
     struct gt_emu_block hidden[BLOCKS];
 
     memcpy(arguments.args.launch, geometry->launch_param, sizeof arguments.args.launch);
     gt_emu_maps(&arguments.maps, geometry, args);
     for (size_t i = 0; i < geometry->launches; i++) {
         const struct gt_launch_geometry *from = &geometry->launch[i];
-        struct gt_emu_launch launch = {.call = from->maps ? call_with_maps : call,
+        struct gt_emu_launch launch = {.call = from->maps && from->more ? call_with_both
+                                               : from->maps             ? call_with_maps
+                                               : from->more             ? call_with_more
+                                                                        : call,
                                        .entry = dlsym(build->object, from->entry),
                                        .args = &arguments,
                                        .shared_bytes = from->shared_bytes,
@@ -191,8 +212,9 @@ int gt_emu_launch_all(const struct gt_emu_build *build, const struct gt_geometry
                       int schedule, struct gt_err *err)
 {
     struct gt_args args;
+    struct gt_more more;
 
-    gt_emu_operands_args(&args, operands, problem);
+    gt_emu_operands_args(&args, &more, operands, problem);
     if (geometry->workspace_bytes) {
         operands->block[WORKSPACE] = malloc(geometry->workspace_bytes);
         if (!operands->block[WORKSPACE])
@@ -200,7 +222,7 @@ int gt_emu_launch_all(const struct gt_emu_build *build, const struct gt_geometry
         memset(operands->block[WORKSPACE], 0xff, geometry->workspace_bytes);
         args.workspace = operands->block[WORKSPACE];
     }
-    return launch_with(build, geometry, operands, &args, schedule, err);
+    return launch_with(build, geometry, operands, &args, &more, schedule, err);
 }
 
 void gt_emu_build_release(struct gt_emu_build *build)

@@ -90,6 +90,9 @@ static void set_types(struct gt_problem *problem, const struct gt_emu_types *typ
     problem->out = types->out;
     problem->acc = gt_dtype_default_acc(types->type);
     problem->accuracy = types->accuracy;
+    problem->scale_a = types->scale_a;
+    problem->scale_b = types->scale_b;
+    problem->sums = (unsigned char)types->sums;
     problem->align = (unsigned char)(align > 4 ? align : in > out ? in : out);
 }
 
@@ -109,6 +112,12 @@ void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *c
     problem->lda = leading(cases, in, gt_problem_cols(problem, GT_OPERAND_A), cases->pad_a);
     problem->ldb = leading(cases, in, gt_problem_cols(problem, GT_OPERAND_B), cases->pad_b);
     problem->ldc = leading(cases, out, problem->n, cases->pad_c);
+    problem->lsa = gt_problem_line(problem, GT_OPERAND_A);
+    problem->lsb = gt_problem_line(problem, GT_OPERAND_B);
+    if (cases->pad_a && problem->lsa)
+        problem->lsa += 3;
+    if (cases->pad_b && problem->lsb)
+        problem->lsb += 3;
     problem->stride_a = problem->lda * gt_problem_rows(problem, GT_OPERAND_A);
     problem->stride_b = problem->ldb * gt_problem_rows(problem, GT_OPERAND_B);
     problem->stride_c = problem->ldc * problem->m;
@@ -198,6 +207,21 @@ static void spoil(const struct gt_emu_operands *operands, const struct gt_proble
     }
 }
 
+/* Factors from 1/4 to 4, other ones for neighbours; NULL: the operand has no scale. */
+static float *factors(struct gt_emu_operands *operands, int slot, const struct gt_problem *p,
+                      enum gt_operand operand, unsigned seed)
+{
+    int64_t count = gt_problem_factors(p, operand);
+    float *factor;
+    operands->block[slot] = NULL;
+    if (!gt_problem_scale(p, operand)->kind)
+        return NULL;
+    factor = allocate(operands, slot, GT_F32, count, 16);
+    for (int64_t i = 0; i < count; i++)
+        factor[i] = ldexpf(1, (int)(next(&seed) % 5) - 2);
+    return factor;
+}
+
 void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_problem *problem,
                           const struct gt_emu_case *cases, unsigned seed)
 {
@@ -222,6 +246,8 @@ void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_prob
         if (cases->spoilt && gt_emu_format(p->type))
             spoil(operands, p);
     }
+    operands->scale_a = factors(operands, 7, p, GT_OPERAND_A, seed + 4);
+    operands->scale_b = factors(operands, 8, p, GT_OPERAND_B, seed + 5);
     if (p->beta != 0)
         fill(operands->c, p, GT_OPERAND_C, 4, seed + 3);
     for (int64_t j = 0; j < p->n; j++)
@@ -235,10 +261,13 @@ void gt_emu_operands_release(struct gt_emu_operands *operands)
         free(operands->block[i]);
 }
 
-void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *operands,
-                          const struct gt_problem *problem)
+void gt_emu_operands_args(struct gt_args *args, struct gt_more *more,
+                          const struct gt_emu_operands *operands, const struct gt_problem *problem)
 {
     gt_module_args(args, problem);
+    gt_module_more(more, problem);
+    more->scale_a = operands->scale_a;
+    more->scale_b = operands->scale_b;
     args->a = operands->a;
     args->b = operands->b;
     args->c = operands->c_given ? operands->c : NULL;

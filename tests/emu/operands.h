@@ -8,6 +8,7 @@
 
 #include "gemmtune.h"
 #include "templates/common/args.h"
+#include "templates/common/more.h"
 
 /* Leading dimensions in elements; where `multiple` is not 1, they and the pads are in units of 4
  * bytes instead, of as many elements as the type has in them: an alignment class is that of the
@@ -34,10 +35,12 @@ struct gt_emu_scale {
 extern const struct gt_emu_scale gt_emu_scales[];
 extern const size_t gt_emu_scale_count;
 
-/* The types a problem is of, and how accurate it is to be. */
+/* The types a problem is of, how accurate it is to be, and its scales. */
 struct gt_emu_types {
     enum gt_dtype type, out;
     enum gt_accuracy accuracy;
+    struct gt_scale scale_a, scale_b;
+    enum gt_sums sums;
 };
 
 /* The case as a problem. */
@@ -49,8 +52,9 @@ struct gt_emu_operands {
     void *a, *b;        /* of the problem's type */
     void *c, *d, *bias; /* of its out */
     bool c_given; /* C is passed to the kernel: where beta is not 0, unless somebody changes it */
-    void *original_d; /* D before the launch */
-    void *block[7];   /* what to free */
+    void *original_d;         /* D before the launch */
+    float *scale_a, *scale_b; /* factors, powers of two; NULL: the problem has none */
+    void *block[9];           /* what to free */
 };
 
 /* Small integers; poison (NaN, where the type has it) between rows, in C if beta is 0, in A and B
@@ -59,8 +63,8 @@ void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_prob
                           const struct gt_emu_case *cases, unsigned seed);
 void gt_emu_operands_release(struct gt_emu_operands *operands);
 
-void gt_emu_operands_args(struct gt_args *args, const struct gt_emu_operands *operands,
-                          const struct gt_problem *problem);
+void gt_emu_operands_args(struct gt_args *args, struct gt_more *more,
+                          const struct gt_emu_operands *operands, const struct gt_problem *problem);
 
 /* GT_OK, or GT_ERANGE with the first element of D that is not the exact result rounded once to the
  * type of D, or that was written beside D.  alpha and beta are taken as the floats that kernels

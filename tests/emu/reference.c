@@ -10,6 +10,21 @@
 #include "numbers.h"
 #include "problem/problem.h"
 
+/* The factor of element (i, k) of op(A), or (k, i) of op(B); 1 without a scale. */
+static double factor_of(const struct gt_problem *p, enum gt_operand operand, const float *factors,
+                        int64_t i, int64_t k)
+{
+    const struct gt_scale *scale = gt_problem_scale(p, operand);
+    const int64_t ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
+    if (scale->kind == GT_SCALE_NONE)
+        return 1;
+    if (scale->kind != GT_SCALE_BLOCK)
+        return factors[scale->kind == GT_SCALE_VECTOR ? i : 0];
+    i /= scale->rows;
+    k /= scale->depth;
+    return factors[scale->order == GT_SCALE_K ? i * ls + k : k * ls + i];
+}
+
 /* The operands as numbers, those of TF32 rounded: they are read many times. */
 struct numbers {
     double *a, *b;
@@ -36,8 +51,8 @@ struct wanted {
 };
 
 /* The sum of the products; *sizes: of their magnitudes. */
-static double product(const struct numbers *numbers, const struct gt_problem *p, int64_t z,
-                      int64_t i, int64_t j, double *sizes)
+static double product(const struct numbers *numbers, const struct gt_emu_operands *operands,
+                      const struct gt_problem *p, int64_t z, int64_t i, int64_t j, double *sizes)
 {
     const double *a = numbers->a + z * p->stride_a + (p->trans_a ? i : i * p->lda);
     const double *b = numbers->b + z * p->stride_b + (p->trans_b ? j * p->ldb : j);
@@ -46,6 +61,9 @@ static double product(const struct numbers *numbers, const struct gt_problem *p,
     *sizes = 0;
     for (int64_t k = 0; k < p->k; k++) {
         double term = a[k * step_a] * b[k * step_b];
+        if (operands->scale_a || operands->scale_b)
+            term *= factor_of(p, GT_OPERAND_A, operands->scale_a, i, k) *
+                    factor_of(p, GT_OPERAND_B, operands->scale_b, j, k);
         sum += term;
         *sizes += fabs(term);
     }
@@ -73,7 +91,9 @@ static double unit_of(float number)
  * have been multiplied by it); below the least normal float it rounds by a fixed amount. */
 static double rounding(const struct gt_problem *p, double sizes, double most)
 {
-    double unit = fmin(unit_of((float)p->alpha), unit_of((float)p->beta));
+    double unit =
+        fmin(unit_of((float)p->alpha) / (p->scale_a.kind ? 4 : 1) / (p->scale_b.kind ? 4 : 1),
+             unit_of((float)p->beta));
     if (p->epilogue & GT_EPILOGUE_BIAS)
         unit = fmin(unit, 1);
     if (most <= unit * 0x1p24 || !isfinite(most))
@@ -95,7 +115,8 @@ static struct wanted reference(const struct gt_emu_operands *operands,
 {
     const void *c = operands->c == operands->d ? operands->original_d : operands->c;
     const double alpha = (float)p->alpha, beta = (float)p->beta;
-    double sizes = 0, value = alpha != 0 ? alpha * product(numbers, p, z, i, j, &sizes) : 0;
+    double sizes = 0,
+           value = alpha != 0 ? alpha * product(numbers, operands, p, z, i, j, &sizes) : 0;
     double most = fabs(alpha) * sizes, term;
     if (beta != 0) {
         term = beta * gt_emu_get(p->out, c, z * p->stride_c + i * p->ldc + j);

@@ -39,7 +39,8 @@ static bool fits(enum gt_dtype type, enum gt_dtype out)
 {
     if (out == GT_S32)
         return type == GT_S8;
-    return out != GT_TF32;
+    return out != GT_TF32 && gt_dtype_bits(out) >= 8 && gt_dtype_bits(type) >= 8 &&
+           gt_type_complex(out) == gt_type_complex(type);
 }
 
 static bool has_type(const struct gt_emu_types *types, size_t count, bool of_d, int wanted)
@@ -60,8 +61,48 @@ static void add_types(struct gt_emu_types *types, size_t *count, const struct gt
     if (!entry || !fits((enum gt_dtype)type, (enum gt_dtype)out) ||
         (has_type(types, *count, false, type) && has_type(types, *count, true, out)))
         return;
-    types[(*count)++] = (struct gt_emu_types){(enum gt_dtype)type, (enum gt_dtype)out,
-                                              entry->accuracy > least ? entry->accuracy : least};
+    types[(*count)++] = (struct gt_emu_types){(enum gt_dtype)type,
+                                              (enum gt_dtype)out,
+                                              entry->accuracy > least ? entry->accuracy : least,
+                                              {0},
+                                              {0},
+                                              GT_SUMS_FAST};
+}
+
+/* The i-th scale that an entry lists; none where it lists none. */
+static struct gt_scale scale_at(const struct gt_served_scales *scales, size_t i)
+{
+    return scales->count ? scales->scale[i] : (struct gt_scale){0};
+}
+
+/* Gives the pairs of types the scales that the kernel serves, in turns, and adds pairs like the
+ * first one until each combination of scales and sums is there. */
+static void add_scales(struct gt_emu_types *types, size_t *count, const struct gt_kernel *kernel)
+{
+    const struct gt_serves *entry = &kernel->entry[0];
+    const size_t of_a = entry->scale_a.count ? entry->scale_a.count : 1;
+    const size_t of_b = entry->scale_b.count ? entry->scale_b.count : 1;
+    const size_t pairs = *count;
+    size_t at = 0;
+    for (size_t i = 0; i < of_a * of_b * 2; i++) {
+        const struct gt_scale a = scale_at(&entry->scale_a, i / 2 % of_a);
+        const struct gt_scale b = scale_at(&entry->scale_b, i / 2 / of_a);
+        const enum gt_sums sums = i % 2 ? GT_SUMS_PROMOTED : GT_SUMS_FAST;
+        if (!(entry->sums >> sums & 1) ||
+            (!sums && (a.kind == GT_SCALE_BLOCK || b.kind == GT_SCALE_BLOCK)))
+            continue;
+        if (at >= pairs)
+            types[(*count)++] = types[0];
+        types[at].scale_a = a;
+        types[at].scale_b = b;
+        types[at].sums = gt_type_f8(types[at].type) ? sums : GT_SUMS_FAST;
+        at++;
+    }
+    for (; at < pairs; at++) { /* more types than combinations */
+        types[at].scale_a = types[0].scale_a;
+        types[at].scale_b = types[0].scale_b;
+        types[at].sums = gt_type_f8(types[at].type) ? types[0].sums : GT_SUMS_FAST;
+    }
 }
 
 size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kernel)
@@ -72,5 +113,7 @@ size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kerne
     for (int type = 0; type < GT_DTYPE_COUNT; type++)
         for (int out = 0; out < GT_DTYPE_COUNT; out++)
             add_types(types, &count, kernel, type, out);
+    if (kernel->entry[0].scale_a.count || kernel->entry[0].scale_b.count)
+        add_scales(types, &count, kernel);
     return count;
 }

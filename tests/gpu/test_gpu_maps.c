@@ -91,7 +91,7 @@ static double launch_ns(const struct gpu_fixture *f, const struct gt_binary *bin
         double start = now_ns(), each;
 
         for (int i = 0; i < 200; i++)
-            assert_int_equal(gt_module_run(module, NULL, args, &err), GT_OK);
+            assert_int_equal(gt_module_run(module, NULL, args, NULL, &err), GT_OK);
         each = (now_ns() - start) / 200;
         best = each < best ? each : best;
         assert_int_equal(gt_gpu_sync(f->gpu, &err), GT_OK);

@@ -158,7 +158,7 @@ static double host_us(struct gt_gpu *gpu, const struct gt_plan *plan,
 
         for (int i = 0; i < CALLS; i++)
             if (plan ? gt_run(plan, gt_gpu_stream(gpu), operands, &err)
-                     : gt_module_run(bare, NULL, args, &err))
+                     : gt_module_run(bare, NULL, args, NULL, &err))
                 fail_msg("%s", err.msg);
         us = (gt_clock_s() - start) * 1e6 / CALLS;
         least = us < least ? us : least;

@@ -123,7 +123,7 @@ static inline void written(struct gt_ranking *ranking)
     struct gt_err err = {0};
 
     *ranking = (struct gt_ranking){0};
-    if (gt_learn_write(&learning, &text, &err) ||
+    if (gt_learn_write(&learning, GT_LEARN_WHOLE, &text, &err) ||
         gt_ranking_parse(ranking, &kernels, "r", text.text, text.length, &err))
         fail_msg("%s", err.msg);
     gt_strbuf_release(&text);

@@ -28,9 +28,10 @@ static const struct gt_option option_table[] = {
             "the GPU to calibrate (default: cuda, the first one)"),
     GT_FLAG(options, predictor, "predictor", 0,
             "how well the model predicts what the database holds"),
-    GT_TEXTS(options, recording, "recording", 0, "FILE",
-             "with --predictor: a recorded space, or exported trials, instead of the database; "
-             "may be repeated"),
+    GT_TEXTS(
+        options, recording, "recording", 0, "FILE",
+        "with --predictor: a recorded space (.json, .json.gz), exported trials, a table (.csv) or "
+        "a database, instead of --db; may be repeated"),
     GT_TEXT(options, csv, "csv", 0, "FILE", "with --predictor: write the table there too"),
     GT_FLAG(options, leave_out, "leave-out", 0,
             "with --predictor: what choosing loses on problems left out"),
@@ -42,9 +43,9 @@ static const struct gt_option option_table[] = {
     GT_FLAG(options, narrow, "narrow", 0,
             "with --onto: the trials are of sweeps of some kernels or values only; what is said of "
             "answers' losses stays what it was"),
-    GT_TEXTS(options, from, "from", 0, "FILE",
-             "with --leave-out or --learn: a database, a table (.csv) or exported trials, beside "
-             "or instead of --db; may be repeated"),
+    GT_TEXTS(
+        options, from, "from", 0, "FILE",
+        "with --leave-out or --learn: such a file, beside or instead of --db; may be repeated"),
     GT_FLAG(options, program, "program", 0,
             "run a program and say which of its products tune serve would serve"),
     GT_OPTIONS_END,

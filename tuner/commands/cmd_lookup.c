@@ -371,12 +371,14 @@ static int look_up_all(struct questions *self, struct gt_err *err)
 static int weigh_all(struct questions *self, enum gt_objective objective, struct gt_err *err)
 {
     const struct options *options = self->options;
-    struct gt_energy_question asked = {.path = self->path, .cc = self->cc, .device = self->device};
+    struct gt_energy_question asked = {.path = self->path,
+                                       .gpu = {.cc = self->cc, .device = self->device}};
     struct gt_kernels kernels = {0};
     struct gt_problem problem;
     int rc = gt_kernels_load(&kernels, self->cli->data_dir, options->kernels_dir,
                              options->include_dirs, err);
 
+    gt_filter_whole(&asked.gpu, self->cli->data_dir);
     asked.kernels = &kernels;
     asked.problem = &problem;
     if (!rc && !asked.path)

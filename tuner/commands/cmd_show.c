@@ -522,13 +522,13 @@ static int weigh(struct gt_cli *cli, const struct options *options,
 {
     const struct gt_stored_energy *best;
     struct gt_energy_question asked = {.kernels = kernels,
-                                       .cc = candidate->device->cc,
-                                       .device = device,
+                                       .gpu = {.cc = candidate->device->cc, .device = device},
                                        .kernel = candidate->kernel,
                                        .problem = candidate->problem};
     char problem[GT_PROBLEM_TEXT_MAX];
     int rc = gt_session_database(&asked.path, cli, options->db, false, err);
 
+    gt_filter_whole(&asked.gpu, cli->data_dir);
     GT_STEP(rc, gt_stored_energies_read(energies, &asked, err));
     if (rc || cli->arguments > 1)
         return rc;

@@ -1,6 +1,5 @@
 /* cmd_stored_energy.c - the energies of products in a database; see cmd_stored_energy.h. */
 #include <cjson/cJSON.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,23 +11,6 @@
 #include "console/options.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
-
-struct reading {
-    struct gt_stored_energies *found;
-    const struct gt_energy_question *asked;
-};
-
-/* Whether the row's device is asked about.  Rows with other operands than the usual ones belong to
- * a device "NAME [zeros]", which has to be named. */
-static bool is_asked(const struct gt_energy_question *asked, const struct gt_energy_row *row)
-{
-    if (row->cc != asked->cc)
-        return false;
-    return asked->device
-               ? strcmp(row->device, asked->device) == 0 ||
-                     (gt_device_called(row->device, asked->device) && !strchr(row->device, '['))
-               : !strchr(row->device, '[');
-}
 
 /* Finds the index of the row's place; rows come place by place. */
 static int find_place(struct gt_stored_energies *found, const struct gt_energy_row *row,
@@ -55,24 +37,17 @@ static int find_place(struct gt_stored_energies *found, const struct gt_energy_r
 
 static int take(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
-    const struct reading *self = context;
-    struct gt_stored_energies *found = self->found;
-    const struct gt_energy_question *asked = self->asked;
-    const bool vendor = strcmp(row->kernel, GT_ENERGY_VENDOR) == 0;
-    struct gt_stored_energy entry = {.energy = row->energy};
+    struct gt_stored_energies *found = context;
+    struct gt_stored_energy entry = {.energy = row->energy, .rank = row->rank};
     int rc = GT_OK;
 
-    if (!is_asked(asked, row))
-        return GT_OK;
-    if (!vendor) {
-        entry.kernel = gt_kernels_find(asked->kernels, row->kernel, NULL);
-        if (!entry.kernel || strcmp(entry.kernel->signature, row->signature) != 0)
-            return GT_OK; /* the row is of another text of the kernel */
+    if (strcmp(row->kernel, GT_ENERGY_VENDOR) != 0) {
+        entry.kernel = gt_kernels_find(found->kernels, row->kernel, NULL);
+        if (!entry.kernel)
+            return GT_OK; /* a name that only a damaged database has */
         rc = gt_point_parse(&entry.point, entry.kernel, row->point, err);
     }
-    if (rc || (asked->kernel && entry.kernel != asked->kernel))
-        return rc;
-    rc = find_place(found, row, &entry.place, err);
+    GT_STEP(rc, find_place(found, row, &entry.place, err));
     GT_STEP(rc, GT_ARRAY_RESERVE(&found->entry, found->entries + 1, &found->entry_capacity, err));
     if (rc)
         return rc;
@@ -86,17 +61,20 @@ static int take(void *context, const struct gt_energy_row *row, struct gt_err *e
 int gt_stored_energies_read(struct gt_stored_energies *found,
                             const struct gt_energy_question *asked, struct gt_err *err)
 {
-    struct reading self = {found, asked};
     char problem[GT_PROBLEM_TEXT_MAX];
+    struct gt_energy_filter filter = {.rows = asked->gpu, .operands = "", .ours = true};
     struct gt_store *store = NULL;
     int rc;
 
-    *found = (struct gt_stored_energies){.entry = NULL};
+    *found = (struct gt_stored_energies){.kernels = asked->kernels};
     if (access(asked->path, F_OK) != 0)
         return GT_OK;
     gt_problem_format(asked->problem, problem);
+    filter.rows.problem = problem;
+    filter.rows.kernel = asked->kernel ? asked->kernel->name : NULL;
+    filter.rows.kernels = asked->kernels;
     rc = gt_session_store(&store, asked->path, GT_STORE_READ, err);
-    GT_STEP(rc, gt_store_energies(store, NULL, problem, take, &self, err));
+    GT_STEP(rc, gt_store_energies(store, &filter, take, found, err));
     gt_store_close(store);
     return rc;
 }
@@ -108,59 +86,25 @@ void gt_stored_energies_release(struct gt_stored_energies *found)
     *found = (struct gt_stored_energies){.entry = NULL};
 }
 
-static double value_of(const struct gt_energy *energy, enum gt_objective objective)
-{
-    return objective == GT_BY_TIME     ? energy->us
-           : objective == GT_BY_ENERGY ? energy->joules
-                                       : energy->us * energy->joules;
-}
-
-/* A bound of a candidate's value, by its error. sign -1: the lower bound; 1: the upper bound.  A
- * time is its own bound. */
-static double bound_of(const struct gt_energy *energy, enum gt_objective objective, int sign)
-{
-    return value_of(energy, objective) * (objective == GT_BY_TIME ? 1 : 1 + sign * energy->error);
-}
-
-/* The least upper bound of our kernels' entries in a place: an entry whose lower bound is above it
- * is not the best. */
-static double least_bound(const struct gt_stored_energies *found, size_t place,
-                          enum gt_objective objective)
-{
-    double least = HUGE_VAL;
-
-    for (size_t i = 0; i < found->entries; i++)
-        if (found->entry[i].kernel && found->entry[i].place == place)
-            least = fmin(least, bound_of(&found->entry[i].energy, objective, 1));
-    return least;
-}
-
-/* Whether the errors' bounds do not tell the entry apart from the best. */
-static bool is_near(const struct gt_stored_energies *found, const struct gt_stored_energy *entry,
-                    enum gt_objective objective)
-{
-    return entry->kernel &&
-           bound_of(&entry->energy, objective, -1) <= least_bound(found, entry->place, objective);
-}
-
-/* The best entry of our kernels in a place: the fastest of those that the errors' bounds do not
- * tell apart from the least value; NULL: our kernels have no entry. */
+/* The best entry of a place, of our kernels or of cuBLASLt's answer; NULL: there is none. */
 static const struct gt_stored_energy *best_of_place(const struct gt_stored_energies *found,
-                                                    size_t place, enum gt_objective objective)
+                                                    size_t place, enum gt_objective objective,
+                                                    bool ours)
 {
     for (size_t i = 0; i < found->entries; i++)
-        if (found->entry[i].place == place && is_near(found, &found->entry[i], objective))
-            return &found->entry[i]; /* entries are sorted by time */
+        if (found->entry[i].place == place && found->entry[i].rank.best[objective] &&
+            (found->entry[i].kernel != NULL) == ours)
+            return &found->entry[i];
     return NULL;
 }
 
 /* The mark of an entry. '*': the best of its place; '=': not told apart from the best. */
-static char mark_of(const struct gt_stored_energies *found, const struct gt_stored_energy *entry,
-                    enum gt_objective objective)
+static char mark_of(const struct gt_stored_energy *entry, enum gt_objective objective)
 {
-    if (!is_near(found, entry, objective))
-        return ' ';
-    return entry == best_of_place(found, entry->place, objective) ? '*' : '=';
+    return !entry->kernel                ? ' '
+           : entry->rank.best[objective] ? '*'
+           : entry->rank.tie[objective]  ? '='
+                                         : ' ';
 }
 
 const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_energies *found,
@@ -169,7 +113,7 @@ const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_
     const struct gt_stored_energy *chosen = NULL;
 
     for (size_t i = 0; i < found->places; i++) {
-        const struct gt_stored_energy *best = best_of_place(found, i, objective);
+        const struct gt_stored_energy *best = best_of_place(found, i, objective, true);
 
         if (best && (!chosen || strcmp(found->place[i].date, found->place[chosen->place].date) > 0))
             chosen = best;
@@ -218,7 +162,7 @@ size_t gt_stored_energies_print(const struct gt_stored_energies *found,
             fputc('\n', out);
         }
         gt_point_format(&text, entry->kernel, &entry->point);
-        fprintf(out, "  %c ", mark_of(found, entry, objective));
+        fprintf(out, "  %c ", mark_of(entry, objective));
         print_energy(out, &entry->energy);
         fprintf(out, "  %s\n", text.text);
         gt_strbuf_release(&text);
@@ -247,34 +191,22 @@ static void add_entry(cJSON *json, const struct gt_stored_energies *found,
     gt_strbuf_release(&point);
 }
 
-/* Adds the objectives by which a candidate is the best of its place, as in "time edp". */
-static void add_best(cJSON *json, const struct gt_stored_energies *found,
-                     const struct gt_stored_energy *entry)
-{
-    char best[32] = "";
-    size_t length = 0;
-
-    for (int i = 0; i < GT_OBJECTIVES; i++)
-        if (best_of_place(found, entry->place, (enum gt_objective)i) == entry)
-            length += (size_t)snprintf(best + length, sizeof(best) - length, "%s%s",
-                                       length ? " " : "", gt_objective_name((enum gt_objective)i));
-    cJSON_AddStringToObject(json, "best", best);
-}
-
 void gt_stored_energies_list(const struct gt_stored_energies *found, const struct gt_point *point,
                              cJSON *json)
 {
     cJSON *list = cJSON_AddArrayToObject(json, "energies");
 
     for (size_t i = 0; i < found->entries; i++) {
+        char best[GT_ENERGY_BEST_MAX];
         cJSON *item;
 
         if (!is_point(&found->entry[i], point))
             continue;
+        gt_energy_best(&found->entry[i].rank, false, best);
         item = cJSON_CreateObject();
         cJSON_AddItemToArray(list, item);
         add_entry(item, found, &found->entry[i]);
-        add_best(item, found, &found->entry[i]);
+        cJSON_AddStringToObject(item, "best", best);
     }
 }
 
@@ -283,21 +215,11 @@ static double percent(double value, double of)
     return 100 * (value / of - 1);
 }
 
-/* cuBLASLt's answer in a place; NULL: it was not measured. */
-static const struct gt_stored_energy *vendor_of(const struct gt_stored_energies *found,
-                                                size_t place)
-{
-    for (size_t i = 0; i < found->entries; i++)
-        if (!found->entry[i].kernel && found->entry[i].place == place)
-            return &found->entry[i];
-    return NULL;
-}
-
 static void print_answer(FILE *out, const struct gt_stored_energies *found,
                          const struct gt_stored_energy *best)
 {
-    const struct gt_stored_energy *fast = best_of_place(found, best->place, GT_BY_TIME);
-    const struct gt_stored_energy *vendor = vendor_of(found, best->place);
+    const struct gt_stored_energy *fast = best_of_place(found, best->place, GT_BY_TIME, true);
+    const struct gt_stored_energy *vendor = best_of_place(found, best->place, GT_BY_TIME, false);
     struct gt_strbuf point = GT_STRBUF_INIT;
 
     gt_point_format(&point, best->kernel, &best->point);
@@ -329,8 +251,8 @@ static void print_answer(FILE *out, const struct gt_stored_energies *found,
 static void add_answer(cJSON *json, const struct gt_stored_energies *found,
                        const struct gt_stored_energy *best)
 {
-    const struct gt_stored_energy *fast = best_of_place(found, best->place, GT_BY_TIME);
-    const struct gt_stored_energy *vendor = vendor_of(found, best->place);
+    const struct gt_stored_energy *fast = best_of_place(found, best->place, GT_BY_TIME, true);
+    const struct gt_stored_energy *vendor = best_of_place(found, best->place, GT_BY_TIME, false);
 
     add_entry(json, found, best);
     gt_json_add(json, "time=%g energy=%g", percent(best->energy.us, fast->energy.us),
@@ -365,8 +287,8 @@ int gt_stored_energy_answer(const struct gt_cli *cli, const struct gt_energy_que
             print_answer(cli->out, &found, best);
         else
             fprintf(cli->out, "  none       no energy of it is stored for %s%ssm_%d in %s\n",
-                    asked->device ? asked->device : "", asked->device ? ", " : "", asked->cc,
-                    asked->path);
+                    asked->gpu.device ? asked->gpu.device : "", asked->gpu.device ? ", " : "",
+                    asked->gpu.cc, asked->path);
     }
     gt_stored_energies_release(&found);
     return rc;

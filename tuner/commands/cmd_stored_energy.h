@@ -25,12 +25,14 @@ struct gt_stored_energy {
     const struct gt_kernel *kernel; /* NULL: cuBLASLt's answer */
     struct gt_point point;
     struct gt_energy energy;
+    struct gt_energy_rank rank; /* among the entries of our kernels in its place */
     char date[32];
     size_t place;
 };
 
 struct gt_stored_energies {
-    struct gt_stored_energy *entry; /* place by place, the fastest first */
+    const struct gt_kernels *kernels; /* of the question */
+    struct gt_stored_energy *entry;   /* place by place, the fastest first */
     struct gt_energy_place *place;
     size_t entries, entry_capacity, places, place_capacity;
 };
@@ -39,8 +41,8 @@ struct gt_stored_energies {
 struct gt_energy_question {
     const char *path; /* the database's; a missing file counts as an empty database */
     const struct gt_kernels *kernels;
-    int cc;
-    const char *device;             /* the GPU's name; NULL: any, with the usual operands */
+    struct gt_row_filter gpu;       /* cc, and the GPU's name with `whole`; no name: any GPU, with
+                                       the usual operands */
     const struct gt_kernel *kernel; /* only this kernel's candidates; NULL: those of all kernels,
                                        and cuBLASLt's answer */
     const struct gt_problem *problem;

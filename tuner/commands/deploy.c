@@ -352,7 +352,7 @@ static void add_launches(struct gt_deploy_file *file, const struct gt_geometry *
                                         .shared_bytes = from->shared_bytes,
                                         .carveout = from->carveout,
                                         .pdl = from->pdl,
-                                        .maps = from->maps};
+                                        .arguments = from->maps | from->more << 1};
 
         memcpy(to.grid, from->grid, sizeof(to.grid));
         memcpy(to.block, from->block, sizeof(to.block));

@@ -9,12 +9,9 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "console/cmd_write.h"
-#include "db/store.h"
 #include "doctor/cmd_predictor.h"
-#include "exchange/trials.h"
 #include "kernel/kernel.h"
 #include "learn/learn.h"
-#include "lookup/table.h"
 #include "session/cmd_session.h"
 
 static const char csv_heading[] = "problem,kind,layout,trials,chosen_by,loss,loss4,loss8,kernel,"
@@ -283,61 +280,9 @@ struct learning {
     struct gt_ranking base;        /* arch 0: there is no base */
 };
 
-/* A database has trials of other kinds, too. */
-static int take_stored(void *context, const struct gt_named_trial *named, struct gt_err *err)
-{
-    return gt_trials_hold(named) ? gt_learn_take(context, named, err) : GT_OK;
-}
-
-static int read_database(struct learning *learning, const char *path, struct gt_err *err)
-{
-    const struct gt_row_filter filter = {.provenance = 1u << GT_MEASURED};
-    struct gt_store *store = NULL;
-    int rc = gt_session_store(&store, path, GT_STORE_READ, err);
-
-    GT_STEP(rc, gt_store_trials(store, &filter, take_stored, &learning->source, err));
-    gt_store_close(store);
-    return rc;
-}
-
-static int read_table(struct learning *learning, const char *path, struct gt_err *err)
-{
-    struct gt_table table = {0};
-    int rc = gt_table_load(&table, path, err);
-
-    for (size_t i = 0; i < table.rows && !rc; i++) {
-        const struct gt_table_row *row = &table.row[i];
-        const struct gt_named_trial named = {
-            .device = row->device,
-            .problem = row->text,
-            .kernel = row->kernel,
-            .point = row->point,
-            .cc = row->cc,
-            .trial = {.status = GT_STATUS_OK,
-                      .provenance = row->predicted ? GT_PREDICTED : GT_MEASURED,
-                      .us = row->us}};
-
-        if (!row->timing)
-            rc = gt_learn_take(&learning->source, &named, err);
-    }
-    gt_table_release(&table);
-    return rc;
-}
-
-static bool ends(const char *path, const char *ending)
-{
-    const size_t length = strlen(path), size = strlen(ending);
-
-    return length >= size && strcmp(path + length - size, ending) == 0;
-}
-
 static int read_source(struct learning *learning, const char *path, struct gt_err *err)
 {
-    if (gt_trials_found(path))
-        return gt_trials_read(path, gt_learn_take, &learning->source, err);
-    if (ends(path, ".csv"))
-        return read_table(learning, path, err);
-    return read_database(learning, path, err);
+    return gt_learn_visit(path, &learning->kernels, gt_learn_take, &learning->source, err);
 }
 
 /* ---- what is written ---- */
@@ -345,7 +290,7 @@ static int read_source(struct learning *learning, const char *path, struct gt_er
 static int write_ranking(const struct learning *learning, const char *path, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc = gt_learn_write(&learning->rows, &text, err);
+    int rc = gt_learn_write(&learning->rows, GT_LEARN_WHOLE, &text, err);
 
     GT_STEP(rc, gt_cmd_write_bytes(path, text.text, text.length, err));
     gt_strbuf_release(&text);
@@ -369,7 +314,7 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_predictor_options *options,
     if (!rc && options->onto)
         rc = gt_learn_onto(&learning.rows, &learning.base, err);
     if (!rc && options->db)
-        rc = read_database(&learning, options->db, err);
+        rc = read_source(&learning, options->db, err);
     for (size_t i = 0; i < options->from.count && !rc; i++)
         rc = read_source(&learning, options->from.text[i], err);
     if (!rc && !learning.rows.rows)

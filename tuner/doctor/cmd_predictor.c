@@ -15,8 +15,6 @@
 #include "console/cmd_write.h"
 #include "session/cmd_session.h"
 #include "doctor/quality.h"
-#include "exchange/recording.h"
-#include "exchange/trials.h"
 #include "learn/learn.h"
 
 static const char csv_heading[] = "device,problem,kernel,tried,measured,correlation,first10,"
@@ -168,34 +166,27 @@ static int end_group(struct predictor *predictor, struct gt_err *err)
     return rc;
 }
 
-/* Sets the facts of a device that the model uses: its profile's facts, and its measured rates. */
-static int find_device(struct predictor *predictor, const char *name, int cc, struct gt_err *err)
-{
-    struct gt_device *device = &predictor->device;
-    int rc = gt_device_profile_of(device, predictor->cli->data_dir, cc, name, err);
-
-    device->profile = false;
-    snprintf(device->name, sizeof(device->name), "%s", name);
-    return rc || !predictor->store ? rc : gt_store_apply_calibration(predictor->store, device, err);
-}
-
 /* Sets the group and kernel of the next points, and ends the previous group or kernel if the new
  * one differs. */
-static int go_to(struct predictor *predictor, const char *device, int cc, const char *problem,
-                 const char *kernel, struct gt_err *err)
+static int go_to(struct predictor *predictor, const struct gt_named_trial *named,
+                 struct gt_err *err)
 {
     struct group *group = &predictor->group;
-    bool same = strcmp(group->device, device) == 0 && strcmp(group->problem, problem) == 0;
+    bool same =
+        strcmp(group->device, named->device) == 0 && strcmp(group->problem, named->problem) == 0;
     int rc = GT_OK;
 
-    if (same && strcmp(group->kernel, kernel) == 0)
+    if (same && strcmp(group->kernel, named->kernel) == 0)
         return GT_OK;
     rc = same ? end_kernel(predictor, err) : end_group(predictor, err);
-    if (!rc && strcmp(group->device, device) != 0)
-        rc = find_device(predictor, device, cc, err);
-    snprintf(group->device, sizeof(group->device), "%s", device);
-    snprintf(group->problem, sizeof(group->problem), "%s", problem);
-    snprintf(group->kernel, sizeof(group->kernel), "%s", kernel);
+    if (!rc && strcmp(group->device, named->device) != 0) {
+        rc = gt_learn_device(&predictor->device, predictor->cli->data_dir, named, err);
+        if (predictor->store) /* measured rates instead of the profile's */
+            GT_STEP(rc, gt_store_apply_calibration(predictor->store, &predictor->device, err));
+    }
+    snprintf(group->device, sizeof(group->device), "%s", named->device);
+    snprintf(group->problem, sizeof(group->problem), "%s", named->problem);
+    snprintf(group->kernel, sizeof(group->kernel), "%s", named->kernel);
     return rc;
 }
 
@@ -218,89 +209,25 @@ static int add_point(struct predictor *predictor, const struct gt_candidate *can
     return GT_OK;
 }
 
-/* ---- trials of a database, or kept as a text ---- */
-
 static int take_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct predictor *predictor = context;
     const struct gt_trial *trial = &named->trial;
-    struct gt_candidate candidate = {.device = &predictor->device};
     struct gt_problem problem;
+    struct gt_candidate candidate = {.device = &predictor->device, .problem = &problem};
     int rc;
 
-    candidate.kernel = gt_kernels_find(&predictor->kernels, named->kernel, NULL);
     if (named->timing || trial->status == GT_STATUS_NONE ||
         gt_problem_parse(&problem, named->problem, NULL))
         return GT_OK;
-    if (!candidate.kernel ||
-        gt_learn_known_point(&candidate.point, candidate.kernel, named->point, NULL)) {
+    if (!gt_learn_candidate(&candidate, &predictor->kernels, named)) {
         predictor->unknown++;
         return GT_OK;
     }
-    candidate.problem = &problem;
-    rc = go_to(predictor, named->device, named->cc, named->problem, named->kernel, err);
+    rc = go_to(predictor, named, err);
     return rc ? rc
               : add_point(predictor, &candidate, trial->status == GT_STATUS_OK ? trial->us : 0,
                           err);
-}
-
-/* ---- a recording ---- */
-
-/* Takes a point of the recording as a trial. */
-static int take_point(struct predictor *predictor, const struct gt_recording *recording, size_t i,
-                      struct gt_err *err)
-{
-    const struct gt_kernel *kernel = recording->kernel;
-    struct gt_named_trial named = {
-        .device = recording->device,
-        .problem = recording->problem,
-        .kernel = kernel->name,
-        .cc = recording->cc,
-        .trial = {.status = GT_STATUS_OK, .us = (double)recording->point[i].us}};
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc;
-
-    for (size_t p = 0; p < kernel->params; p++) {
-        const struct gt_param *param = &kernel->param[p];
-
-        gt_strbuf_addf(&text, "%s%s=", p ? "," : "", param->name);
-        gt_param_format(&text, param, param->value[recording->index[i * kernel->params + p]]);
-    }
-    rc = gt_strbuf_check(&text, err);
-    named.point = text.text ? text.text : "";
-    GT_STEP(rc, take_trial(predictor, &named, err));
-    gt_strbuf_release(&text);
-    return rc;
-}
-
-static int take_recording(struct predictor *predictor, const struct gt_recording *recording,
-                          const char *path, struct gt_err *err)
-{
-    struct gt_problem problem;
-    int rc;
-
-    if (!gt_kernels_find(&predictor->kernels, recording->kernel->name, err))
-        return gt_err_prefix(err, GT_ENOTFOUND, "%s", path);
-    if (recording->predicted || !recording->cc)
-        return gt_err_set(
-            err, GT_ERANGE,
-            "%s: the predictor is judged by recordings that were measured and name their "
-            "arch, and this one %s",
-            path, recording->predicted ? "was predicted" : "names none");
-    rc = gt_problem_parse(&problem, recording->problem, err);
-    for (size_t i = 0; i < recording->points && !rc; i++)
-        rc = take_point(predictor, recording, i, err);
-    return rc;
-}
-
-static int read_recording(struct predictor *predictor, const char *path, struct gt_err *err)
-{
-    struct gt_recording recording = {0};
-    int rc = gt_recording_load(&recording, path, err);
-
-    GT_STEP(rc, take_recording(predictor, &recording, path, err));
-    gt_recording_release(&recording);
-    return rc;
 }
 
 /* ---- the report ---- */
@@ -357,10 +284,8 @@ int gt_cmd_predictor(struct gt_cli *cli, const struct gt_predictor_options *opti
         rc = gt_store_trials(predictor.store, &filter, take_trial, &predictor, err);
     GT_STEP(rc, end_group(&predictor, err));
     for (size_t i = 0; i < options->recording.count && !rc; i++) {
-        const char *path = options->recording.text[i];
-
-        rc = gt_trials_found(path) ? gt_trials_read(path, take_trial, &predictor, err)
-                                   : read_recording(&predictor, path, err);
+        rc = gt_learn_visit(options->recording.text[i], &predictor.kernels, take_trial, &predictor,
+                            err);
         GT_STEP(rc, end_group(&predictor, err));
     }
     if (!rc && !predictor.printed)

@@ -7,10 +7,10 @@
 
 struct gt_predictor_options {
     const char *db;            /* a database with measured trials; NULL: none */
-    struct gt_texts recording; /* recorded spaces, and trials.gz */
+    struct gt_texts recording; /* files with trials, see gt_learn_visit */
     const char *csv;           /* NULL: none */
     /* gt_cmd_learn alone */
-    struct gt_texts from; /* further databases, exported trials, and text tables of winners */
+    struct gt_texts from; /* likewise */
     const char *onto;     /* a ranking that is improved; NULL: none */
     bool narrow;          /* see struct gt_learning */
     const char *output;   /* the new ranking's file; NULL: only the losses are printed */

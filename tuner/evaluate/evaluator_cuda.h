@@ -88,6 +88,12 @@ void gt_cuda_update_stats(struct gt_evaluator *evaluator);
 /* Ends the entry's trial with a status that the supervisor decides. */
 void gt_cuda_finish_with(struct gt_entry *entry, enum gt_status status, const char *detail);
 
+/* Completes the trial of an entry that was sent to the worker, which has answered or is gone.
+ * *again: the entry must be compiled again, because its image is no longer in the cache
+ * (gt_cuda_miss). */
+int gt_cuda_take_reply(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_gpu_reply *reply,
+                       bool *again, struct gt_err *err);
+
 /* Reads a trial from a reply and adds the compiler's facts to it. */
 int gt_cuda_read_trial(struct gt_gpu_reply *reply, const struct gt_entry *entry,
                        struct gt_trial *trial);

@@ -317,10 +317,8 @@ int gt_cuda_feed_gpu(struct gt_evaluator *evaluator, struct gt_err *err)
     return cuda->unrecorded && !cuda->gpu.ready ? GT_OK : send_announced(cuda, err);
 }
 
-/* Completes the running candidate, whose worker has answered or is gone.  *again: the candidate
- * must be compiled again, because its image is no longer in the cache. */
-static int take_reply(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_gpu_reply *reply,
-                      bool *again, struct gt_err *err)
+int gt_cuda_take_reply(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_gpu_reply *reply,
+                       bool *again, struct gt_err *err)
 {
     *again = false;
     if (reply->lost) {
@@ -354,7 +352,7 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
     cuda->running = NULL;
     if (reply.lost || reply.code)
         cuda->gpu.ready = false;
-    rc = take_reply(cuda, entry, &reply, &again, err);
+    rc = gt_cuda_take_reply(cuda, entry, &reply, &again, err);
     if (rc) {
         free(entry);
     } else if (again) {

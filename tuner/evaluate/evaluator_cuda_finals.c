@@ -90,14 +90,12 @@ static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
 }
 
 /* Compiles an entry's image, which has left the cache, because the entry is to be run once more. */
-static int image_again(struct gt_cuda *cuda, struct gt_entry *entry, const char *sentence,
-                       struct gt_err *err)
+static int image_again(struct gt_cuda *cuda, struct gt_entry *entry, struct gt_err *err)
 {
     const struct gt_candidate candidate = entry->prepared.candidate;
-    int misses, rc = gt_cuda_miss(cuda, entry, sentence, err);
+    const int misses = entry->recompiled;
+    int rc = images_of(cuda, &candidate, entry, 1, err);
 
-    misses = entry->recompiled;
-    GT_STEP(rc, images_of(cuda, &candidate, entry, 1, err));
     entry->recompiled = misses;
     if (!rc && entry->compiled.status != GT_STATUS_OK)
         gt_cuda_finish_with(entry, entry->compiled.status, entry->compiled.detail);
@@ -120,20 +118,8 @@ static int sample_once(struct gt_cuda *cuda, struct gt_entry *entry, bool *misse
     gt_wire_put_int(&cuda->gpu.frame, MAX_SAMPLES);
     gt_gpu_client_put(&cuda->gpu, &entry->prepared);
     rc = call(cuda, cuda->floor_s + runs * gt_cuda_launch_s(cuda), &reply, err);
-    if (rc)
-        return rc;
-    *missed = !reply.lost && reply.code == GT_ENOTFOUND;
-    if (*missed)
-        return image_again(cuda, entry, reply.sentence, err);
-    if (reply.lost)
-        gt_cuda_finish_with(entry, reply.lost, reply.how);
-    else if (reply.code == GT_ESTALE)
-        return gt_err_set(err, reply.code, "%s", reply.sentence);
-    else if (reply.code)
-        gt_cuda_finish_with(entry, GT_STATUS_DEVICE_LOST, reply.sentence);
-    else if (gt_cuda_read_trial(&reply, entry, &entry->trial))
-        gt_cuda_finish_with(entry, GT_STATUS_FAULT, "the worker's answer is malformed");
-    return GT_OK;
+    GT_STEP(rc, gt_cuda_take_reply(cuda, entry, &reply, missed, err));
+    return rc || !*missed ? rc : image_again(cuda, entry, err);
 }
 
 /* Samples an entry.  Samples it again if the worker was killed from outside or the image was
@@ -235,8 +221,10 @@ static int send_final(struct gt_cuda *cuda, struct gt_entry *entry, size_t count
         if (rc || reply->lost || reply->code != GT_ENOTFOUND)
             return rc;
         for (size_t i = 0; i < count && !rc; i++) {
-            if (entry[i].trial.status == GT_STATUS_NONE)
-                rc = image_again(cuda, &entry[i], reply->sentence, err);
+            if (entry[i].trial.status != GT_STATUS_NONE)
+                continue;
+            rc = gt_cuda_miss(cuda, &entry[i], reply->sentence, err);
+            GT_STEP(rc, image_again(cuda, &entry[i], err));
         }
     } while (!rc);
     return rc;

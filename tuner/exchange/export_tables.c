@@ -213,7 +213,7 @@ static void put_energy(struct gt_fields *fields, const struct gt_energy_row *row
     const struct gt_energy *energy = &row->energy;
     char best[GT_ENERGY_BEST_MAX];
 
-    gt_energy_best(row, best);
+    gt_energy_best(&row->rank, true, best);
     gt_fields_text(fields, "device", some(row->device));
     gt_fields_word(fields, "uuid", some(row->uuid));
     gt_fields_version(fields, "driver", row->driver);
@@ -257,11 +257,8 @@ static int add_energy(void *context, const struct gt_energy_row *row, struct gt_
     struct gt_problem problem;
     int rc;
 
-    if ((out->filter->cc && row->cc != out->filter->cc) ||
-        !gt_row_asked(out->filter, row->device) ||
-        (out->filter->kernel && strcmp(row->kernel, out->filter->kernel) != 0) ||
-        gt_export_older(request->today, row->kernel, row->signature, GT_MEASURED) ||
-        (request->objective >= 0 && !row->best[request->objective]))
+    if ((out->filter->kernel && strcmp(row->kernel, out->filter->kernel) != 0) ||
+        (request->objective >= 0 && !row->rank.best[request->objective]))
         return GT_OK;
     rc = gt_problem_parse(&problem, row->problem, err);
     if (rc)
@@ -277,7 +274,12 @@ static int add_energy(void *context, const struct gt_energy_row *row, struct gt_
 
 static int energy_rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
 {
-    return gt_store_energies(store, NULL, out->filter->problem, add_energy, out, err);
+    struct gt_energy_filter asked = {.rows = *out->filter};
+
+    asked.rows.kernel = NULL; /* a kernel's rows keep their places among those of all kernels */
+    asked.rows.kernels = out->request->today;
+    asked.rows.others = true;
+    return gt_store_energies(store, &asked, add_energy, out, err);
 }
 
 const struct gt_export_ops gt_export_energy = {

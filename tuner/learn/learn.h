@@ -112,17 +112,27 @@ struct gt_learn_source {
     size_t other, gone;   /* trials left out: of another arch; of points that no kernel here has */
 };
 
-/* Takes a trial with names, from a database, a file of trials (exchange/trials.h), or a table of
- * winners; context: a struct gt_learn_source.  A predicted trial is an earlier ranking's estimate
- * (gt_learn_add_estimate).  The first trial sets the learning's device if there is none yet.  Left
- * out are trials of another arch than that device's or the base's, and trials of candidates that no
- * kernel in use here has. */
+/* Takes a trial with names; context: a struct gt_learn_source.  A predicted trial is an earlier
+ * ranking's estimate (gt_learn_add_estimate).  The first trial sets the learning's device if there
+ * is none yet.  Left out are trials of another arch than that device's or the base's, and trials of
+ * candidates that no kernel in use here has; not even counted are trials that no file of trials
+ * holds (exchange/trials.h). */
 int gt_learn_take(void *context, const struct gt_named_trial *named, struct gt_err *err);
 
-/* Reads a point of this or an earlier text of the kernel: parameters that the kernel does not have
- * any more are left out. */
-int gt_learn_known_point(struct gt_point *point, const struct gt_kernel *kernel, const char *text,
-                         struct gt_err *err);
+/* Visits the measured trials of a file: a database, a file of trials (exchange/trials.h), a table
+ * of winners (.csv), or a recording (.json, .json.gz) of one of the kernels. */
+int gt_learn_visit(const char *path, const struct gt_kernels *kernels, gt_named_trial_visit *visit,
+                   void *context, struct gt_err *err);
+
+/* Sets kernel and point of a trial's candidate.  The point may be of an earlier text of the kernel:
+ * parameters that the kernel does not have any more are left out.  false: no kernel here has such a
+ * point. */
+bool gt_learn_candidate(struct gt_candidate *candidate, const struct gt_kernels *kernels,
+                        const struct gt_named_trial *named);
+
+/* The device that a trial names, with the figures of its profile in the folder data_dir. */
+int gt_learn_device(struct gt_device *device, const char *data_dir,
+                    const struct gt_named_trial *named, struct gt_err *err);
 
 /* Fills expected_us of every row by trees that saw no problem of its fold. */
 int gt_learn_leave_out(struct gt_learning *learning, enum gt_learn_split split, struct gt_err *err);
@@ -152,15 +162,14 @@ int gt_learn_loss_of(const struct gt_learning *learning, const struct gt_learn_c
 void gt_learn_compare(const struct gt_learning *learning, const struct gt_learn_choice *x,
                       const struct gt_learn_choice *y, struct gt_learn_gain *gain);
 
-/* Appends the text of the ranking that all rows give. */
-int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err);
-
 /* Divides the problems into the parts that are left out together, as gt_learn_leave_out does. */
 void gt_learn_split(struct gt_learning *learning, enum gt_learn_split split);
 
-/* Appends the ranking that all rows give but those of a fold.  It has no losses. */
-int gt_learn_write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
-                           struct gt_err *err);
+/* Appends the text of the ranking that all rows give but those of a fold, without losses.
+ * GT_LEARN_WHOLE: of all rows, with losses. */
+#define GT_LEARN_WHOLE (-1) /* no fold */
+int gt_learn_write(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
+                   struct gt_err *err);
 
 void gt_learn_release(struct gt_learning *learning); /* a zeroed one is accepted */
 
@@ -170,14 +179,16 @@ void gt_learn_release(struct gt_learning *learning); /* a zeroed one is accepted
 /* A candidate that spills registers takes so many times its expected time; measured: 1.2 to 3. */
 #define GT_LEARN_AVOIDED 1.5
 
-/* Chooses the prototypes of a kind of problems, without the problems of a fold (-1: with all).
+/* Chooses the prototypes of a kind of problems, without the problems of a fold
+ * (GT_LEARN_WHOLE: with all).
  * They are chosen greedily: each is the point that reduces the summed loss of the problems most.
  * taken[points]: set to whether the point is a prototype; no point is if there is no problem of the
  * kind. */
 int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fold, bool *taken,
                         struct gt_err *err);
 
-/* Fits the trees of a kernel, without the rows of a fold's problems (-1: with all rows).  Without
+/* Fits the trees of a kernel, without the rows of a fold's problems (GT_LEARN_WHOLE: with
+ * all rows).  Without
  * rows there are no trees. */
 int gt_learn_trees(const struct gt_learning *learning, size_t kernel, int fold,
                    struct gt_boosted *boosted, struct gt_err *err);

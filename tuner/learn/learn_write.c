@@ -226,7 +226,7 @@ static int write_body(const struct gt_learning *learning, int fold, struct gt_st
     if (!device->profile)
         gt_strbuf_addf(text, "device %s\nfacts %d %.0f\n", device->name, device->sms,
                        device->memory_gbps);
-    if (fold < 0)
+    if (fold == GT_LEARN_WHOLE)
         GT_STEP(rc, write_losses(learning, text, err));
     for (size_t kernel = 0; kernel < learning->kernels->count && !rc; kernel++) {
         const size_t before = text->length;
@@ -244,8 +244,8 @@ static int write_body(const struct gt_learning *learning, int fold, struct gt_st
     return rc ? rc : gt_strbuf_check(text, err);
 }
 
-int gt_learn_write_without(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
-                           struct gt_err *err)
+int gt_learn_write(const struct gt_learning *learning, int fold, struct gt_strbuf *text,
+                   struct gt_err *err)
 {
     const locale_t before = gt_locale_enter();
     struct gt_strbuf body = GT_STRBUF_INIT;
@@ -261,9 +261,4 @@ int gt_learn_write_without(const struct gt_learning *learning, int fold, struct 
     }
     gt_strbuf_release(&body);
     return rc;
-}
-
-int gt_learn_write(const struct gt_learning *learning, struct gt_strbuf *text, struct gt_err *err)
-{
-    return gt_learn_write_without(learning, -1, text, err);
 }

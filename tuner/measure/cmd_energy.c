@@ -311,7 +311,9 @@ static void print_row(const struct energies *self, const struct gt_energy_row *r
                       const char *best)
 {
     const struct gt_energy *e = &row->energy;
-    const char mark = row->best[self->objective] ? '*' : row->tie[self->objective] ? '=' : ' ';
+    const char mark = row->rank.best[self->objective]  ? '*'
+                      : row->rank.tie[self->objective] ? '='
+                                                       : ' ';
 
     fprintf(self->report->out, "%c %10.2f us %10.3f mJ +-%4.1f %% %7.1f W %6.0f MHz  %-17s %s %s\n",
             mark, e->us, 1e3 * e->joules, 100 * e->error, e->watts, e->clock_mhz, best, row->kernel,
@@ -327,9 +329,9 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
     int rc;
 
     self->found++;
-    gt_energy_best(row, best);
+    gt_energy_best(&row->rank, true, best);
     for (int i = 0; i < GT_OBJECTIVES; i++)
-        if (row->best[i])
+        if (row->rank.best[i])
             self->best[i] = *e;
     rc = take_cost(self, row, err);
     if (record.json)
@@ -382,6 +384,7 @@ static void show_problem(struct energies *self, const struct gt_problem *problem
 static int report_problem(struct energies *self, struct gt_store *store,
                           const struct gt_problem *problem, struct gt_err *err)
 {
+    const struct gt_energy_filter asked = {.rows.problem = self->problem, .device = self->device};
     const size_t before = self->found;
     int rc;
 
@@ -392,7 +395,7 @@ static int report_problem(struct energies *self, struct gt_store *store,
     if (self->report->out)
         fprintf(self->report->out, "%s\n", self->problem);
     memset(self->best, 0, sizeof(self->best));
-    rc = gt_store_energies(store, self->device, self->problem, take_energy, self, err);
+    rc = gt_store_energies(store, &asked, take_energy, self, err);
     if (!rc)
         show_problem(self, problem, self->found > before);
     for (int i = 0; i < COSTS; i++) {
@@ -412,41 +415,21 @@ static int close_report(struct energies *self, struct gt_err *err)
 
 /* ---- whose energies --stored shows ---- */
 
-/* Which stored energies are asked for, and the newest of these.  Energies with unusual operands are
- * stored under a device "NAME [zeros]". */
+/* Which stored energies are asked for, and the newest of these. */
 struct latest {
-    const char *name;          /* name of a GPU, with or without the part in brackets; NULL: any */
-    struct gt_row_filter rows; /* whose arch and device count, too */
-    const char *dist; /* "zeros"; NULL: the usual operands, unless the device's name says others */
+    struct gt_energy_filter asked; /* its device by --device: a whole name */
+    struct gt_row_filter rows;     /* of --arch */
     struct gt_device *device;
     char date[32], other[96]; /* other: a device that is not asked for */
     int other_cc;
 };
-
-/* Whether energies of a device of this name and cc are asked for. */
-static bool is_asked(const struct latest *asked, const char *name, int cc)
-{
-    const char *bracket = strchr(name, '[');
-    const size_t plain = bracket && bracket > name ? (size_t)(bracket - name) - 1 : strlen(name);
-    char dist[32] = "";
-
-    if (bracket)
-        snprintf(dist, sizeof(dist), "%.*s", (int)strcspn(bracket + 1, "]"), bracket + 1);
-    if ((asked->rows.cc && asked->rows.cc != cc) || !gt_row_asked(&asked->rows, name))
-        return false;
-    if (asked->name && !asked->dist && strcmp(asked->name, name) == 0)
-        return true;
-    if (asked->name && (strlen(asked->name) != plain || strncmp(asked->name, name, plain) != 0))
-        return false;
-    return strcmp(dist, asked->dist ? asked->dist : "") == 0;
-}
 
 static int take_latest(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
     struct latest *self = context;
 
     (void)err;
-    if (!is_asked(self, row->device, row->cc)) {
+    if (!gt_energy_asked(&self->asked, row) || !gt_row_asked(&self->rows, row->device)) {
         snprintf(self->other, sizeof(self->other), "%s", row->device);
         self->other_cc = row->cc;
         return GT_OK;
@@ -464,6 +447,7 @@ static int take_latest(void *context, const struct gt_energy_row *row, struct gt
 /* Says that there are no energies as asked for, and which device has energies. */
 static int none_stored(const struct latest *asked, struct gt_err *err)
 {
+    const char *device = asked->asked.rows.device, *operands = asked->asked.operands;
     char arch[64] = "";
 
     if (asked->rows.device)
@@ -472,15 +456,16 @@ static int none_stored(const struct latest *asked, struct gt_err *err)
         snprintf(arch, sizeof(arch), " --arch sm_%d", asked->rows.cc);
     return gt_err_set(err, GT_EXIT_NOTHING,
                       "no energy is stored of%s%s%s --dist %s; there are energies of %s (sm_%d)",
-                      arch, asked->name ? " --device " : "", asked->name ? asked->name : "",
-                      asked->dist ? asked->dist : "normal", asked->other, asked->other_cc);
+                      arch, device ? " --device " : "", device ? device : "",
+                      *operands ? operands : "normal", asked->other, asked->other_cc);
 }
 
 /* The device on which the newest of these energies was measured: name, uuid, driver and cc.
  * GT_EXIT_NOTHING: there are no such energies; the sentence names a device that has energies. */
 static int find_latest(struct gt_store *store, struct latest *latest, struct gt_err *err)
 {
-    int rc = gt_store_energies(store, NULL, NULL, take_latest, latest, err);
+    const struct gt_energy_filter all = {.device = NULL};
+    int rc = gt_store_energies(store, &all, take_latest, latest, err);
 
     if (!rc && !*latest->date && *latest->other)
         return none_stored(latest, err);
@@ -792,15 +777,17 @@ static int read_asked(struct latest *asked, const char *data_dir,
                       const struct gt_session_options *options, struct gt_err *err)
 {
     const char *device = options->device, *dist = options->dist;
+    int rc = options->arch ? gt_filter_arch(&asked->rows, data_dir, options->arch, err) : GT_OK;
 
-    asked->name = device;
-    asked->dist = dist && strcmp(dist, "normal") != 0 ? dist : NULL;
+    asked->asked =
+        (struct gt_energy_filter){.rows = {.device = device, .whole = true, .cc = asked->rows.cc},
+                                  .operands = dist && strcmp(dist, "normal") != 0 ? dist : ""};
     if (device && (strncmp(device, "predict", 7) == 0 || strncmp(device, "cuda", 4) == 0))
         return gt_err_set(err, GT_ESYNTAX,
                           "--device %s: with --stored it is the name of a GPU whose energies are "
                           "stored, such as \"NVIDIA H200\"",
                           device);
-    return options->arch ? gt_filter_arch(&asked->rows, data_dir, options->arch, err) : GT_OK;
+    return rc;
 }
 
 static int show_stored(struct energies *self, struct gt_cli *cli, const struct gt_problem *problem,

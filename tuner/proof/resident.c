@@ -1,6 +1,7 @@
 /* resident.c - stage: the memory of a problem on the GPU: its small cases, layout, allocation and
  * contents, and the arguments of launches. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -14,7 +15,8 @@
 
 /* The most inputs that are allocations of their own: the inputs of each set, the bias, and the
  * inputs of the case that has the problem's size. */
-#define OWN_INPUTS (3 * GT_MAX_SETS + 5)
+#define OWN_INPUTS  (3 * GT_MAX_SETS + 3 + CASE_INPUTS)
+#define CASE_INPUTS 6
 
 enum gt_dist gt_dist_parse(const char *name)
 {
@@ -85,6 +87,7 @@ static void shape_problem(struct gt_problem *p, const struct shape *shape,
 {
     int64_t pad = shape->flags & PACKED ? 0 : 5, gap = like->batch > 1 ? pad : 0;
     int64_t in = gt_dtype_size(like->type), out = gt_dtype_size(like->out);
+    int64_t in_b = gt_dtype_size(gt_problem_type_b(like));
     int align[] = {gt_problem_alignment(like, GT_OPERAND_A),
                    gt_problem_alignment(like, GT_OPERAND_B),
                    gt_problem_alignment(like, GT_OPERAND_C)};
@@ -97,10 +100,14 @@ static void shape_problem(struct gt_problem *p, const struct shape *shape,
     p->beta = shape->beta;
     p->batch = like->batch > 1 ? 2 : 1;
     p->lda = leading(gt_problem_cols(p, GT_OPERAND_A) + pad, align[0], in);
-    p->ldb = leading(gt_problem_cols(p, GT_OPERAND_B) + pad, align[1], in);
-    p->ldc = leading(p->n + pad, align[2], out);
+    p->ldb = leading(gt_problem_cols(p, GT_OPERAND_B) + pad, align[1], in_b);
+    p->ldc = leading(gt_problem_columns(p) + pad, align[2], out);
+    p->lsa = gt_problem_line(p, GT_OPERAND_A);
+    p->lsa += p->lsa && pad ? 3 : 0;
+    p->lsb = gt_problem_line(p, GT_OPERAND_B);
+    p->lsb += p->lsb && pad ? 3 : 0;
     p->stride_a = stride_of(gt_problem_rows(p, GT_OPERAND_A), p->lda, in, gap);
-    p->stride_b = stride_of(gt_problem_rows(p, GT_OPERAND_B), p->ldb, in, gap);
+    p->stride_b = stride_of(gt_problem_rows(p, GT_OPERAND_B), p->ldb, in_b, gap);
     p->stride_c = stride_of(p->m, p->ldc, out, gap);
 }
 
@@ -192,14 +199,24 @@ static void lay_out_inputs(const struct gt_problem *p, struct gt_matrix *a, stru
 {
     lay_out(a, shape_of(p, GT_OPERAND_A), GUARD_WORDS, p->align);
     lay_out(b, shape_of(p, GT_OPERAND_B), GUARD_WORDS, p->align);
-    if (p->beta != 0)
+    if (gt_problem_reads_c(p))
         lay_out(c, shape_of(p, GT_OPERAND_C), GUARD_WORDS, p->align);
 }
 
 static void lay_out_bias(const struct gt_problem *p, struct gt_matrix *bias)
 {
     if (p->epilogue & GT_EPILOGUE_BIAS)
-        lay_out(bias, line_of(p->n, p->out), GUARD_WORDS, p->align);
+        lay_out(bias, line_of(p->n, gt_problem_bias(p)), GUARD_WORDS, p->align);
+}
+
+/* Factors are aligned to 16 bytes at least, as their rows need be for tensor maps. */
+static void lay_out_scales(const struct gt_problem *p, struct gt_matrix *scale_a,
+                           struct gt_matrix *scale_b)
+{
+    if (p->scale_a.kind)
+        lay_out(scale_a, line_of(gt_problem_factors(p, GT_OPERAND_A), GT_F32), GUARD_WORDS, 16);
+    if (p->scale_b.kind)
+        lay_out(scale_b, line_of(gt_problem_factors(p, GT_OPERAND_B), GT_F32), GUARD_WORDS, 16);
 }
 
 /* Chooses how many copies of the operands rotation needs: together more than 3 x L2, at most
@@ -231,26 +248,30 @@ static void lay_out_all(struct gt_resident *r, const struct gt_resident_request 
 
         lay_out_inputs(p, &item->a, &item->b, &item->c);
         lay_out_bias(p, &item->bias);
+        lay_out_scales(p, &item->scale_a, &item->scale_b);
         lay_out(&item->d, shape_of(p, GT_OPERAND_C), result_guard(p), p->align);
     }
     for (int i = 0; i < GT_RESULTS; i++)
         r->result[i] = whole->d;
     lay_out_inputs(&r->problem, &r->set[0].a, &r->set[0].b, &r->set[0].c);
     lay_out_bias(&r->problem, &r->bias);
+    lay_out_scales(&r->problem, &r->scale_a, &r->scale_b);
     choose_sets(r, request);
     lay_out(&r->workspace, line_of((int64_t)request->workspace / 4, GT_F32), WORKSPACE_GUARD, 16);
     if (r->flush)
         lay_out(&r->scratch, line_of(3 * gt_gpu_device(r->gpu)->l2_bytes / 4, GT_F32), 0, 16);
 }
 
-/* Lists the inputs of a case; there are 4. */
+/* Lists the inputs of a case; there are CASE_INPUTS. */
 static size_t case_inputs(struct gt_case *item, struct gt_matrix **list)
 {
     list[0] = &item->a;
     list[1] = &item->b;
     list[2] = &item->c;
     list[3] = &item->bias;
-    return 4;
+    list[4] = &item->scale_a;
+    list[5] = &item->scale_b;
+    return CASE_INPUTS;
 }
 
 /* Lists the inputs that are allocations of their own. */
@@ -264,6 +285,8 @@ static size_t own_inputs(struct gt_resident *resident, struct gt_matrix **list)
         list[count++] = &resident->set[i].c;
     }
     list[count++] = &resident->bias;
+    list[count++] = &resident->scale_a;
+    list[count++] = &resident->scale_b;
     return count + case_inputs(&resident->exact[GT_CASES], list + count);
 }
 
@@ -286,7 +309,7 @@ static size_t large_matrices(struct gt_resident *r, struct gt_matrix **list)
  * matrices in them. */
 static void arrange_arenas(struct gt_resident *r)
 {
-    struct gt_matrix *list[4];
+    struct gt_matrix *list[CASE_INPUTS];
 
     r->arena_in_words = r->arena_out_words = 0;
     for (int i = 0; i < GT_CASES; i++) {
@@ -345,6 +368,35 @@ static int allocate(struct gt_resident *r, struct gt_err *err)
     return rc;
 }
 
+/* Refuses what the proof has no numbers for: a kernel of such a product is not proved, and so is
+ * not timed. */
+static int check_proof(const struct gt_problem *p, struct gt_err *err)
+{
+    struct gt_problem known = *p;
+    char word[GT_WORD_TEXT_MAX];
+
+    known.scale_a = known.scale_b = (struct gt_scale){0};
+    known.type_b = known.bias = GT_DTYPE_SAME;
+    known.sums = gt_problem_default_sums(&known);
+    if (!gt_problem_word(&known, 0, word)) {
+        for (int i = 0; i < 2; i++) {
+            const struct gt_scale *scale = gt_problem_scale(p, (enum gt_operand)i);
+
+            if (scale->type || scale->tensor || scale->order == GT_SCALE_TILED)
+                return gt_err_set(
+                    err, GT_ENOTFOUND,
+                    "products whose scale_%c is not of plain float32 cannot be proved "
+                    "yet, and so are not timed",
+                    "ab"[i]);
+        }
+        if (gt_dtype_bits(p->type) >= 8 && !gt_type_complex(p->type) && p->acc != GT_F64)
+            return GT_OK;
+        snprintf(word, sizeof(word), "%s", gt_dtype_name(p->type));
+    }
+    return gt_err_set(err, GT_ENOTFOUND,
+                      "products with %s cannot be proved yet, and so are not timed", word);
+}
+
 int gt_resident_open(struct gt_resident *resident, struct gt_gpu *gpu, struct gt_proof *proof,
                      const struct gt_resident_request *request, struct gt_err *err)
 {
@@ -356,6 +408,9 @@ int gt_resident_open(struct gt_resident *resident, struct gt_gpu *gpu, struct gt
     resident->problem = *request->problem;
     resident->seed = request->seed;
     resident->workspace_bytes = (int64_t)request->workspace;
+    rc = check_proof(request->problem, err);
+    if (rc)
+        return rc;
     lay_out_all(resident, request);
     arrange_arenas(resident);
     rc = check_memory(resident, err);
@@ -409,7 +464,7 @@ static double exact_sums(const struct gt_problem *p)
         return p->out == GT_S32 ? 0x1p31 : 0x1p24; /* another type is converted from a float */
     if (p->acc == GT_F16)
         return 0x1p11;
-    return p->type == GT_E4M3 || p->type == GT_E5M2 ? 0x1p13 : 0x1p24;
+    return gt_type_f8(p->type) ? 0x1p13 : 0x1p24;
 }
 
 /* The range of integers whose products, summed over k in any order, are exact in the accumulator
@@ -417,21 +472,48 @@ static double exact_sums(const struct gt_problem *p)
  * still far below the limit.  The range is at most 8, because e5m2 has every integer up to 8. */
 static int integer_range(const struct gt_problem *p)
 {
-    double room = exact_sums(p) / 8 / (double)(p->k > 0 ? p->k : 1);
+    const bool scaled = p->scale_a.kind || p->scale_b.kind;
+    double room = exact_sums(p) / (scaled ? 64 : 8) / (double)(p->k > 0 ? p->k : 1);
     int range = (int)floor(sqrt(room)), most = p->type == GT_S8 ? 127 : 8;
 
     return range < 1 ? 1 : range > most ? most : range;
 }
 
+/* The largest exponent of the powers of two that scale exact products: each operand has 4 or 8
+ * times as much below and above 1, which the accumulator's bits bear. */
+#define POWER 2
+
+static struct gt_proof_scale scale_of(const struct gt_problem *p, enum gt_operand operand,
+                                      const struct gt_matrix *factors)
+{
+    const struct gt_scale *scale = gt_problem_scale(p, operand);
+    const int64_t ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
+    const int64_t all = GT_MAX_EXTENT;
+
+    if (!scale->kind)
+        return (struct gt_proof_scale){.rows = 1, .depth = 1};
+    if (scale->kind == GT_SCALE_BLOCK)
+        return (struct gt_proof_scale){factors->span.data, scale->rows, scale->depth,
+                                       scale->order == GT_SCALE_K ? ls : 1,
+                                       scale->order == GT_SCALE_K ? 1 : ls};
+    return (struct gt_proof_scale){factors->span.data, scale->kind == GT_SCALE_VECTOR ? 1 : all,
+                                   all, 1, 0};
+}
+
 static void reference_args(const struct gt_problem *p, struct gt_reference_args *args,
-                           const struct gt_set *in, const struct gt_matrix *bias)
+                           const struct gt_set *in, const struct gt_matrix *bias,
+                           const struct gt_matrix *scale_a, const struct gt_matrix *scale_b)
 {
     *args = (struct gt_reference_args){.a = in->a.span.data,
                                        .b = in->b.span.data,
                                        .c = in->c.span.data,
                                        .bias = bias->span.data,
+                                       .scale_a = scale_of(p, GT_OPERAND_A, scale_a),
+                                       .scale_b = scale_of(p, GT_OPERAND_B, scale_b),
                                        .type = (int)p->type,
+                                       .type_b = (int)gt_problem_type_b(p),
                                        .out = (int)p->out,
+                                       .type_bias = (int)gt_problem_bias(p),
                                        .m = p->m,
                                        .n = p->n,
                                        .k = p->k,
@@ -453,7 +535,7 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
 {
     struct gt_case *item = &r->exact[index];
     const struct gt_set in = {item->a, item->b, item->c};
-    struct gt_matrix *list[4];
+    struct gt_matrix *list[CASE_INPUTS];
     size_t count = case_inputs(item, list);
     int range = integer_range(&item->problem), rc = GT_OK;
     bool beside = item->problem.type == GT_TF32 && !item->unread;
@@ -461,11 +543,12 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
 
     for (size_t i = 0; i < count && !rc; i++) {
         rc = poison(r, list[i], err);
-        if (!rc && !(item->unread && i < 2))
-            rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, (int)i), GT_FILL_INTEGERS,
-                               range, err);
+        if (!rc && !(item->unread && i < 2) && list[i]->words)
+            rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, (int)i),
+                               i < 4 ? GT_FILL_INTEGERS : GT_FILL_POWERS, i < 4 ? range : POWER,
+                               err);
     }
-    reference_args(&item->problem, &args, &in, &item->bias);
+    reference_args(&item->problem, &args, &in, &item->bias, &item->scale_a, &item->scale_b);
     args.exact = (void *)(uintptr_t)item->exact;
     GT_STEP(rc, gt_proof_reference(r->proof, &args, item->problem.batch, err));
     for (int i = 0; beside && i < 2 && !rc; i++)
@@ -505,7 +588,15 @@ static int restore_reference(struct gt_resident *r, struct gt_err *err)
     int rc = poison(r, &r->bias, err);
 
     GT_STEP(rc, gt_proof_fill(r->proof, &r->bias, seed_of(r, 100, 3), GT_FILL_NORMAL, 0, err));
-    reference_args(&r->problem, &args, &r->set[0], &r->bias);
+    for (int i = 0; i < 2 && !rc; i++) {
+        struct gt_matrix *factors = i ? &r->scale_b : &r->scale_a;
+
+        if (factors->words)
+            rc = poison(r, factors, err);
+        if (!rc && factors->words)
+            rc = gt_proof_fill(r->proof, factors, seed_of(r, 100, 4 + i), GT_FILL_FACTORS, 0, err);
+    }
+    reference_args(&r->problem, &args, &r->set[0], &r->bias, &r->scale_a, &r->scale_b);
     args.ref = (double *)(uintptr_t)r->ref;
     args.bound = (float *)(uintptr_t)r->bound;
     return rc ? rc : gt_proof_reference(r->proof, &args, r->problem.batch, err);
@@ -598,9 +689,12 @@ int gt_resident_flush(const struct gt_resident *resident, struct gt_err *err)
 /* ---- arguments ---- */
 
 void gt_resident_case(const struct gt_resident *resident, const struct gt_case *item,
-                      struct gt_args *args)
+                      struct gt_args *args, struct gt_more *more)
 {
     gt_module_args(args, &item->problem);
+    gt_module_more(more, &item->problem);
+    more->scale_a = item->scale_a.words ? item->scale_a.span.data : NULL;
+    more->scale_b = item->scale_b.words ? item->scale_b.span.data : NULL;
     args->a = item->a.span.data;
     args->b = item->b.span.data;
     args->d = item->d.span.data;
@@ -610,11 +704,15 @@ void gt_resident_case(const struct gt_resident *resident, const struct gt_case *
     args->workspace = resident->workspace.span.data;
 }
 
-void gt_resident_args(const struct gt_resident *resident, int set, int result, struct gt_args *args)
+void gt_resident_args(const struct gt_resident *resident, int set, int result, struct gt_args *args,
+                      struct gt_more *more)
 {
     const struct gt_set *in = &resident->set[set];
 
     gt_module_args(args, &resident->problem);
+    gt_module_more(more, &resident->problem);
+    more->scale_a = resident->scale_a.words ? resident->scale_a.span.data : NULL;
+    more->scale_b = resident->scale_b.words ? resident->scale_b.span.data : NULL;
     args->a = in->a.span.data;
     args->b = in->b.span.data;
     args->d = resident->result[result].span.data;

@@ -35,6 +35,7 @@ struct gt_case {
     bool in_place; /* C is D: D starts as C */
     bool unread;   /* alpha is 0: A and B are poisoned and must not be read */
     struct gt_matrix a, b, c, bias;
+    struct gt_matrix scale_a, scale_b; /* without words: the problem has no such scale */
     struct gt_matrix d;
     gt_devptr exact; /* the expected result: m x n x batch of the type out */
 };
@@ -55,6 +56,7 @@ struct gt_resident {
     enum gt_dist dist; /* the numbers of the timed sets */
     bool flush; /* the sets together have at most 3 x L2, so L2 is emptied before each round */
     struct gt_matrix bias;
+    struct gt_matrix scale_a, scale_b; /* of all sets */
     struct gt_matrix result[GT_RESULTS];
     gt_devptr ref;                 /* double m x n x batch */
     gt_devptr bound;               /* float m x n x batch */
@@ -86,11 +88,11 @@ void gt_resident_release(struct gt_resident *resident); /* a zeroed one is accep
 /* Fills the inputs and computes the references again, after a candidate wrote to them. */
 int gt_resident_restore(struct gt_resident *resident, struct gt_err *err);
 
-/* Fill the argument of a launch: with the case's operands, or with a set and a result. */
+/* Fill the arguments of a launch: with the case's operands, or with a set and a result. */
 void gt_resident_case(const struct gt_resident *resident, const struct gt_case *item,
-                      struct gt_args *args);
-void gt_resident_args(const struct gt_resident *resident, int set, int result,
-                      struct gt_args *args);
+                      struct gt_args *args, struct gt_more *more);
+void gt_resident_args(const struct gt_resident *resident, int set, int result, struct gt_args *args,
+                      struct gt_more *more);
 
 /* Enqueue a sum over every input, or over every reference, into a slot. */
 int gt_resident_hash_inputs(struct gt_resident *resident, int slot, struct gt_err *err);

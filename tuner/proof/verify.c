@@ -12,34 +12,6 @@
 
 #define UNIT 0x1p-24 /* unit roundoff of float */
 
-/* Half of the spacing of a type's numbers: relative to a number, and absolute for subnormals and
- * integers. */
-struct rounding {
-    double relative, absolute;
-};
-
-_Static_assert(GT_DTYPE_COUNT == 8, "a new type needs its rounding here");
-
-static struct rounding rounding_of(enum gt_dtype out)
-{
-    switch (out) {
-    case GT_F16:
-        return (struct rounding){0x1p-11, 0x1p-25};
-    case GT_BF16:
-        return (struct rounding){0x1p-8, 0};
-    case GT_E4M3:
-        return (struct rounding){0x1p-4, 0x1p-10};
-    case GT_E5M2:
-        return (struct rounding){0x1p-3, 0x1p-17};
-    case GT_S8:
-        return (struct rounding){0, 0.5};
-    case GT_S32:
-        return (struct rounding){0, 0};
-    default:
-        return (struct rounding){UNIT, 0};
-    }
-}
-
 /* The error of the sum in units of u = 2^-24, relative to |A||B|; the operands of the proof have
  * random signs.  Measured figures are the largest of up to 4e7 elements on an H200.
  * - strict: 2 sqrt(k) u is the statistical bound of a sum of k products whose additions have an
@@ -69,7 +41,7 @@ static double sum_error(const struct gt_problem *p)
         return 2 * root + 4;
     if (p->accuracy == GT_ACCURACY_F32)
         return 20;
-    if (p->type == GT_E4M3 || p->type == GT_E5M2)
+    if (gt_type_f8(p->type))
         return (16 + root / 8) * 0x1p11;
     return 2 * (2 * root + 4);
 }
@@ -94,7 +66,7 @@ static struct gt_verify_bound input_error(const struct gt_problem *p)
 
 void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound)
 {
-    struct rounding out = rounding_of(problem->out);
+    const struct gt_type *out = gt_type_of(problem->out);
 
     if (problem->out == GT_S32) {
         *bound = (struct gt_verify_bound){0, 0, 0};
@@ -108,9 +80,9 @@ void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *b
         bound->relative *= 1.13;
     }
     /* The result that is rounded to the type out is not the reference, but has the error so far. */
-    bound->tolerance *= 1 + out.relative;
-    bound->relative += out.relative;
-    bound->absolute = out.absolute;
+    bound->tolerance *= 1 + out->unit;
+    bound->relative += out->unit;
+    bound->absolute = out->absolute;
 }
 
 /* Result slots: first the small cases, then the whole integer problem, the results of reals and
@@ -132,17 +104,17 @@ static int check_exact(const struct gt_resident *resident, const struct gt_case 
 {
     struct gt_compare_args args = {.d = item->d.span,
                                    .exact = (const void *)(uintptr_t)item->exact};
-    struct rounding rounding = rounding_of(item->problem.out);
+    const struct gt_type *out = gt_type_of(item->problem.out);
     int rc;
 
     /* GELU is the only epilogue that is not exact on integers: kernel and reference may round
      * differently. */
     if (GT_ACTIVATION(item->problem.epilogue) == GT_EPILOGUE_GELU)
-        args.slack = 8 * UNIT + 2 * rounding.relative + rounding.absolute / 4;
+        args.slack = 8 * UNIT + 2 * out->unit + out->absolute / 4;
     /* Operands of TF32 lie beside integers.  FP32 arithmetic, which also serves TF32, does not
      * round them; the kernel's sums, of at most 2^21, are then off by less than a quarter. */
     if (item->problem.type == GT_TF32) {
-        args.slack += 2 * rounding.relative;
+        args.slack += 2 * out->unit;
         args.absolute = 0.25;
     }
     rc = gt_proof_compare(resident->proof, &args, slot, err);
@@ -155,13 +127,14 @@ static int run_case(struct gt_resident *resident, struct gt_module *module,
     const struct gt_case *item = &resident->exact[index];
     size_t workspace = geometry->workspace_bytes;
     struct gt_args args;
+    struct gt_more more;
     int rc = gt_module_geometry(module, geometry, err);
 
-    gt_resident_case(resident, item, &args);
+    gt_resident_case(resident, item, &args, &more);
     memcpy(args.launch, geometry->launch_param, sizeof(args.launch));
     if (!rc && workspace)
         rc = gt_resident_poison_workspace(resident, workspace, err);
-    GT_STEP(rc, gt_module_run(module, NULL, &args, err));
+    GT_STEP(rc, gt_module_run(module, NULL, &args, &more, err));
     if (!rc && workspace)
         rc = gt_verify_check_workspace(resident, err);
     return rc ? rc : check_exact(resident, item, index, err);

@@ -1,8 +1,8 @@
-/* cmd_adopt.c - tune recheck --adopt: treats each winner like any other candidate.  A winner is
- * compiled, proved and timed once, then timed in a final with cuBLASLt's best answer, and stored.
- * One problem is open at a time, and the compilers work for the next problems. */
+/* cmd_adopt.c - tune recheck --adopt: a sweep whose only candidates are winners of older texts or
+ * of another table.  Like any other candidate, a winner is compiled, proved and timed once, then
+ * timed in a final with cuBLASLt's best answer, and stored. */
 #include <cjson/cJSON.h>
-#include <stdarg.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +13,7 @@
 #include "problem/problem.h"
 #include "recheck/cmd_recheck.h"
 #include "sweep/progress.h"
+#include "sweep/sweep.h"
 
 /* The verdict on a winner: stored as a trial of today's text; stored so by an earlier run; its
  * kernel or point is not possible today; tried, but its trial is not ok. */
@@ -37,8 +38,19 @@ struct adopting {
     const struct gt_recheck_options *options;
     struct adoptee *item; /* winners; those of one problem are adjacent */
     size_t items, capacity;
-    struct gt_trial_key key; /* sweep, device, toolchain and L2 mode */
+    struct gt_problem *asked; /* problems that the options name; NULL: all */
+    size_t asks;
+    struct gt_trial_key key; /* device, toolchain and L2 mode */
     size_t tally[VERDICTS];
+    /* The sweep: a problem for each group of items that are tried, which are its given candidates.
+     * end: the item after the group's last one. */
+    struct gt_problem *problem;
+    struct gt_sweep_given *given;
+    struct gt_candidate *candidate;
+    struct gt_sweep_result *result;
+    size_t *end;
+    size_t groups;
+    size_t reported, reports; /* items that are reported; that are to be reported in all */
     struct gt_recheck_report report;
 };
 
@@ -63,13 +75,26 @@ static int take(struct adopting *adopting, const struct gt_row *row, struct gt_e
     return gt_recheck_keep(&item->stored, &item->memory, row, err);
 }
 
+/* Whether the options name the problem, or name none. */
+static bool is_asked(const struct adopting *adopting, const char *problem)
+{
+    char text[GT_PROBLEM_TEXT_MAX];
+
+    for (size_t i = 0; i < adopting->asks; i++) {
+        gt_problem_format(&adopting->asked[i], text);
+        if (strcmp(text, problem) == 0)
+            return true;
+    }
+    return !adopting->asked;
+}
+
 static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct adopting *adopting = context;
     const struct gt_device *device = &adopting->session->evaluator->device;
 
     return row->cc == device->cc && row->timing == adopting->key.timing &&
-                   !strcmp(row->device, device->name)
+                   !strcmp(row->device, device->name) && is_asked(adopting, row->problem)
                ? take(adopting, row, err)
                : GT_OK;
 }
@@ -142,9 +167,10 @@ static int key_of(const struct adopting *adopting, const struct adoptee *item,
 struct finding {
     struct adoptee *item;
     const char *point;
+    bool tried; /* by this run */
 };
 
-/* Takes a trial of today's text that an earlier run has stored. */
+/* Takes the trial of today's text that an earlier run or this one has stored. */
 static int find_trial(void *context, const char *point, const struct gt_trial *trial, int attempts,
                       struct gt_err *err)
 {
@@ -155,10 +181,10 @@ static int find_trial(void *context, const char *point, const struct gt_trial *t
     if (strcmp(point, finding->point) != 0)
         return GT_OK;
     if (trial->status == GT_STATUS_OK && trial->stage == 3 && !attempts) {
-        item->verdict = KNOWN;
+        item->verdict = finding->tried ? DONE : KNOWN;
         set_times(item, trial);
     } else if (trial->status != GT_STATUS_OK &&
-               (gt_status_final(trial->status) || attempts >= GT_MAX_ATTEMPTS)) {
+               (finding->tried || gt_status_final(trial->status) || attempts >= GT_MAX_ATTEMPTS)) {
         fail(item, trial->status ? gt_status_name(trial->status) : "fault",
              trial->status ? trial->detail
                            : "each time the tuner itself ended before the launch did");
@@ -166,12 +192,13 @@ static int find_trial(void *context, const char *point, const struct gt_trial *t
     return GT_OK;
 }
 
-static int find_known(const struct adopting *adopting, struct adoptee *item, struct gt_err *err)
+static int find_stored(const struct adopting *adopting, struct adoptee *item, bool tried,
+                       struct gt_err *err)
 {
     struct gt_strbuf point = GT_STRBUF_INIT;
     struct gt_trial_key key;
     int rc = key_of(adopting, item, &key, &point, err);
-    struct finding finding = {item, point.text};
+    struct finding finding = {item, point.text, tried};
 
     GT_STEP(rc, gt_store_resume(adopting->session->store, &key, GT_MEASURED, find_trial, &finding,
                                 err));
@@ -192,40 +219,6 @@ static int by_problem(const void *x, const void *y)
                : strcmp(a->stored.point, b->stored.point);
 }
 
-/* Drops items whose problems were not asked for. */
-static int keep_asked(struct adopting *adopting, struct gt_err *err)
-{
-    const struct gt_problem_options *asked = &adopting->options->problem;
-    struct gt_problem *problem = NULL;
-    size_t problems = 0, kept = 0;
-    int rc;
-
-    if (!asked->shape.count && !asked->shapes)
-        return GT_OK;
-    rc = gt_session_problems(adopting->session->cli, adopting->session, &problem, NULL, &problems,
-                             asked, err);
-    for (size_t i = 0; i < adopting->items && !rc; i++) {
-        struct adoptee item = adopting->item[i];
-        bool found = false;
-
-        for (size_t j = 0; j < problems && !found; j++) {
-            char text[GT_PROBLEM_TEXT_MAX];
-
-            gt_problem_format(&problem[j], text);
-            found = !strcmp(text, item.stored.problem);
-        }
-        adopting->item[i] = adopting->item[kept]; /* dropped items are freed with the rest */
-        adopting->item[kept] = item;
-        kept += found;
-    }
-    for (size_t i = kept; i < adopting->items && !rc; i++)
-        free(adopting->item[i].memory);
-    if (!rc)
-        adopting->items = kept;
-    free(problem);
-    return rc;
-}
-
 /* Fills the items, and judges the items that need no GPU. */
 static int take_all(struct adopting *adopting, struct gt_err *err)
 {
@@ -235,11 +228,15 @@ static int take_all(struct adopting *adopting, struct gt_err *err)
                                          .provenance = 1u << GT_MEASURED,
                                          .cc = session->evaluator->device.cc,
                                          .limit = 1};
-    int rc = gt_store_rows(session->store, &filter, take_row, adopting, err);
+    const struct gt_problem_options *asked = &adopting->options->problem;
+    int rc = GT_OK;
 
+    if (asked->shape.count || asked->shapes)
+        rc = gt_session_problems(session->cli, session, &adopting->asked, NULL, &adopting->asks,
+                                 asked, err);
+    GT_STEP(rc, gt_store_rows(session->store, &filter, take_row, adopting, err));
     if (!rc && adopting->options->system_db)
         rc = take_table(adopting, err);
-    GT_STEP(rc, keep_asked(adopting, err));
     if (!rc && adopting->items)
         qsort(adopting->item, adopting->items, sizeof(*adopting->item), by_problem);
     for (size_t i = 0; i < adopting->items && !rc; i++) {
@@ -249,7 +246,7 @@ static int take_all(struct adopting *adopting, struct gt_err *err)
         if (!rc)
             fit(adopting, item);
         if (!rc && item->verdict == OPEN)
-            rc = find_known(adopting, item, err);
+            rc = find_stored(adopting, item, false, err);
     }
     return rc;
 }
@@ -319,273 +316,124 @@ static void report_row(struct adopting *adopting, const struct adoptee *item)
     gt_csv_end(row.csv);
 }
 
-#define MAX_GROUP  16   /* winners of a problem in one final */
-#define COLLECT_MS 1000 /* longest single wait for a trial */
+/* ---- the sweep ---- */
 
-/* Half a minute of rounds for a hundred problems: the medians are certain to about 1 %. */
-static const struct gt_rounds modest = {21, 101, 3e5};
-
-/* Winners of one problem that are tried together. */
-struct group {
-    struct adopting *adopting;
-    struct adoptee *item[MAX_GROUP]; /* items that have not failed */
-    size_t count;
-    struct gt_trial trial[MAX_GROUP], baseline_trial;
-    struct gt_baseline baseline;
-    bool have_baseline;
-};
-
-/* ---- the store ---- */
-
-/* Stores a trial of the item or, if trial is NULL, the fact that the item is about to be launched.
- */
-static int put(const struct adopting *adopting, const struct adoptee *item,
-               const struct gt_trial *trial, struct gt_err *err)
+static int allocate(struct adopting *adopting, struct gt_err *err)
 {
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    struct gt_trial_key key;
-    int rc = key_of(adopting, item, &key, &point, err);
+    const size_t most = adopting->items;
 
-    if (!rc && trial)
-        rc = gt_store_trial(adopting->session->store, &key, trial, err);
-    else if (!rc)
-        rc = gt_store_attempt(adopting->session->store, &key, err);
-    gt_strbuf_release(&point);
-    return rc;
+    adopting->problem = calloc(most, sizeof(*adopting->problem));
+    adopting->given = calloc(most, sizeof(*adopting->given));
+    adopting->candidate = calloc(most, sizeof(*adopting->candidate));
+    adopting->result = calloc(most, sizeof(*adopting->result));
+    adopting->end = calloc(most, sizeof(*adopting->end));
+    return adopting->problem && adopting->given && adopting->candidate && adopting->result &&
+                   adopting->end
+               ? GT_OK
+               : gt_err_nomem(err);
 }
 
-static int put_baseline(struct group *group, struct gt_err *err)
+/* Groups the open items by their problems, of which at most `limit` are tried and reported. */
+static int plan(struct adopting *adopting, struct gt_err *err)
 {
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    struct gt_trial_key key;
-    int rc = key_of(group->adopting, group->item[0], &key, &point, err);
+    const size_t limit = (size_t)adopting->options->limit;
+    struct gt_candidate *candidate;
+    size_t first = 0; /* item of the present problem */
+    int rc = allocate(adopting, err);
 
-    gt_baseline_take(&group->baseline, &group->baseline_trial);
-    GT_STEP(rc, gt_store_baseline(group->adopting->session->store, &key, &group->baseline, err));
-    gt_strbuf_release(&point);
-    return rc;
-}
+    adopting->reports = adopting->items;
+    candidate = adopting->candidate;
+    for (size_t i = 0, begun = SIZE_MAX; i < adopting->items && !rc; i++) {
+        const struct adoptee *item = &adopting->item[i];
+        struct gt_sweep_given *given = &adopting->given[adopting->groups - (adopting->groups > 0)];
 
-/* ---- the evaluator's notices ---- */
-
-static int on_launching(void *context, uint64_t id, struct gt_err *err)
-{
-    const struct adopting *adopting = context;
-
-    return put(adopting, &adopting->item[id], NULL, err);
-}
-
-static void on_notice(void *context, const char *sentence)
-{
-    const struct adopting *adopting = context;
-
-    gt_progress_note(adopting->session->progress, sentence);
-}
-
-/* ---- one problem ---- */
-
-/* Compiles winners of the next problems while the present problem is on the GPU. */
-static int compile_ahead(const struct group *group, struct gt_err *err)
-{
-    const struct adopting *adopting = group->adopting;
-    struct gt_evaluator *evaluator = adopting->session->evaluator;
-    size_t next = (size_t)(group->item[group->count - 1] - adopting->item) + 1;
-    int left = 2 * evaluator->jobs, rc = GT_OK;
-
-    for (; next < adopting->items && left > 0 && !rc && evaluator->ops->ahead; next++)
-        if (adopting->item[next].verdict == OPEN) {
-            rc = evaluator->ops->ahead(evaluator, &adopting->item[next].candidate, err);
-            left--;
+        if (strcmp(item->stored.problem, adopting->item[first].stored.problem) != 0)
+            first = i;
+        if (item->verdict != OPEN)
+            continue;
+        if (begun != first || given->count == GT_SWEEP_GIVEN) {
+            if (limit && adopting->groups == limit) {
+                adopting->reports = first;
+                break;
+            }
+            begun = first;
+            given = &adopting->given[adopting->groups];
+            given->candidate = candidate;
+            adopting->problem[adopting->groups++] = item->problem;
         }
+        given->count++;
+        *candidate++ = item->candidate;
+        adopting->end[adopting->groups - 1] = i + 1;
+    }
     return rc;
 }
 
-/* Proves all members of the group and times each once; members that fail leave the group. */
-static int prove(struct group *group, struct gt_err *err)
+/* Gives an item that was tried its verdict. */
+static int judge(const struct adopting *adopting, struct adoptee *item,
+                 const struct gt_sweep_result *result, struct gt_err *err)
 {
-    const struct adopting *adopting = group->adopting;
-    struct gt_evaluator *evaluator = adopting->session->evaluator;
-    size_t waiting = group->count;
+    int rc = find_stored(adopting, item, true, err);
+
+    if (item->verdict == DONE && result->have_baseline)
+        item->baseline_us = result->baseline.us;
+    if (item->verdict == OPEN) /* another program may hold the memory */
+        fail(item, "not tried", result->nothing.code ? result->nothing.msg : "no trial is stored");
+    return rc;
+}
+
+static int report_until(struct adopting *adopting, size_t end, const struct gt_sweep_result *result,
+                        struct gt_err *err)
+{
     int rc = GT_OK;
 
-    for (size_t i = 0; i < group->count && !rc; i++)
-        rc = evaluator->ops->submit(evaluator, (uint64_t)(group->item[i] - adopting->item),
-                                    &group->item[i]->candidate, err);
-    GT_STEP(rc, compile_ahead(group, err));
-    group->count = 0;
-    while (waiting && !rc) {
-        struct gt_trial *trial = &group->trial[group->count];
-        struct adoptee *item;
-        uint64_t id;
-        int got = evaluator->ops->collect(evaluator, COLLECT_MS, &id, trial, err);
+    for (; adopting->reported < end && !rc; adopting->reported++) {
+        struct adoptee *item = &adopting->item[adopting->reported];
 
-        if (got < 0)
-            return got;
-        if (*adopting->session->cli->signals > 1)
-            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once; the same command resumes");
-        if (!got)
-            continue;
-        item = &adopting->item[id];
-        waiting--;
-        rc = put(adopting, item, trial, err);
-        if (trial->status == GT_STATUS_OK)
-            group->item[group->count++] = item;
-        else
-            fail(item, gt_status_name(trial->status), trial->detail);
+        if (item->verdict == OPEN)
+            rc = judge(adopting, item, result, err);
+        if (!rc)
+            report_row(adopting, item);
     }
     return rc;
 }
 
-static int open_baseline(struct group *group, struct gt_err *err)
+static int on_ended(void *context, size_t group, struct gt_sweep_result *result, struct gt_err *err)
 {
-    const struct gt_session *session = group->adopting->session;
-    struct gt_evaluator *evaluator = session->evaluator;
-    struct gt_err why = {0};
-    int rc;
+    struct adopting *adopting = context;
+    int rc = report_until(adopting, adopting->end[group], result, err);
 
-    if (!evaluator->options.baseline || !evaluator->ops->baseline)
-        return GT_OK;
-    rc = evaluator->ops->baseline(evaluator, &group->baseline, &why);
-    group->have_baseline = rc == GT_OK;
-    if (rc == GT_ENOLIB || rc == GT_ENOTFOUND) {
-        gt_progress_note(session->progress, why.msg);
-        return GT_OK;
-    }
-    if (rc && err)
-        *err = why;
+    gt_sweep_result_release(result);
     return rc;
 }
 
-/* Times the remaining members in turns with cuBLASLt's best answer. */
-static int time_all(struct group *group, struct gt_err *err)
-{
-    const struct adopting *adopting = group->adopting;
-    struct gt_evaluator *evaluator = adopting->session->evaluator;
-    struct gt_candidate candidate[MAX_GROUP];
-    double round_us = 0;
-    int rounds, rc = GT_OK;
-
-    for (size_t i = 0; i < group->count && !rc; i++) {
-        candidate[i] = group->item[i]->candidate;
-        round_us += group->trial[i].us;
-        rc = put(adopting, group->item[i], NULL, err);
-    }
-    GT_STEP(rc, open_baseline(group, err));
-    if (group->have_baseline)
-        round_us += group->baseline.us;
-    rounds = adopting->options->rounds ? (int)adopting->options->rounds
-                                       : gt_rounds_for(&modest, group->count, round_us);
-    GT_STEP(rc, evaluator->ops->final(evaluator, candidate, group->count, rounds, group->trial,
-                                      group->have_baseline ? &group->baseline_trial : NULL, err));
-    if (!rc && group->have_baseline)
-        rc = put_baseline(group, err);
-    for (size_t i = 0; i < group->count && !rc; i++) {
-        const struct gt_trial *trial = &group->trial[i];
-        struct adoptee *item = group->item[i];
-
-        rc = put(adopting, item, trial, err);
-        if (trial->status != GT_STATUS_OK) {
-            fail(item, gt_status_name(trial->status), trial->detail);
-            continue;
-        }
-        item->verdict = DONE;
-        set_times(item, trial);
-        item->baseline_us = group->have_baseline ? group->baseline.us : 0;
-    }
-    return rc;
-}
-
-static int adopt_group(struct group *group, struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = group->adopting->session->evaluator;
-    struct gt_err why = {0};
-    int rc;
-
-    gt_progress_now(group->adopting->session->progress, group->item[0]->stored.problem);
-    rc = evaluator->ops->open_problem(evaluator, &group->item[0]->problem, &why);
-    for (size_t i = 0; i < group->count && rc == GT_ETOOBIG; i++)
-        fail(group->item[i], "not tried", why.msg); /* another program may hold the memory */
-    if (rc == GT_ETOOBIG)
-        return GT_OK;
-    if (rc && err)
-        *err = why;
-    GT_STEP(rc, prove(group, err));
-    if (!rc && group->count)
-        rc = time_all(group, err);
-    return rc;
-}
-
-/* ---- the command ---- */
-
-/* Collects the open items of one problem, from `first` on, into a group; returns the index after
- * these items. */
-static size_t gather(struct group *group, size_t first)
-{
-    struct adopting *adopting = group->adopting;
-    size_t i = first;
-
-    group->count = 0;
-    for (; i < adopting->items &&
-           !strcmp(adopting->item[i].stored.problem, adopting->item[first].stored.problem) &&
-           group->count < MAX_GROUP;
-         i++)
-        if (adopting->item[i].verdict == OPEN)
-            group->item[group->count++] = &adopting->item[i];
-    return i;
-}
-
-static int adopt_all(struct adopting *adopting, struct gt_err *err)
-{
-    struct group *group = malloc(sizeof(*group));
-    size_t problems = 0;
-    int rc = group ? GT_OK : gt_err_nomem(err);
-
-    for (size_t first = 0, next; first < adopting->items && !rc; first = next) {
-        *group = (struct group){.adopting = adopting};
-        next = gather(group, first);
-        if (*adopting->session->cli->signals)
-            rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
-        else if (group->count && adopting->options->limit &&
-                 problems == (size_t)adopting->options->limit)
-            break;
-        else if (group->count)
-            rc = adopt_group(group, err);
-        problems += !rc && group->item[0];
-        for (size_t i = first; i < next && !rc; i++)
-            report_row(adopting, &adopting->item[i]);
-    }
-    free(group);
-    return rc;
-}
-
-/* Runs as a sweep of its own, so that the database records where its trials come from. */
 static int run_sweep(struct adopting *adopting, struct gt_err *err)
 {
     const struct gt_session *session = adopting->session;
-    struct gt_evaluator *evaluator = session->evaluator;
-    const struct gt_evaluator_events before = evaluator->options.events;
-    struct gt_store_sweep_stats sums = {0};
-    double begin_s = gt_evaluator_now(evaluator);
-    int code,
-        rc = gt_store_sweep_begin(session->store, session->cli->words, &adopting->key.sweep, err);
+    int rc = plan(adopting, err);
+    const struct gt_sweep_options options = {
+        .problem = adopting->problem,
+        .problems = adopting->groups,
+        .given = adopting->given,
+        .rounds = (int)adopting->options->rounds,
+        .ended = on_ended,
+        .context = adopting,
+        .evaluator = session->evaluator,
+        .store = session->store,
+        .vendor = true,
+        .drift_check_s = INFINITY,
+        .command = session->cli->words,
+        .progress = session->progress,
+        .signals = session->cli->signals,
+    };
 
-    if (rc)
-        return rc;
-    evaluator->options.events = (struct gt_evaluator_events){
-        .context = adopting, .launching = on_launching, .notice = on_notice};
-    evaluator->options.signals = session->cli->signals;
-    rc = adopt_all(adopting, err);
-    evaluator->options.events = before;
-    evaluator->options.signals = NULL;
-    sums.wall_s = gt_evaluator_now(evaluator) - begin_s;
-    sums.trials = (int64_t)(adopting->tally[DONE] + adopting->tally[FAILED]);
-    code = gt_store_sweep_end(session->store, adopting->key.sweep,
-                              !rc                     ? "finished"
-                              : rc == GT_EINTERRUPTED ? "interrupted"
-                                                      : "failed",
-                              &sums, rc ? NULL : err);
-    return rc ? rc : code;
+    if (!rc && adopting->groups)
+        rc = gt_sweep_run(&options, adopting->result, err);
+    for (size_t i = 0; i < adopting->groups && adopting->result; i++)
+        gt_sweep_result_release(&adopting->result[i]);
+    return rc ? rc : report_until(adopting, adopting->reports, NULL, err);
 }
+
+/* ---- the command ---- */
 
 /* Exit codes 4 and 8. */
 static int conclude(const struct adopting *adopting, struct gt_err *err)
@@ -628,5 +476,11 @@ int gt_adopt(struct gt_session *session, const struct gt_recheck_options *option
     for (size_t i = 0; i < adopting.items; i++)
         free(adopting.item[i].memory);
     free(adopting.item);
+    free(adopting.asked);
+    free(adopting.problem);
+    free(adopting.given);
+    free(adopting.candidate);
+    free(adopting.result);
+    free(adopting.end);
     return rc;
 }

@@ -270,10 +270,7 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
     const struct gt_energy *energy = &row->energy;
     cJSON *item;
 
-    if (place_of(g->request, row->problem) == SIZE_MAX ||
-        !gt_row_asked(g->request->filter, row->device) ||
-        (g->request->filter->cc && row->cc != g->request->filter->cc) ||
-        (g->request->filter->problem && strcmp(row->problem, g->request->filter->problem) != 0))
+    if (place_of(g->request, row->problem) == SIZE_MAX)
         return GT_OK;
     item = new_item(g);
     add_texts(g, item, "problem", row->problem, "device", row->device, "uuid", row->uuid, "kernel",
@@ -285,8 +282,8 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
     add_number(g, item, "mhz", energy->clock_mhz);
     add_number(g, item, "counted", energy->counted);
     for (int i = 0; i < GT_OBJECTIVES; i++)
-        if (row->best[i] || row->tie[i])
-            add_number(g, item, gt_objective_name((enum gt_objective)i), row->tie[i] ? 2 : 1);
+        if (row->rank.best[i] || row->rank.tie[i])
+            add_number(g, item, gt_objective_name((enum gt_objective)i), row->rank.tie[i] ? 2 : 1);
     add_size(g, item, row->problem);
     return g->failed ? gt_err_nomem(err) : GT_OK;
 }
@@ -340,7 +337,10 @@ static int gather(cJSON **data, const struct gt_report_request *request, struct 
                   struct gt_report_counts *counts, struct gt_err *err)
 {
     struct gathering g = {.request = request};
-    struct gt_row_filter all = {.problem = request->filter->problem, .cc = request->filter->cc};
+    struct gt_row_filter all = {.problem = request->filter->problem,
+                                .cc = request->filter->cc,
+                                .device = request->filter->device,
+                                .whole = request->filter->whole};
     int rc;
 
     *data = cJSON_CreateObject();
@@ -361,7 +361,8 @@ static int gather(cJSON **data, const struct gt_report_request *request, struct 
     *counts = (struct gt_report_counts){g.rows, g.guesses, g.left};
     add_number(&g, *data, "left", (double)g.left);
     begin_list(&g, *data, "energies");
-    GT_STEP(rc, gt_store_energies(store, NULL, NULL, take_energy, &g, err));
+    GT_STEP(rc, gt_store_energies(store, &(struct gt_energy_filter){.rows = all}, take_energy, &g,
+                                  err));
     begin_list(&g, *data, "devices");
     GT_STEP(rc, gt_store_calibrated(store, request->filter->cc, take_device, &g, err));
     begin_list(&g, *data, "rechecks");

@@ -8,10 +8,8 @@
 
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
 
-int gt_hill_climb_init(struct gt_hill_climb *climb, bool adjacent, gt_hill_climb_order *order,
-                       struct gt_err *err)
+int gt_hill_climb_init(struct gt_hill_climb *climb, gt_hill_climb_order *order, struct gt_err *err)
 {
-    climb->adjacent = adjacent;
     climb->order = order;
     climb->place = SIZE_MAX;
     memset(climb->flying, 0xff, sizeof(climb->flying));
@@ -51,8 +49,7 @@ void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb,
     for (;;) {
         size_t fastest = place;
 
-        climb->count = gt_space_neighbours(strategy->space, place, climb->adjacent, climb->list,
-                                           NEIGHBOURS_MAX);
+        climb->count = gt_space_neighbours(strategy->space, place, climb->list, NEIGHBOURS_MAX);
         if (climb->count > NEIGHBOURS_MAX)
             climb->count = NEIGHBOURS_MAX;
         for (size_t i = 0; i < climb->count; i++) {
@@ -78,6 +75,16 @@ void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb,
         sort_list(strategy, climb);
 }
 
+/* Counts a point as one of the climb's, which has a free slot. */
+static void own(struct gt_hill_climb *climb, size_t point)
+{
+    size_t slot = 0;
+
+    while (climb->flying[slot] != SIZE_MAX)
+        slot++;
+    climb->flying[slot] = point;
+}
+
 enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
                                 size_t *point)
 {
@@ -90,21 +97,11 @@ enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_cli
     while (climb->place != SIZE_MAX && climb->cursor < climb->count) {
         *point = climb->list[climb->cursor++];
         if (strategy->known[*point] == GT_POINT_NEW) {
-            gt_hill_climb_own(climb, *point);
+            own(climb, *point);
             return GT_NEXT_POINT;
         }
     }
     return slots < GT_HILL_CLIMB_FLYING ? GT_NEXT_WAIT : GT_NEXT_DONE;
-}
-
-bool gt_hill_climb_own(struct gt_hill_climb *climb, size_t point)
-{
-    for (size_t i = 0; i < GT_HILL_CLIMB_FLYING; i++)
-        if (climb->flying[i] == SIZE_MAX) {
-            climb->flying[i] = point;
-            return true;
-        }
-    return false;
 }
 
 bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point)
@@ -134,7 +131,7 @@ bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *clim
 #define START_WITHIN 1.5f /* a point slower than this times the best is no start */
 #define KICK         4    /* parameters changed at most to leave the best point */
 
-int gt_multi_start_init(struct gt_multi_start *multi, size_t count, bool adjacent, size_t room,
+int gt_multi_start_init(struct gt_multi_start *multi, size_t count, size_t room,
                         gt_hill_climb_order *order, struct gt_err *err)
 {
     multi->count = count;
@@ -145,7 +142,7 @@ int gt_multi_start_init(struct gt_multi_start *multi, size_t count, bool adjacen
     if (!multi->start || !multi->started)
         return gt_err_nomem(err);
     for (size_t c = 0; c < count; c++) {
-        int rc = gt_hill_climb_init(&multi->climb[c], adjacent, order, err);
+        int rc = gt_hill_climb_init(&multi->climb[c], order, err);
 
         if (rc)
             return rc;
@@ -219,7 +216,7 @@ static enum gt_next step(struct gt_strategy *strategy, struct gt_multi_start *mu
         return answer;
     climb->place = SIZE_MAX;
     if (start(strategy, multi, climb, point) == GT_NEXT_POINT) {
-        gt_hill_climb_own(climb, *point);
+        own(climb, *point);
         return GT_NEXT_POINT;
     }
     return climb->place == SIZE_MAX ? GT_NEXT_WAIT : step(strategy, multi, climb, point);

@@ -11,8 +11,6 @@
 typedef float gt_hill_climb_order(struct gt_strategy *strategy, size_t point);
 
 struct gt_hill_climb {
-    bool adjacent;              /* neighbours differ in one parameter by one step; else by any
-                                   value */
     gt_hill_climb_order *order; /* of the neighbours; NULL: random */
     size_t place;               /* SIZE_MAX: none, the climb needs a start */
     size_t *list;               /* neighbours of the place, in the order in which they are tried */
@@ -20,8 +18,7 @@ struct gt_hill_climb {
     size_t flying[GT_HILL_CLIMB_FLYING]; /* points given out for this climb; SIZE_MAX: free slot */
 };
 
-int gt_hill_climb_init(struct gt_hill_climb *climb, bool adjacent, gt_hill_climb_order *order,
-                       struct gt_err *err);
+int gt_hill_climb_init(struct gt_hill_climb *climb, gt_hill_climb_order *order, struct gt_err *err);
 void gt_hill_climb_release(struct gt_hill_climb *climb); /* a zeroed one is accepted */
 
 /* Moves to a point whose time is known, then to faster neighbours as long as a faster neighbour is
@@ -32,9 +29,6 @@ void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb,
  * the climb has no place, or its place is a local optimum. */
 enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
                                 size_t *point);
-
-/* Counts a point that was chosen elsewhere as one of this climb's; false: no slot is free. */
-bool gt_hill_climb_own(struct gt_hill_climb *climb, size_t point);
 
 /* After a point was told: moves to the point if this climb gave it out and it is faster than the
  * place.  Returns whether this climb gave it out. */
@@ -57,7 +51,7 @@ struct gt_multi_start {
 };
 
 /* room: the most starts that the list holds. */
-int gt_multi_start_init(struct gt_multi_start *multi, size_t count, bool adjacent, size_t room,
+int gt_multi_start_init(struct gt_multi_start *multi, size_t count, size_t room,
                         gt_hill_climb_order *order, struct gt_err *err);
 void gt_multi_start_release(struct gt_multi_start *multi); /* a zeroed one is accepted */
 

@@ -362,8 +362,7 @@ bool gt_space_same_cubin(const struct gt_kernel *kernel, const uint8_t *index, s
     return true;
 }
 
-size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent, size_t *list,
-                           size_t max)
+size_t gt_space_neighbours(const struct gt_space *space, size_t i, size_t *list, size_t max)
 {
     const struct gt_kernel *kernel = space->kernel;
     uint8_t index[GT_MAX_PARAMS];
@@ -371,11 +370,9 @@ size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent
 
     memcpy(index, space->index + i * kernel->params, kernel->params);
     for (size_t p = 0; p < kernel->params; p++) {
-        size_t here = index[p], values = kernel->param[p].count;
-        size_t from = adjacent && here > 0 ? here - 1 : adjacent ? here : 0;
-        size_t to = adjacent && here + 2 < values ? here + 2 : values;
+        size_t here = index[p];
 
-        for (size_t value = from; value < to; value++) {
+        for (size_t value = 0; value < kernel->param[p].count; value++) {
             size_t found;
 
             if (value == here)

@@ -62,10 +62,8 @@ size_t gt_space_find_index(const struct gt_space *space, const uint8_t *index);
  * launch parameters alone. */
 bool gt_space_same_cubin(const struct gt_kernel *kernel, const uint8_t *index, size_t x, size_t y);
 
-/* Writes the neighbours of point i to list[0..max) and returns how many there are.  adjacent: one
- * parameter is moved to its next or previous value; otherwise one parameter is changed to any
- * value. */
-size_t gt_space_neighbours(const struct gt_space *space, size_t i, bool adjacent, size_t *list,
-                           size_t max);
+/* Writes the neighbours of point i, which differ from it in one parameter, to list[0..max) and
+ * returns how many there are. */
+size_t gt_space_neighbours(const struct gt_space *space, size_t i, size_t *list, size_t max);
 
 #endif

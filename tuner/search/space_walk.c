@@ -43,7 +43,6 @@ struct prefix {
 
 struct orderer {
     const struct gt_kernel *kernel;
-    const uint64_t *need; /* for each constraint, the parameters that it depends on */
     uint64_t constrained; /* parameters that some constraint depends on */
     uint64_t bound;
     struct prefix prefix[PREFIXES];
@@ -69,16 +68,19 @@ static bool becomes_known(const struct orderer *orderer, uint64_t need, uint64_t
 static bool survives(const struct orderer *orderer, int64_t *slots, uint64_t set)
 {
     const struct gt_kernel *kernel = orderer->kernel;
-    int64_t value;
+    uint64_t known = 0, undefined;
+    int rc;
 
     for (size_t d = 0; d < kernel->deriveds; d++)
-        if (becomes_known(orderer, kernel->derived[d].depends, set) &&
-            gt_expr_eval(kernel->derived[d].expr, slots, &value, NULL) == GT_OK)
-            slots[kernel->first_param + kernel->params + d] = value;
-    for (size_t c = 0; c < kernel->constraints; c++)
-        if (becomes_known(orderer, orderer->need[c], set) &&
-            gt_expr_eval(kernel->constraint[c].expr, slots, &value, NULL) == GT_OK && !value)
+        known |= (uint64_t)becomes_known(orderer, kernel->derived[d].depends, set) << d;
+    undefined = gt_kernel_derive(kernel, known, 0, slots, &rc, NULL);
+    for (size_t c = 0; c < kernel->constraints; c++) {
+        const struct gt_constraint *constraint = &kernel->constraint[c];
+
+        if (becomes_known(orderer, constraint->depends, set) &&
+            !(constraint->derived & undefined) && !gt_constraint_holds(constraint, slots, NULL))
             return false;
+    }
     return true;
 }
 
@@ -157,7 +159,7 @@ static struct choice choose(struct orderer *orderer, uint64_t among, bool sets)
         if (among >> i & 1)
             consider(orderer, 1ull << i, &best);
     for (size_t c = 0; sets && c < kernel->constraints; c++) {
-        uint64_t open = orderer->need[c] & ~orderer->bound;
+        uint64_t open = kernel->constraint[c].depends & ~orderer->bound;
         int count = __builtin_popcountll(open);
 
         if (count > 1 && count <= TOGETHER)
@@ -179,19 +181,19 @@ static void bind(struct orderer *orderer, const struct choice *choice)
     memcpy(orderer->prefix, kept, orderer->prefixes * sizeof(kept[0]));
 }
 
-/* Fills order[0..params): first the parameters that constraints depend on (need[c]: the parameters
- * of constraint c), in the order in which to bind them, then the other parameters.  Returns how
- * many parameters constraints depend on.  facts: slots of problem and device. */
-static size_t find_order(const struct gt_kernel *kernel, const int64_t *facts, const uint64_t *need,
+/* Fills order[0..params): first the parameters that constraints depend on, in the order in which to
+ * bind them, then the other parameters.  Returns how many parameters constraints depend on.  facts:
+ * slots of problem and device. */
+static size_t find_order(const struct gt_kernel *kernel, const int64_t *facts,
                          size_t order[GT_MAX_PARAMS])
 {
-    struct orderer orderer = {.kernel = kernel, .need = need, .prefixes = 1};
+    struct orderer orderer = {.kernel = kernel, .prefixes = 1};
     size_t count = 0, walked;
 
     orderer.random.state = ORDER_SEED;
     memcpy(orderer.prefix[0].slots, facts, sizeof(orderer.prefix[0].slots));
     for (size_t c = 0; c < kernel->constraints; c++)
-        orderer.constrained |= need[c];
+        orderer.constrained |= kernel->constraint[c].depends;
     while (orderer.constrained & ~orderer.bound) {
         uint64_t set = choose(&orderer, orderer.constrained & ~orderer.bound, true).set;
 
@@ -209,20 +211,105 @@ static size_t find_order(const struct gt_kernel *kernel, const int64_t *facts, c
     return walked;
 }
 
+/* ---- the plan ---- */
+
+/* A key of verdicts has, from its low bits on, the block of the last parameter's values, the
+ * numbers of the other parameters' values, and the step. */
+#define BLOCK_BITS 2  /* a parameter has at most 256 values, in blocks of 64 */
+#define STEP_SHIFT 55 /* there are at most GT_MAX_CONSTRAINTS + GT_MAX_DERIVED steps */
+
+/* A step of the level whose parameter is `last` (NULL: level 0).  depends: the parameters that the
+ * step depends on. */
+static struct gt_walk_step make_step(const struct gt_walk_plan *plan, const struct gt_param *last,
+                                     uint64_t depends)
+{
+    struct gt_walk_step step = {.last = last, .others = depends};
+    unsigned bits = BLOCK_BITS;
+
+    if (last)
+        step.others &= ~(1ull << (last - plan->kernel->param));
+    for (uint64_t left = step.others; left; left &= left - 1)
+        bits += plan->bits[__builtin_ctzll(left)];
+    step.kept = bits <= STEP_SHIFT;
+    return step;
+}
+
+/* Sets the steps of each level: constraints as early as possible, a derived value only after the
+ * constraints that guard it (BM % WARPS == 0 before xdiv(BM, WARPS)).  checked: zeros, one for each
+ * constraint. */
+static void plan_steps(struct gt_walk_plan *plan, bool *checked)
+{
+    const struct gt_kernel *kernel = plan->kernel;
+    const struct gt_param *last = NULL;
+    uint64_t bound = 0, computed = 0;
+    size_t steps = 0;
+
+    for (size_t level = 0; level <= plan->depth; level++) {
+        plan->first_step[level] = steps;
+        if (level > 0) {
+            last = &kernel->param[plan->order[level - 1]];
+            bound |= 1ull << plan->order[level - 1];
+        }
+        for (size_t d = 0; d <= kernel->deriveds; d++) {
+            for (size_t c = 0; c < kernel->constraints; c++) {
+                const struct gt_constraint *constraint = &kernel->constraint[c];
+
+                if (checked[c] || constraint->depends & ~bound || constraint->derived & ~computed)
+                    continue;
+                checked[c] = true;
+                plan->step[steps] = make_step(plan, last, constraint->depends);
+                plan->step[steps].constraint = true;
+                plan->step[steps].index = c;
+                plan->step[steps++].derived = constraint->derived;
+            }
+            if (d < kernel->deriveds && !(computed >> d & 1) &&
+                !(kernel->derived[d].depends & ~bound)) {
+                computed |= 1ull << d;
+                plan->step[steps] = make_step(plan, last, kernel->derived[d].depends);
+                plan->step[steps].index = d;
+                plan->step[steps++].derived = kernel->derived[d].derived | 1ull << d;
+            }
+        }
+    }
+    plan->first_step[plan->depth + 1] = steps;
+}
+
+int gt_walk_plan_init(struct gt_walk_plan *plan, const struct gt_kernel *kernel,
+                      const int64_t *facts, struct gt_err *err)
+{
+    bool *checked = calloc(kernel->constraints + 1, sizeof(*checked));
+
+    *plan = (struct gt_walk_plan){.kernel = kernel};
+    plan->step = calloc(kernel->constraints + kernel->deriveds + 1, sizeof(*plan->step));
+    for (size_t i = 0; i < kernel->params; i++)
+        while (kernel->param[i].count > (size_t)1 << plan->bits[i])
+            plan->bits[i]++;
+    if (checked && plan->step) {
+        plan->depth = find_order(kernel, facts, plan->order);
+        plan_steps(plan, checked);
+    }
+    free(checked);
+    return checked && plan->step ? GT_OK : gt_err_nomem(err);
+}
+
+void gt_walk_plan_release(struct gt_walk_plan *plan)
+{
+    free(plan->step);
+    *plan = (struct gt_walk_plan){.step = NULL};
+}
+
 /* ---- the verdicts of constraints on prefixes; the same values are judged once ---- */
 
 /* A constraint reads a few parameters, and a walk comes to the same values of these parameters
- * again and again: of simt's 38 million judgements at 1000^3, two in a hundred are new.  So each
- * step of the plan has a tree, whose levels are the parameters that the step depends on, in the
- * order of the walk.  The leaf of a prefix has, as bits, the step's verdict on every value of the
- * step's last parameter.  The walk follows all trees as it binds parameters, and at each level
- * joins the bits of the leaves.
- *
- * Trees that outgrow their memory are forgotten, and grow again from the present prefix. */
+ * again and again: of simt's 38 million judgements at 1000^3, two in a hundred are new.  So the
+ * verdicts are kept in a table.  An entry has, as bits, the verdicts of a step on up to 64 values
+ * of the step's last parameter.  The key of an entry holds the step, which of the last parameter's
+ * values these are, and the values of the other parameters that the step depends on.  A table that
+ * is full is emptied. */
 
-#define CELLS      ((size_t)1 << 20) /* cells of all trees: 8 MB; simt needs 1.3 MB */
-#define BLOCK      64                /* values per word, one bit each */
-#define LEAF(size) (1 + 2 * (((size) + BLOCK - 1) / BLOCK)) /* cells of a leaf; see judge */
+#define ENTRIES_BITS 18 /* 2^18 entries: 6 MB; simt needs half of them */
+#define ENTRIES      ((size_t)1 << ENTRIES_BITS)
+#define BLOCK        64 /* values of an entry, one bit each */
 
 /* Values of a parameter, as bits: bit i for value 64 * block + i. */
 struct admitted {
@@ -231,96 +318,90 @@ struct admitted {
                           by zero) */
 };
 
-/* A step and the leaf of the present prefix. */
-struct judged {
-    const struct gt_expr *expr;
-    uint64_t fixed, varying;     /* derived values that the step reads; the varying values depend on
-                                    `last` */
-    uint64_t levels;             /* bit l: the step depends on order[l] */
-    const struct gt_param *last; /* the parameter of the last level; NULL: the step depends on no
-                                    parameter */
-    size_t count;                /* values of `last`, or 1 without it */
-    size_t root, leaf;           /* in node[]; one for each of its levels, but at least one */
-    size_t root_size;            /* cells */
-    bool constraint;
-    bool passed; /* some prefix satisfied the step */
-};
-
-/* The effect of binding a parameter on one step for which this is not the last parameter. */
-struct branch {
-    size_t node; /* the parameter's node; the next parameter's node is behind it */
-    size_t size; /* cells of the next parameter's node */
+/* A derived value passes if it can be computed. */
+struct entry {
+    uint64_t key;        /* 0: the entry is free */
+    uint64_t pass, fail; /* values that pass; values for which an expression fails */
 };
 
 /* The verdicts of a plan's steps on the prefixes of a walk. */
 struct verdicts {
     const struct gt_walk_plan *plan;
-    struct judged *step;
-    size_t furthest; /* 1 + the last constraint that was reached */
-    struct branch *branch;
-    size_t first_branch[GT_MAX_PARAMS + 1]; /* of each parameter of the order */
-    size_t *node;   /* for each step the nodes of its tree along the present prefix, as places in
-                       cell[] */
-    uint64_t *cell; /* an inner node has a cell for each value: the place of the next node, or 0 */
-    size_t used, capacity;
-    size_t path; /* cells of all trees for one prefix, at most */
-    uint8_t bound[GT_MAX_PARAMS];
+    struct entry *entry; /* hash table */
+    size_t used;
+    struct entry unkept;          /* of a step whose key would be too long */
+    bool *passed;                 /* for each step: whether some prefix satisfied it */
+    size_t furthest;              /* 1 + the last constraint that was reached */
+    uint8_t index[GT_MAX_PARAMS]; /* the number of each bound parameter's value */
     int64_t slots[GT_MAX_SLOTS];
 };
 
-/* ---- judging ---- */
-
-static bool reads(const struct gt_kernel *kernel, const struct gt_expr *expr, uint64_t derived)
-{
-    for (size_t i = 0; derived >> i; i++)
-        if (derived >> i & 1 && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
-            return true;
-    return false;
-}
-
-/* Computes the derived values of a set; returns `undefined` and the derived values that cannot be
- * computed. */
-static uint64_t derive(struct verdicts *verdicts, uint64_t set, uint64_t undefined)
+/* Fills an entry with the verdicts on the values from 64 * block on. */
+static void judge(struct verdicts *verdicts, const struct gt_walk_step *step, size_t block,
+                  struct entry *entry)
 {
     const struct gt_kernel *kernel = verdicts->plan->kernel;
+    const size_t count = step->last ? step->last->count : 1;
+    const uint64_t varying = step->last ? step->derived & step->last->derived : 0;
+    int64_t *slots = verdicts->slots;
+    uint64_t undefined;
+    int rc;
 
-    for (size_t i = 0; set >> i; i++) {
-        const struct gt_expr *expr = kernel->derived[i].expr;
-        int64_t value;
-
-        if (!(set >> i & 1))
-            continue;
-        if (reads(kernel, expr, undefined) || gt_expr_eval(expr, verdicts->slots, &value, NULL))
-            undefined |= 1ull << i;
-        else
-            verdicts->slots[kernel->first_param + kernel->params + i] = value;
-    }
-    return undefined;
-}
-
-/* Fills a leaf: 1, then for each block of values the bits of values that pass and the bits of
- * values for which an expression fails.  A derived value passes if it can be computed. */
-static void judge(struct verdicts *verdicts, const struct judged *step, uint64_t *leaf)
-{
-    const struct gt_kernel *kernel = verdicts->plan->kernel;
-    const size_t slot =
-        kernel->first_param + (step->last ? (size_t)(step->last - kernel->param) : 0);
-    const uint64_t undefined = derive(verdicts, step->fixed, 0);
-
-    leaf[0] = 1;
-    for (size_t i = 0; i < step->count; i++) {
-        uint64_t *word = leaf + 1 + i / BLOCK * 2, lacking;
-        int64_t value;
+    undefined = gt_kernel_derive(kernel, step->derived & ~varying, 0, slots, &rc, NULL);
+    entry->pass = entry->fail = 0;
+    for (size_t i = block * BLOCK; i < count && i < (block + 1) * BLOCK; i++) {
+        uint64_t lacking;
+        int holds = 1;
 
         if (step->last)
-            verdicts->slots[slot] = step->last->value[i];
-        lacking = derive(verdicts, step->varying, undefined);
-        if (reads(kernel, step->expr, lacking) ||
-            gt_expr_eval(step->expr, verdicts->slots, &value, NULL))
-            word[1] |= 1ull << i % BLOCK;
-        else if (value || !step->constraint)
-            word[0] |= 1ull << i % BLOCK;
+            slots[kernel->first_param + (size_t)(step->last - kernel->param)] =
+                step->last->value[i];
+        lacking = gt_kernel_derive(kernel, varying, undefined, slots, &rc, NULL) & step->derived;
+        if (step->constraint && !lacking)
+            holds = gt_constraint_holds(&kernel->constraint[step->index], slots, NULL);
+        if (lacking || holds < 0)
+            entry->fail |= 1ull << i % BLOCK;
+        else if (holds)
+            entry->pass |= 1ull << i % BLOCK;
     }
+}
+
+static void empty(struct verdicts *verdicts)
+{
+    memset(verdicts->entry, 0, ENTRIES * sizeof(*verdicts->entry));
+    verdicts->used = 0;
+}
+
+/* The verdicts of a step, after the parameters before its last parameter were bound. */
+static const struct entry *look_up(struct verdicts *verdicts, size_t number, size_t block)
+{
+    const struct gt_walk_step *step = &verdicts->plan->step[number];
+    struct entry *entry = &verdicts->unkept;
+    uint64_t key = 0;
+    size_t at;
+
+    if (!step->kept) {
+        judge(verdicts, step, block, entry);
+        return entry;
+    }
+    for (uint64_t left = step->others; left; left &= left - 1) {
+        const size_t param = (size_t)__builtin_ctzll(left);
+
+        key = key << verdicts->plan->bits[param] | verdicts->index[param];
+    }
+    key = (key << BLOCK_BITS | block) + ((uint64_t)(number + 1) << STEP_SHIFT);
+    at = (size_t)(key * 0x9e3779b97f4a7c15u >> (64 - ENTRIES_BITS));
+    for (; verdicts->entry[at].key != key; at = (at + 1) % ENTRIES) {
+        entry = &verdicts->entry[at];
+        if (entry->key)
+            continue;
+        if (++verdicts->used > ENTRIES / 4 * 3)
+            empty(verdicts);
+        entry->key = key;
+        judge(verdicts, step, block, entry);
+        return entry;
+    }
+    return &verdicts->entry[at];
 }
 
 /* The verdict of a level's steps on the values of order[level - 1], after the parameters before it
@@ -333,20 +414,15 @@ static struct admitted admit(struct verdicts *verdicts, size_t level, size_t blo
     struct admitted admitted = {rest < BLOCK ? (1ull << rest) - 1 : ~0ull, 0};
 
     for (size_t s = plan->first_step[level]; s < plan->first_step[level + 1]; s++) {
-        struct judged *step = &verdicts->step[s];
-        uint64_t *leaf = verdicts->cell + verdicts->node[step->leaf], pass, fail;
+        const struct entry *entry = look_up(verdicts, s, block);
 
-        if (!leaf[0])
-            judge(verdicts, step, leaf);
-        pass = leaf[1 + 2 * block];
-        fail = leaf[2 + 2 * block];
-        if (step->constraint && admitted.values & ~fail) {
-            step->passed |= (admitted.values & pass) != 0;
+        if (plan->step[s].constraint && admitted.values & ~entry->fail) {
+            verdicts->passed[s] |= (admitted.values & entry->pass) != 0;
             if (s + 1 > verdicts->furthest)
                 verdicts->furthest = s + 1;
         }
-        admitted.doubtful |= admitted.values & fail;
-        admitted.values &= pass | fail;
+        admitted.doubtful |= admitted.values & entry->fail;
+        admitted.values &= entry->pass | entry->fail;
         if (!admitted.values)
             break;
     }
@@ -360,256 +436,19 @@ static const struct gt_constraint *culprit(const struct verdicts *verdicts)
     const struct gt_walk_plan *plan = verdicts->plan;
 
     for (size_t s = 0; s < verdicts->furthest; s++)
-        if (plan->step[s].constraint && !verdicts->step[s].passed)
+        if (plan->step[s].constraint && !verdicts->passed[s])
             return &plan->kernel->constraint[plan->step[s].index];
     return NULL;
 }
 
-/* ---- trees ---- */
-
-/* Follows the trees of the steps that read a parameter, except steps for which it is the last
- * parameter. */
-static void follow(struct verdicts *verdicts, size_t level)
+/* The plan must outlive the verdicts, whose slots of problem and device are set. */
+static int verdicts_init(struct verdicts *verdicts, const struct gt_walk_plan *plan,
+                         struct gt_err *err)
 {
-    for (size_t b = verdicts->first_branch[level]; b < verdicts->first_branch[level + 1]; b++) {
-        const struct branch *branch = &verdicts->branch[b];
-        uint64_t *next = &verdicts->cell[verdicts->node[branch->node] + verdicts->bound[level]];
-
-        if (!*next) {
-            *next = verdicts->used;
-            verdicts->used += branch->size;
-        }
-        verdicts->node[branch->node + 1] = *next;
-    }
-}
-
-/* Begins the trees anew. */
-static void forget(struct verdicts *verdicts)
-{
-    const struct gt_walk_plan *plan = verdicts->plan;
-
-    memset(verdicts->cell, 0, verdicts->used * sizeof(*verdicts->cell));
-    verdicts->used = 1; /* a cell's 0 is no node */
-    for (size_t s = 0; s < plan->first_step[plan->depth + 1]; s++) {
-        const struct judged *step = &verdicts->step[s];
-
-        verdicts->node[step->root] = verdicts->used;
-        verdicts->used += step->root_size;
-    }
-}
-
-/* Binds order[level] to its value number `value`, after the parameters before it. */
-static void bind_value(struct verdicts *verdicts, size_t level, size_t value)
-{
-    const struct gt_walk_plan *plan = verdicts->plan;
-    const size_t param = plan->order[level];
-
-    verdicts->bound[level] = (uint8_t)value;
-    verdicts->slots[plan->kernel->first_param + param] = plan->kernel->param[param].value[value];
-    if (verdicts->used + verdicts->path <= verdicts->capacity) {
-        follow(verdicts, level);
-        return;
-    }
-    forget(verdicts);
-    for (size_t l = 0; l <= level; l++)
-        follow(verdicts, l);
-}
-
-/* ---- making ---- */
-
-/* The derived values that an expression reads, directly or through others. */
-static uint64_t derived_of(const struct gt_kernel *kernel, const struct gt_expr *expr)
-{
-    uint64_t set = 0;
-
-    for (size_t i = kernel->deriveds; i-- > 0;) {
-        const size_t slot = kernel->first_param + kernel->params + i;
-        bool read = gt_expr_uses(expr, slot);
-
-        for (size_t d = i + 1; d < kernel->deriveds && !read; d++)
-            read = set >> d & 1 && gt_expr_uses(kernel->derived[d].expr, slot);
-        set |= (uint64_t)read << i;
-    }
-    return set;
-}
-
-/* Cells of a step's node for the parameter order[level]. */
-static size_t node_size(const struct gt_walk_plan *plan, const struct judged *step, size_t level)
-{
-    const struct gt_param *param = &plan->kernel->param[plan->order[level]];
-
-    return param == step->last ? LEAF(param->count) : param->count;
-}
-
-/* The first level from `from` on whose parameter the step depends on. */
-static size_t next_level(const struct judged *step, size_t from)
-{
-    return from + (size_t)__builtin_ctzll(step->levels >> from);
-}
-
-/* Fills a step, whose nodes begin at `root`.  Returns the number of the step's nodes. */
-static size_t fill_step(struct verdicts *verdicts, const struct gt_walk_step *from,
-                        struct judged *step, size_t root)
-{
-    const struct gt_walk_plan *plan = verdicts->plan;
-    const struct gt_kernel *kernel = plan->kernel;
-    uint64_t depends, varying = 0;
-    size_t nodes;
-
-    step->constraint = from->constraint;
-    step->expr =
-        from->constraint ? kernel->constraint[from->index].expr : kernel->derived[from->index].expr;
-    depends = gt_kernel_depends(kernel, step->expr);
-    for (size_t l = 0; l < plan->depth; l++)
-        if (depends >> plan->order[l] & 1) {
-            step->levels |= 1ull << l;
-            step->last = &kernel->param[plan->order[l]];
-        }
-    for (size_t i = 0; i < kernel->deriveds && step->last; i++)
-        varying |= (kernel->derived[i].depends >> (step->last - kernel->param) & 1) << i;
-    step->fixed = derived_of(kernel, step->expr) & ~varying;
-    step->varying = derived_of(kernel, step->expr) & varying;
-    step->count = step->last ? step->last->count : 1;
-    nodes = step->last ? (size_t)__builtin_popcountll(step->levels) : 1;
-    step->root = root;
-    step->leaf = root + nodes - 1;
-    step->root_size = step->last ? node_size(plan, step, next_level(step, 0)) : LEAF(1);
-    verdicts->path += step->root_size;
-    return nodes;
-}
-
-/* Fills the branches of a level; the branches of all levels together have room for as many as there
- * are nodes. */
-static void fill_branches(struct verdicts *verdicts, size_t level, size_t steps)
-{
-    const struct gt_walk_plan *plan = verdicts->plan;
-    size_t count = verdicts->first_branch[level];
-
-    for (size_t s = 0; s < steps; s++) {
-        const struct judged *step = &verdicts->step[s];
-        const uint64_t before = step->levels & ((1ull << level) - 1);
-        size_t size;
-
-        if (!(step->levels >> level & 1) || !(step->levels >> level >> 1))
-            continue;
-        size = node_size(plan, step, next_level(step, level + 1));
-        verdicts->path += size;
-        verdicts->branch[count++] =
-            (struct branch){step->root + (size_t)__builtin_popcountll(before), size};
-    }
-    verdicts->first_branch[level + 1] = count;
-}
-
-/* Plan and kernel must outlive the verdicts.  facts: slots of problem and device. */
-static int verdicts_new(struct verdicts **verdicts, const struct gt_walk_plan *plan,
-                        const int64_t *facts, struct gt_err *err)
-{
-    const size_t steps = plan->first_step[plan->depth + 1];
-    struct verdicts *made = calloc(1, sizeof(*made));
-    size_t nodes = 0;
-
-    *verdicts = made;
-    if (!made)
-        return gt_err_nomem(err);
-    made->plan = plan;
-    memcpy(made->slots, facts, sizeof(made->slots));
-    made->step = calloc(steps + 1, sizeof(*made->step));
-    for (size_t s = 0; s < steps && made->step; s++)
-        nodes += fill_step(made, &plan->step[s], &made->step[s], nodes);
-    made->node = calloc(nodes + 1, sizeof(*made->node));
-    made->branch = calloc(nodes + 1, sizeof(*made->branch));
-    for (size_t l = 0; l < plan->depth && made->step && made->branch; l++)
-        fill_branches(made, l, steps);
-    made->capacity = 1 + 2 * made->path; /* forgotten trees fit for at least one prefix */
-    if (made->capacity < CELLS)
-        made->capacity = CELLS;
-    made->cell = calloc(made->capacity, sizeof(*made->cell));
-    if (!made->step || !made->node || !made->branch || !made->cell)
-        return gt_err_nomem(err);
-    forget(made);
-    return GT_OK;
-}
-
-static void verdicts_free(struct verdicts *verdicts)
-{
-    if (!verdicts)
-        return;
-    free(verdicts->step);
-    free(verdicts->branch);
-    free(verdicts->node);
-    free(verdicts->cell);
-    free(verdicts);
-}
-
-/* ---- the plan ---- */
-
-/* Whether an expression reads only derived values of `computed`. */
-static bool computable(const struct gt_kernel *kernel, const struct gt_expr *expr,
-                       const bool *computed)
-{
-    for (size_t i = 0; i < kernel->deriveds; i++)
-        if (!computed[i] && gt_expr_uses(expr, kernel->first_param + kernel->params + i))
-            return false;
-    return true;
-}
-
-/* Sets the steps of each level: constraints as early as possible, a derived value only after the
- * constraints that guard it (BM % WARPS == 0 before xdiv(BM, WARPS)).  checked: zeros, one for each
- * constraint. */
-static void plan_steps(struct gt_walk_plan *plan, const uint64_t *need, bool *checked)
-{
-    const struct gt_kernel *kernel = plan->kernel;
-    bool computed[GT_MAX_DERIVED] = {false};
-    uint64_t bound = 0;
-    size_t steps = 0;
-
-    for (size_t level = 0; level <= plan->depth; level++) {
-        plan->first_step[level] = steps;
-        if (level > 0)
-            bound |= 1ull << plan->order[level - 1];
-        for (size_t d = 0; d <= kernel->deriveds; d++) {
-            for (size_t c = 0; c < kernel->constraints; c++) {
-                if (checked[c] || (need[c] & ~bound) ||
-                    !computable(kernel, kernel->constraint[c].expr, computed))
-                    continue;
-                checked[c] = true;
-                plan->step[steps++] = (struct gt_walk_step){true, c};
-            }
-            if (d < kernel->deriveds && !computed[d] && !(kernel->derived[d].depends & ~bound)) {
-                computed[d] = true;
-                plan->step[steps++] = (struct gt_walk_step){false, d};
-            }
-        }
-    }
-    plan->first_step[plan->depth + 1] = steps;
-}
-
-int gt_walk_plan_init(struct gt_walk_plan *plan, const struct gt_kernel *kernel,
-                      const int64_t *facts, struct gt_err *err)
-{
-    uint64_t *need = calloc(kernel->constraints + 1, sizeof(*need));
-    bool *checked = calloc(kernel->constraints + 1, sizeof(*checked));
-    int rc = GT_OK;
-
-    *plan = (struct gt_walk_plan){.kernel = kernel};
-    plan->step = calloc(kernel->constraints + kernel->deriveds + 1, sizeof(*plan->step));
-    if (!need || !checked || !plan->step) {
-        rc = gt_err_nomem(err);
-    } else {
-        for (size_t c = 0; c < kernel->constraints; c++)
-            need[c] = gt_kernel_depends(kernel, kernel->constraint[c].expr);
-        plan->depth = find_order(kernel, facts, need, plan->order);
-        plan_steps(plan, need, checked);
-    }
-    free(need);
-    free(checked);
-    return rc;
-}
-
-void gt_walk_plan_release(struct gt_walk_plan *plan)
-{
-    free(plan->step);
-    *plan = (struct gt_walk_plan){.step = NULL};
+    verdicts->plan = plan;
+    verdicts->entry = calloc(ENTRIES, sizeof(*verdicts->entry));
+    verdicts->passed = calloc(plan->first_step[plan->depth + 1] + 1, sizeof(*verdicts->passed));
+    return verdicts->entry && verdicts->passed ? GT_OK : gt_err_nomem(err);
 }
 
 /* ---- the points that are kept ---- */
@@ -790,10 +629,9 @@ static int sample_take(struct sample *sample, const uint8_t *index, struct gt_er
 struct walk {
     struct gt_space *space;
     struct gt_walk_plan plan;
-    struct verdicts *verdicts;
+    struct verdicts verdicts;
     struct sample sample;
     /* the state */
-    uint8_t index[GT_MAX_PARAMS];
     uint64_t visits; /* prefixes so far, */
     uint64_t visits_most, seen_most;
     double ends_s; /* when the thread has taken so much processor time */
@@ -809,17 +647,6 @@ struct walk {
     uint64_t prefixes; /* prefixes of `share.level` parameters so far */
     struct gt_err *err;
 };
-
-/* Values of the parameters in `set`, multiplied. */
-static double points_of(const struct gt_kernel *kernel, uint64_t set)
-{
-    double points = 1;
-
-    for (size_t i = 0; i < kernel->params; i++)
-        if (set >> i & 1)
-            points *= (double)kernel->param[i].count;
-    return points;
-}
 
 /* Counts the points that the parameters which are not walked make of each prefix. */
 static int count_free(struct walk *walk)
@@ -850,7 +677,7 @@ static int settle_doubt(struct walk *walk)
     gt_point_default(&candidate.point, kernel);
     for (size_t i = 0; i < walk->plan.depth; i++)
         candidate.point.value[walk->plan.order[i]] =
-            kernel->param[walk->plan.order[i]].value[walk->index[walk->plan.order[i]]];
+            kernel->param[walk->plan.order[i]].value[walk->verdicts.index[walk->plan.order[i]]];
     rc = gt_candidate_valid(&candidate, &failed, walk->err);
     return rc ? rc : failed < 0;
 }
@@ -869,7 +696,7 @@ static int arrive(struct walk *walk, bool doubt)
 
     if (rc <= 0)
         return rc;
-    return sample_take(&walk->sample, walk->index, walk->err);
+    return sample_take(&walk->sample, walk->verdicts.index, walk->err);
 }
 
 /* Counts a visit and returns GT_OK, unless the walk ends early: too many visits or points, too much
@@ -890,6 +717,7 @@ static int check_visits(struct walk *walk)
  * points. */
 static int descend(struct walk *walk, size_t level, bool doubt)
 {
+    const struct gt_kernel *kernel = walk->space->kernel;
     const size_t param = walk->plan.order[level];
     struct admitted admitted = {0, 0};
     int rc = GT_OK;
@@ -898,20 +726,20 @@ static int descend(struct walk *walk, size_t level, bool doubt)
         return GT_OK;
     if (level == walk->plan.depth)
         return arrive(walk, doubt);
-    for (size_t i = 0; i < walk->space->kernel->param[param].count && !rc; i++) {
-        const size_t bit = i % 64;
+    for (size_t i = 0; i < kernel->param[param].count && !rc; i++) {
+        const size_t bit = i % BLOCK;
 
         if (!bit)
-            admitted = admit(walk->verdicts, level + 1, i / 64);
+            admitted = admit(&walk->verdicts, level + 1, i / BLOCK);
         if (!followed(walk, level))
             continue;
-        walk->index[param] = (uint8_t)i;
+        walk->verdicts.index[param] = (uint8_t)i;
         rc = check_visits(walk);
         if (rc)
             return rc;
         if (!(admitted.values >> bit & 1))
             continue;
-        bind_value(walk->verdicts, level, i);
+        walk->verdicts.slots[kernel->first_param + param] = kernel->param[param].value[i];
         rc = descend(walk, level + 1, doubt || admitted.doubtful >> bit & 1);
     }
     return rc;
@@ -924,7 +752,7 @@ static double progress(const struct walk *walk)
 
     for (size_t level = 0; level < walk->plan.depth; level++) {
         part /= (double)walk->space->kernel->param[walk->plan.order[level]].count;
-        before += part * walk->index[walk->plan.order[level]];
+        before += part * walk->verdicts.index[walk->plan.order[level]];
     }
     return before;
 }
@@ -959,7 +787,7 @@ static int walk_once(struct walk *walk)
     walk->random.state = PREFIX_SEED;
     walk->visits = 1; /* the prefix without a parameter */
     walk->prefixes = 0;
-    root = admit(walk->verdicts, 0, 0);
+    root = admit(&walk->verdicts, 0, 0);
     if (root.values)
         rc = descend(walk, 0, root.doubtful);
     walk->density = (double)walk->sample.seen / walk->sample.chance / (double)walk->visits;
@@ -1025,7 +853,7 @@ static int walk_all(struct walk *walk)
 static int explain_empty(const struct walk *walk)
 {
     const struct gt_kernel *kernel = walk->space->kernel;
-    const struct gt_constraint *constraint = culprit(walk->verdicts);
+    const struct gt_constraint *constraint = culprit(&walk->verdicts);
     char problem[GT_PROBLEM_TEXT_MAX];
 
     gt_problem_format(walk->space->problem, problem);
@@ -1048,7 +876,6 @@ static int explain_empty(const struct walk *walk)
 static int begin(struct walk *walk, struct gt_space *space, size_t limit,
                  const struct gt_walk_share *share, struct gt_err *err)
 {
-    int64_t facts[GT_MAX_SLOTS] = {0};
     int rc;
 
     *walk = (struct walk){.space = space,
@@ -1059,18 +886,19 @@ static int begin(struct walk *walk, struct gt_space *space, size_t limit,
                           .chance = 1,
                           .share = *share,
                           .err = err};
-    gt_facts_fill(space->problem, space->device, facts);
-    space->cross_product = points_of(space->kernel, ~0ull);
-    rc = gt_walk_plan_init(&walk->plan, space->kernel, facts, err);
+    gt_facts_fill(space->problem, space->device, walk->verdicts.slots);
+    space->cross_product = gt_kernel_cross_product(space->kernel);
+    rc = gt_walk_plan_init(&walk->plan, space->kernel, walk->verdicts.slots, err);
     GT_STEP(rc, count_free(walk));
-    GT_STEP(rc, verdicts_new(&walk->verdicts, &walk->plan, facts, err));
+    GT_STEP(rc, verdicts_init(&walk->verdicts, &walk->plan, err));
     walk->share.level = walk->plan.depth / SHARED_FROM;
     return rc;
 }
 
 static void release(struct walk *walk)
 {
-    verdicts_free(walk->verdicts);
+    free(walk->verdicts.entry);
+    free(walk->verdicts.passed);
     gt_walk_plan_release(&walk->plan);
 }
 

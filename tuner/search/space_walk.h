@@ -29,10 +29,15 @@ struct gt_walk_share {
 int gt_space_walk_share(struct gt_space *space, size_t limit, struct gt_walk_share *share,
                         struct gt_err *err);
 
-/* A constraint or a derived value to compute when a parameter has been bound. */
+/* A constraint or a derived value, to be judged when the last parameter that it depends on is
+ * bound. */
 struct gt_walk_step {
     bool constraint; /* else a derived value */
     size_t index;
+    uint64_t derived;            /* derived values that the step needs */
+    uint64_t others;             /* parameters that the step depends on beside `last` */
+    const struct gt_param *last; /* NULL: the step depends on no parameter */
+    bool kept;                   /* the verdicts are kept; else their keys would be too long */
 };
 
 /* Level 0 is before any parameter, level l after order[l - 1] was bound. */
@@ -41,6 +46,7 @@ struct gt_walk_plan {
     size_t order[GT_MAX_PARAMS];
     size_t depth;                         /* parameters walked; the other parameters of order[] are
                                              free */
+    uint8_t bits[GT_MAX_PARAMS];          /* of the number of each parameter's value */
     size_t first_step[GT_MAX_PARAMS + 2]; /* of each level, in step[] */
     struct gt_walk_step *step;
 };

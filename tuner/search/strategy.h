@@ -35,7 +35,7 @@ struct gt_seeds {
     void *context;
 };
 
-/* A number a user may set: `--strategy annealing:cool=0.9,chains=4`. */
+/* A number a user may set: `--strategy dual:cool=0.9,every=4`. */
 struct gt_strategy_option {
     const char *name;
     double standard, least, most;
@@ -90,14 +90,8 @@ struct gt_strategy_ops {
     X(auto)                  \
     X(forest)                \
     X(local)                 \
-    X(adjacent)              \
-    X(iterated)              \
-    X(basin)                 \
-    X(annealing)             \
     X(dual)                  \
     X(genetic)               \
-    X(differential)          \
-    X(swarm)                 \
     X(random)                \
     X(exhaustive)
 
@@ -107,8 +101,9 @@ GT_STRATEGY_NAMES(GT_STRATEGY_DECLARE)
 extern const struct gt_strategy_ops *const gt_strategies[]; /* ends with NULL */
 
 /* text: "NAME" or "NAME:OPTION=VALUE,..." -> the strategy and its options; options that are not
- * named have their standard values.  GT_ENOTFOUND for an unknown name, GT_ERANGE for a value that
- * is no number or is out of range; the sentence says what is allowed.  ops and
+ * named have their standard values.  GT_ENOTFOUND for an unknown name, and for the name of a
+ * strategy that earlier versions had; GT_ERANGE for a value that is no number or is out of range.
+ * The sentence says what is allowed, or what to use instead.  ops and
  * option[GT_STRATEGY_OPTIONS] may be NULL. */
 int gt_strategy_parse(const struct gt_strategy_ops **ops, double *option, const char *text,
                       struct gt_err *err);

@@ -119,8 +119,7 @@ static int init(struct gt_strategy *strategy, struct gt_err *err)
     state->start = calloc(state->design, sizeof(*state->start));
     if (!state->start)
         return gt_err_nomem(err);
-    rc = gt_multi_start_init(&state->climbs, CLIMBS, false, strategy->seeds + state->design, order,
-                             err);
+    rc = gt_multi_start_init(&state->climbs, CLIMBS, strategy->seeds + state->design, order, err);
     state->climbs.random_each = RANDOM_EACH;
     GT_STEP(rc, gt_prior_mean_init(&state->priors, space, strategy->given, err));
     GT_STEP(rc, gt_pool_init(&state->pool, space, err));

@@ -280,7 +280,7 @@ static int load_set(struct gt_problemset *set, const struct gt_problem_options *
         fprintf(cli->log, "%s\n", set->remark);
     free(path);
     if (!rc && options->random)
-        rc = gt_random_problems(set, data_dir, (size_t)options->random,
+        rc = gt_random_problems(set, data_dir, options->family, (size_t)options->random,
                                 options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT, err);
     return rc;
 }

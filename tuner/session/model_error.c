@@ -37,7 +37,7 @@ const char *gt_model_error(enum gt_model_kind kind)
 double gt_model_peak(const struct gt_device *device, const struct gt_problem *problem,
                      const struct gt_kernel *kernel)
 {
-    double rate = 2.0 * device->fma_lanes; /* an FMA is two operations */
+    double rate = 2.0 * gt_device_fma(device, problem->acc); /* an FMA is two operations */
 
     if (kernel->model.mma) /* kernels that name a type split operands into parts of 16 bits */
         rate = gt_device_tensor_rate(device, kernel->model.mma_type ? GT_F16 : problem->type);
@@ -75,14 +75,21 @@ bool gt_stand_in(char text[GT_STAND_IN_MAX], const struct gt_device *device, con
     return true;
 }
 
+void gt_filter_whole(struct gt_row_filter *filter, const char *data_dir)
+{
+    struct gt_device device;
+
+    filter->whole = filter->device && data_dir &&
+                    !gt_device_profile_of(&device, data_dir, filter->cc, filter->device, NULL) &&
+                    gt_device_same(device.name, filter->device);
+}
+
 int gt_filter_arch(struct gt_row_filter *filter, const char *data_dir, const char *arch,
                    struct gt_err *err)
 {
-    struct gt_device device;
     int rc = gt_gpu_parse(arch, &filter->cc, &filter->device, err);
 
-    filter->whole = !rc && filter->device && data_dir &&
-                    !gt_device_profile_of(&device, data_dir, filter->cc, filter->device, NULL) &&
-                    gt_device_same(device.name, filter->device);
+    if (!rc)
+        gt_filter_whole(filter, data_dir);
     return rc;
 }

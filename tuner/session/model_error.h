@@ -39,4 +39,7 @@ struct gt_row_filter;
 int gt_filter_arch(struct gt_row_filter *filter, const char *data_dir, const char *arch,
                    struct gt_err *err);
 
+/* Sets `whole` if the filter's device has a profile of its own. */
+void gt_filter_whole(struct gt_row_filter *filter, const char *data_dir);
+
 #endif

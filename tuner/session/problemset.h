@@ -75,7 +75,7 @@ int gt_ranges_expand(const char *text, gt_ranges_visit *visit, void *context, st
 /* Appends `count` different problems to the set.  A smaller count with the same seed gives the
  * first of these problems.  Errors name models.json below data_dir and the key; the set is to be
  * released also after an error. */
-int gt_random_problems(struct gt_problemset *set, const char *data_dir, size_t count, uint64_t seed,
-                       struct gt_err *err);
+int gt_random_problems(struct gt_problemset *set, const char *data_dir, const char *family,
+                       size_t count, uint64_t seed, struct gt_err *err);
 
 #endif

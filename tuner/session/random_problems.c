@@ -139,37 +139,68 @@ static void batched(struct draw *draw)
     draw->batch = count[below(draw, (int64_t)(sizeof(count) / sizeof(*count)))];
 }
 
-/* The families, and the share of each in a hundred draws. */
-static void (*const family[])(struct draw *draw) = {projection, attention,   ragged,
-                                                    middle,     round_sizes, batched};
-static const int64_t family_share[] = {42, 8, 20, 18, 7, 5};
+/* Layers of models alone, in the layout of checkpoints: what is quantised. */
+static void weights(struct draw *draw)
+{
+    do
+        projection(draw);
+    while (draw->layout != LAYOUT_NT);
+}
 
-static const struct {
-    enum gt_dtype type;
-    const char *accuracy; /* is appended to the problem's text */
-    int64_t most;         /* operations, which take an H200 2 to 10 ms */
-} kind[] = {
-    {GT_BF16, "", 1200000000000},
-    {GT_F16, "", 1200000000000},
-    {GT_TF32, "", 1200000000000},
-    {GT_F32, "", 300000000000},
-    {GT_F32, ":accuracy=f32", 300000000000},
+/* Sums of products over a short k, as blocked factorisations of matrices have them, and thin ones.
+ */
+static void panels(struct draw *draw)
+{
+    draw->m = octave(draw), draw->n = octave(draw);
+    draw->k = (int64_t)16 << below(draw, 5);
+    draw->layout = (unsigned)below(draw, 4);
+}
+
+#define MOST_SHAPES 6
+#define MOST_KINDS  5
+
+/* What --family names: kinds of products and of sizes, each with its share in a hundred draws. */
+static const struct family {
+    const char *name;
+    struct {
+        int64_t share;
+        enum gt_dtype type;
+        const char *words; /* are appended to the problem's text */
+        int64_t most;      /* operations, which take an H200 2 to 10 ms */
+    } kind[MOST_KINDS];
+    struct {
+        int64_t share;
+        void (*draw)(struct draw *draw);
+    } shape[MOST_SHAPES];
+} families[] = {
+    {"plain",
+     {{36, GT_BF16, "", 1200000000000},
+      {18, GT_F16, "", 1200000000000},
+      {12, GT_TF32, "", 1200000000000},
+      {22, GT_F32, "", 300000000000},
+      {12, GT_F32, ":accuracy=f32", 300000000000}},
+     {{42, projection},
+      {8, attention},
+      {20, ragged},
+      {18, middle},
+      {7, round_sizes},
+      {5, batched}}},
+    {"scaled",
+     {{40, GT_E4M3, ":scale_a=vector:scale_b=vector:sums=fast", 2400000000000},
+      {30, GT_E4M3, ":scale_a=vector:scale_b=vector", 2400000000000},
+      {15, GT_E4M3, ":scale_a=tensor:scale_b=tensor:sums=fast", 2400000000000},
+      {10, GT_E4M3, ":scale_a=tensor:scale_b=tensor", 2400000000000},
+      {5, GT_E4M3, ":scale_a=vector:scale_b=vector:out=f16", 2400000000000}},
+     {{100, weights}}},
+    {"blocks", {{100, GT_E4M3, ":scale_a=1x128:scale_b=128x128", 2400000000000}}, {{100, weights}}},
+    {"double",
+     {{100, GT_F64, "", 150000000000}},
+     {{35, ragged}, {30, middle}, {15, round_sizes}, {10, batched}, {10, panels}}},
 };
-static const int64_t kind_share[] = {36, 18, 12, 22, 12};
+#define FAMILIES (sizeof(families) / sizeof(*families))
 
 #define PADDED 16   /* one in so many problems without a batch has leading dimensions of its own */
 #define TRIES  1000 /* attempts to draw a problem that is not too large */
-
-/* The index of the share into which a number below a hundred falls. */
-static size_t pick(struct draw *draw, const int64_t *share)
-{
-    int64_t left = below(draw, 100);
-    size_t i = 0;
-
-    for (; left >= share[i]; i++)
-        left -= share[i];
-    return i;
-}
 
 /* Adds leading dimensions, as slices of wider matrices have them. */
 static void pad(struct draw *draw, struct gt_problem *problem)
@@ -192,23 +223,30 @@ static bool too_large(const struct draw *draw, int64_t most, int64_t bytes)
            draw->m * draw->n > most / 2 / draw->k / draw->batch;
 }
 
-static int draw_one(struct draw *draw, char text[GT_PROBLEM_TEXT_MAX], struct gt_err *err)
+static int draw_one(struct draw *draw, const struct family *family, char text[GT_PROBLEM_TEXT_MAX],
+                    struct gt_err *err)
 {
-    const size_t of = pick(draw, kind_share), in = pick(draw, family_share);
-    const int64_t bytes = gt_dtype_size(kind[of].type);
+    int64_t of_kind = below(draw, 100), of_shape = below(draw, 100), bytes;
+    size_t of = 0, in = 0;
     struct gt_problem problem;
     int rc, tries = 0;
+
+    for (; of_kind >= family->kind[of].share; of++)
+        of_kind -= family->kind[of].share;
+    for (; of_shape >= family->shape[in].share; in++)
+        of_shape -= family->shape[in].share;
+    bytes = gt_dtype_size(family->kind[of].type);
 
     do {
         if (tries++ == TRIES)
             return gt_err_set(err, GT_ECONFIG, "models.json: its sizes are too large for %s",
-                              gt_dtype_name(kind[of].type));
+                              gt_dtype_name(family->kind[of].type));
         draw->batch = 1;
-        family[in](draw);
-    } while (too_large(draw, kind[of].most, bytes));
+        family->shape[in].draw(draw);
+    } while (too_large(draw, family->kind[of].most, bytes));
     snprintf(text, GT_PROBLEM_TEXT_MAX, "%lldx%lldx%lld:%s:%s:batch=%lld%s", (long long)draw->m,
-             (long long)draw->n, (long long)draw->k, gt_dtype_name(kind[of].type),
-             gt_layout_name(draw->layout), (long long)draw->batch, kind[of].accuracy);
+             (long long)draw->n, (long long)draw->k, gt_dtype_name(family->kind[of].type),
+             gt_layout_name(draw->layout), (long long)draw->batch, family->kind[of].words);
     rc = gt_problem_parse(&problem, text, err);
     if (!rc && draw->batch == 1 && !below(draw, PADDED))
         pad(draw, &problem);
@@ -308,17 +346,35 @@ static bool is_known(const struct gt_problemset *set, const char *text)
     return false;
 }
 
-int gt_random_problems(struct gt_problemset *set, const char *data_dir, size_t count, uint64_t seed,
-                       struct gt_err *err)
+/* Finds a family by its name; NULL: the first one. */
+static const struct family *find_family(const char *name, struct gt_err *err)
 {
+    struct gt_strbuf known = GT_STRBUF_INIT;
+
+    for (size_t i = 0; i < FAMILIES; i++) {
+        if (!name || strcmp(families[i].name, name) == 0)
+            return &families[i];
+        gt_strbuf_addf(&known, " %s", families[i].name);
+    }
+    gt_err_set(err, GT_ENOTFOUND,
+               "--family: no problems of family \"%.40s\" are drawn; there are%s", name,
+               known.text ? known.text : "");
+    gt_strbuf_release(&known);
+    return NULL;
+}
+
+int gt_random_problems(struct gt_problemset *set, const char *data_dir, const char *family,
+                       size_t count, uint64_t seed, struct gt_err *err)
+{
+    const struct family *of = find_family(family, err);
     struct source *source = calloc(1, sizeof(*source));
     struct draw draw = {.source = source, .random = {seed}};
     const size_t all = set->count + count;
     char text[GT_PROBLEM_TEXT_MAX];
-    int rc = source ? read_source(source, data_dir, err) : gt_err_nomem(err);
+    int rc = !of ? GT_ENOTFOUND : source ? read_source(source, data_dir, err) : gt_err_nomem(err);
 
     while (!rc && set->count < all) {
-        rc = draw_one(&draw, text, err);
+        rc = draw_one(&draw, of, text, err);
         if (!rc && !is_known(set, text))
             rc = gt_problemset_add(set, text, "--random", err);
     }

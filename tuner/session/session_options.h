@@ -38,9 +38,10 @@ extern const struct gt_option gt_search_option_table[];
 struct gt_problem_options {
     struct gt_texts shape;
     const char *shapes, *dtype, *layout, *accuracy, *beta, *epilogue, *batch;
-    int64_t random;    /* problems to draw; 0: none */
-    const char *shard; /* NULL: the shard of the Slurm array, or all problems without an array */
-    int64_t seed;      /* seed of the draw, set by commands with --random; 0: the default */
+    int64_t random;     /* problems to draw; 0: none */
+    const char *family; /* which problems are drawn; NULL: plain ones */
+    const char *shard;  /* NULL: the shard of the Slurm array, or all problems without an array */
+    int64_t seed;       /* seed of the draw, set by commands with --random; 0: the default */
 };
 
 /* Fills a struct gt_problem_options. */

@@ -293,6 +293,9 @@ static const struct gt_rounds semi_final = {7, 41, 1e6};
 static const struct gt_rounds final = {21, 200, 2e6}; /* a final of fewer than 21 rounds shows
                                                          nothing */
 static const struct gt_rounds play_off = {41, GT_MAX_SAMPLES, 2e6};
+static const struct gt_rounds modest = {21, 101, 3e5}; /* of given candidates: half a minute of
+                                                          rounds for a hundred problems, with
+                                                          medians certain to about 1 % */
 
 /* Parts of the time that is left for the finals, if that is limited. */
 #define SEMI_FINAL_PART 0.3
@@ -567,6 +570,21 @@ static int hold_contests(struct gt_race *race, struct gt_err *err)
     return rc;
 }
 
+/* Times given candidates in one contest; no winner is chosen. */
+static int hold_given(struct gt_race *race, struct gt_err *err)
+{
+    const int rounds = race->options->rounds;
+    const struct gt_rounds asked = {rounds, rounds, 0};
+    struct contest *contest = calloc(1, sizeof(*contest));
+    size_t entries = race->result->rows;
+    int rc = contest ? GT_OK : gt_err_nomem(err);
+
+    gt_sweep_show(race, "final", true);
+    GT_STEP(rc, hold_and_keep(race, rounds ? &asked : &modest, 1, &entries, contest, err));
+    free(contest);
+    return rc;
+}
+
 #define PART    0.33 /* part of the race's time that the finals may take: a quarter of both */
 #define LEAST_S 0.4  /* seconds that the finals may always take, mostly for the pre-heat */
 
@@ -587,7 +605,7 @@ static int count_faster(const struct gt_sweep_result *result, double us)
 static struct gt_sweep_row *next_to_sample(const struct gt_race *race)
 {
     struct gt_sweep_result *result = race->result;
-    const bool only_blamed = race->finals_s > 0;
+    const bool only_blamed = race->finals_s > 0 || race->options->given;
 
     for (size_t i = 0; i < result->rows; i++)
         if (result->row[i].blamed)
@@ -725,13 +743,14 @@ static void limit_time(struct gt_race *race)
 
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 {
-    bool settled;
-    int rc;
+    bool settled = false;
+    int rc = GT_OK;
 
     if (!race->result->rows)
         return GT_OK;
     limit_time(race);
-    rc = find_settled(race, &settled, err);
+    if (!race->options->given)
+        rc = find_settled(race, &settled, err);
     if (!rc && settled)
         return read_winner(race, err);
     if (!rc && race->incumbent_due) {
@@ -745,6 +764,6 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
     if (!rc && gt_sweep_signals(race))
         rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
     if (!rc && race->result->rows)
-        rc = hold_contests(race, err);
+        rc = race->options->given ? hold_given(race, err) : hold_contests(race, err);
     return rc;
 }

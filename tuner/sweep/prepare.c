@@ -42,28 +42,47 @@ static int find_incumbent(const struct gt_race *race, struct gt_err *err)
     return GT_OK;
 }
 
-/* Opens an arm with the incumbent as its only point, because the incumbent's kernel does not take
- * part or its point is not searched. */
-static int open_guest(struct gt_race *race, struct gt_err *err)
+/* Appends the point to a list of points as a space has them, unless the list has it. */
+static void list_point(const struct gt_kernel *kernel, const struct gt_point *point, uint8_t *index,
+                       size_t *points)
 {
-    const struct gt_kernel *kernel = race->incumbent->kernel;
+    uint8_t *at = index + *points * kernel->params;
+    size_t same = 0;
+
+    memset(at, 0, kernel->params);
+    for (size_t p = 0; p < kernel->params; p++)
+        while (kernel->param[p].value[at[p]] != point->value[p])
+            at[p]++;
+    while (same < *points && memcmp(index + same * kernel->params, at, kernel->params) != 0)
+        same++;
+    *points += same == *points;
+}
+
+/* Opens an arm of the first candidate's kernel, whose only points are those of that kernel's
+ * candidates. */
+static int open_listed(struct gt_race *race, const struct gt_candidate *candidate, size_t count,
+                       struct gt_err *err)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
     struct gt_arm *arm = &race->arm[race->arms];
-    uint8_t *index = calloc(kernel->params + 1, 1);
+    uint8_t *index = calloc(count, kernel->params + 1);
+    size_t points = 0;
     int rc;
 
     if (!index)
         return gt_err_nomem(err);
-    for (size_t p = 0; p < kernel->params; p++)
-        while (kernel->param[p].value[index[p]] != race->incumbent->point.value[p])
-            index[p]++;
-    rc = gt_space_list(&arm->space, kernel, race->problem, &race->evaluator->device, index, 1, err);
+    for (size_t i = 0; i < count; i++)
+        if (candidate[i].kernel == kernel)
+            list_point(kernel, &candidate[i].point, index, &points);
+    rc = gt_space_list(&arm->space, kernel, race->problem, &race->evaluator->device, index, points,
+                       err);
     free(index);
     if (rc)
         return rc;
     race->arms++;
     arm->race = race;
     arm->kernel = kernel;
-    arm->guest = true;
+    arm->guest = !race->options->given;
     rc = gt_sweep_make_key(race, arm, err);
     GT_STEP(rc, gt_strategy_new(&arm->strategy, "exhaustive", &arm->space, race->seed, NULL, err));
     return rc ? rc : gt_sweep_resume(race, arm, err);
@@ -117,6 +136,22 @@ static int put_first(struct gt_race *race, struct gt_err *err)
         arm, (struct gt_retry){.point = point, .urgent = true, .remeasure = known > 0}, err);
 }
 
+/* Opens the arms of the candidates that the caller gives, an arm for each kernel. */
+static int open_given(struct gt_race *race, struct gt_err *err)
+{
+    const struct gt_sweep_options *options = race->options;
+    const struct gt_sweep_given *given = &options->given[race->problem - options->problem];
+    int rc = GT_OK;
+
+    race->arm = calloc(given->count + 1, sizeof(*race->arm));
+    if (!race->arm)
+        return gt_err_nomem(err);
+    for (size_t i = 0; i < given->count && !rc; i++)
+        if (!gt_sweep_arm_of(race, given->candidate[i].kernel))
+            rc = open_listed(race, &given->candidate[i], given->count - i, err);
+    return rc;
+}
+
 /* Makes the incumbent the first candidate of the arms, which are open and know the trials of
  * earlier runs.  If no arm has the incumbent's point, a guest's arm is opened. */
 static int open_incumbent(struct gt_race *race, struct gt_err *err)
@@ -129,7 +164,9 @@ static int open_incumbent(struct gt_race *race, struct gt_err *err)
     if (!race->incumbent_arm) {
         if (!race->measures) /* a look-up would ask the same model again */
             return GT_OK;
-        rc = open_guest(race, err);
+        rc = open_listed(
+            race, &(struct gt_candidate){race->incumbent->kernel, .point = race->incumbent->point},
+            1, err);
         race->incumbent_arm = &race->arm[race->arms - 1];
     }
     if (rc)
@@ -363,7 +400,8 @@ int gt_race_prepare(struct gt_race *race, struct gt_err *err)
     rc = gt_store_problem(race->options->store, race->problem, &race->problem_id, err);
     GT_STEP(rc, find_incumbent(race, err));
     GT_STEP(rc, compile_incumbent(race, err));
-    return rc ? rc : open_arms(race, err);
+    GT_STEP(rc, race->options->given ? open_given(race, err) : open_arms(race, err));
+    return rc;
 }
 
 /* ---- ahead of the race ---- */
@@ -391,11 +429,38 @@ static int draw_points(struct gt_race *race, size_t most, struct gt_err *err)
     return rc;
 }
 
+/* Has given candidates of the next problems compiled while this problem is on the GPU: a problem
+ * has few candidates, so that those of one problem would leave compilers idle. */
+static int compile_given(const struct gt_race *race, struct gt_err *err)
+{
+    const struct gt_sweep_options *options = race->options;
+    struct gt_evaluator *evaluator = race->evaluator;
+    int left = 2 * evaluator->jobs, rc = GT_OK;
+
+    for (const struct gt_problem *problem = race->problem + 1;
+         problem < options->problem + options->problems && left > 0 && !rc; problem++) {
+        const struct gt_sweep_given *given = &options->given[problem - options->problem];
+
+        for (size_t i = 0; i < given->count && left-- > 0 && !rc; i++) {
+            struct gt_candidate candidate = given->candidate[i];
+
+            candidate.problem = problem;
+            candidate.device = &evaluator->device;
+            rc = evaluator->ops->ahead(evaluator, &candidate, err);
+        }
+    }
+    return rc;
+}
+
 int gt_race_draw_first(struct gt_race *race, struct gt_err *err)
 {
     struct gt_evaluator *evaluator = race->evaluator;
+    int rc;
 
-    return evaluator->ops->ahead ? draw_points(race, evaluator->ops->room(evaluator), err) : GT_OK;
+    if (!evaluator->ops->ahead)
+        return GT_OK;
+    rc = draw_points(race, evaluator->ops->room(evaluator), err);
+    return rc || !race->options->given ? rc : compile_given(race, err);
 }
 
 /* Begins to scout for the next sweep. */

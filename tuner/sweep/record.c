@@ -158,7 +158,8 @@ static void find_best_again(struct gt_race *race, struct gt_arm *arm)
 
 void gt_sweep_tell_best(const struct gt_race *race)
 {
-    if (race->best_us > 0 && !race->incumbent_due && race->evaluator->ops->set_best)
+    if (race->best_us > 0 && !race->incumbent_due && !race->options->given &&
+        race->evaluator->ops->set_best)
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
 }
 
@@ -342,8 +343,8 @@ static int on_resume(void *context, const char *text, const struct gt_trial *tri
     if (gt_point_parse(&point, arm->kernel, text, NULL) != GT_OK)
         return GT_OK; /* the description's values have changed, and the point no longer exists */
     index = gt_space_find(&arm->space, &point);
-    if (arm->guest && index == SIZE_MAX)
-        return GT_OK; /* its kernel does not take part */
+    if ((arm->guest || race->options->given) && index == SIZE_MAX)
+        return GT_OK; /* the arm has the listed points alone */
     if (is_doubtful(trial))
         return GT_OK; /* the machine may have failed and not the candidate, which is tried anew */
     if (!gt_status_final(trial->status) ||

@@ -170,7 +170,7 @@ static struct gt_ranked descend(const struct gt_space *space, struct gt_ranked h
     for (;;) {
         struct gt_ranked best = here, next;
         size_t list[NEIGHBOURS];
-        size_t count = gt_space_neighbours(space, here.point, false, list, NEIGHBOURS);
+        size_t count = gt_space_neighbours(space, here.point, list, NEIGHBOURS);
 
         for (size_t i = 0; i < count && i < NEIGHBOURS; i++)
             if (predict(space, NULL, list[i], &next) && compare(&next, &best) < 0)

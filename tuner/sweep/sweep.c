@@ -14,7 +14,8 @@
  *
  * The evaluator decides what a time is: `cuda` measures it, `predict` estimates it, `replay` reads
  * it from a recording.  It also has the clock.  Each kernel of a race is an arm.  The arms share
- * the budget; an arm with better times gets more trials. */
+ * the budget; an arm with better times gets more trials.  Given candidates take the same way: their
+ * kernels are arms that have these points alone. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,8 @@ static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, stru
     return gt_strbuf_check(text, err);
 }
 
-/* Stores the record of this turn; does nothing if the evaluator does not measure. */
+/* Stores the record of this turn; does nothing if the evaluator does not measure, or nothing was
+ * searched. */
 static int put_turn(const struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
@@ -47,7 +49,7 @@ static int put_turn(const struct gt_race *race, struct gt_err *err)
     bool won = race->measures && result->rows > 0 && result->row[0].trial.stage == 3;
     int rc;
 
-    if (!race->measures || !race->opened)
+    if (!race->measures || !race->opened || options->given)
         return GT_OK;
     rc = name_kernels(race, &kernels, err);
     GT_STEP(rc, gt_store_put_turn(
@@ -203,6 +205,8 @@ static int run_turns(struct gt_run *run, struct gt_sweep_result *result, struct 
             rc = run_turn(run, race, &result[i], err);
         }
         gt_race_free(race);
+        if (!rc && options->ended)
+            rc = options->ended(options->context, i, &result[i], err);
     }
     evaluator->options.events = before;
     evaluator->options.signals = NULL;
@@ -232,7 +236,7 @@ int gt_sweep_run(const struct gt_sweep_options *options, struct gt_sweep_result 
     if (rc)
         return rc;
     rc = run_turns(&run, result, &own);
-    if (!rc && options->problems == 1 && result[0].nothing.code) {
+    if (!rc && options->problems == 1 && !options->given && result[0].nothing.code) {
         own = result[0].nothing;
         rc = own.code;
     }

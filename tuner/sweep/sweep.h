@@ -42,6 +42,16 @@ struct gt_sweep_totals {
     int64_t timed;         /* candidates that were proved and timed, slow ones included */
 };
 
+/* The candidates that the caller gives for one problem, at most GT_SWEEP_GIVEN.  Of each candidate,
+ * kernel and point are used. */
+#define GT_SWEEP_GIVEN 32
+struct gt_sweep_given {
+    const struct gt_candidate *candidate;
+    size_t count;
+};
+
+struct gt_sweep_result;
+
 struct gt_sweep_options {
     const struct gt_problem *problem;
     const double *weight; /* of each problem, >= 0; a larger weight comes earlier and gets more
@@ -65,8 +75,17 @@ struct gt_sweep_options {
     const char *strategy;           /* NULL: GT_STRATEGY_DEFAULT */
     struct gt_budget budget;
     uint64_t seed;
-    bool verbose;                  /* prints for each kernel that takes no part why it does not */
-    bool search_only;              /* no finals: another device holds the finals of the problem */
+    bool verbose;     /* prints for each kernel that takes no part why it does not */
+    bool search_only; /* no finals: another device holds the finals of the problem */
+    const struct gt_sweep_given *given; /* of each problem: no kernel is searched, these candidates
+                                           alone are tried, all are timed in full, and one final of
+                                           all stores their times beside the baseline's, without a
+                                           winner or a record of the turn.  NULL: none */
+    int rounds;                         /* of that final; 0: as many as take 0.3 s, 21 to 101 */
+    /* Called after each turn that did not fail, and may release the result; NULL: nothing is
+     * called. */
+    int (*ended)(void *context, size_t problem, struct gt_sweep_result *result, struct gt_err *err);
+    void *context;                 /* of `ended` */
     const struct gt_problem *then; /* the probable problem of the next sweep with this evaluator
                                       and these kernels; NULL: not known.  It must not move */
     struct gt_scouts **foresight;  /* the spaces of that next sweep, scouted during this sweep.  The

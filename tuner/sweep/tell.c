@@ -74,6 +74,10 @@ void gt_sweep_show_end(struct gt_race *race)
     const struct gt_sweep_result *result = race->result;
     struct gt_progress_state state = state_of(race, NULL);
 
+    if (race->options->given) { /* the caller shows what became of the candidates */
+        gt_progress_clear(race->options->progress);
+        return;
+    }
     state.searched = state.ended = true;
     if (result->rows) /* the time of the finals, as in the table */
         state.best_us = result->row[0].trial.us;
@@ -98,7 +102,10 @@ void gt_sweep_show_begin(struct gt_race *race)
                  options->problems, text);
     else
         snprintf(title, sizeof(title), "%s%s", options->label ? options->label : "", text);
-    gt_progress_title(options->progress, title);
+    if (options->given)
+        gt_progress_now(options->progress, text);
+    else
+        gt_progress_title(options->progress, title);
     rest = gt_strbuf_check(&race->early, NULL) ? NULL : race->early.text;
     while (rest && (sentence = strsep(&rest, "\n")) && *sentence)
         gt_sweep_note(race, sentence);

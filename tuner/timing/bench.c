@@ -2,6 +2,7 @@
  * more samples of the best (stage 2) and runs the canary.  The timed launches are also the proved
  * launches, so that every recorded time was checked.  Where timing has numbers of its own
  * (gt_dist), launches with the proof's numbers follow each series. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +88,8 @@ int gt_bench_open(struct gt_bench **bench, struct gt_gpu *gpu, struct gt_nvrtc *
 
 void gt_lt_close(struct gt_lt *lt)
 {
-    if (lt)
-        gt_cublaslt_close(lt->lt);
+    for (int i = 0; lt && i < 2; i++)
+        gt_cublaslt_close(lt->lt[i]);
     free(lt);
 }
 
@@ -111,9 +112,9 @@ void gt_bench_close(struct gt_bench *bench)
 /* ---- candidates as runners ---- */
 
 static int run_module(const struct gt_runner *runner, const struct gt_args *args,
-                      struct gt_err *err)
+                      const struct gt_more *more, struct gt_err *err)
 {
-    return gt_module_run(runner->module, NULL, args, err);
+    return gt_module_run(runner->module, NULL, args, more, err);
 }
 
 int gt_runner_load(struct gt_runner *runner, struct gt_bench *bench,
@@ -150,10 +151,11 @@ static int run_with(const struct gt_bench *bench, const struct gt_runner *runner
                     int result, struct gt_err *err)
 {
     struct gt_args args;
+    struct gt_more more;
 
-    gt_resident_args(&bench->resident, set, result, &args);
+    gt_resident_args(&bench->resident, set, result, &args, &more);
     memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
-    return runner->run(runner, &args, err);
+    return runner->run(runner, &args, &more, err);
 }
 
 /* The set of launch number `turn`. */
@@ -356,7 +358,9 @@ static double peak_of(const struct gt_device *device, const struct gt_problem *p
     double clocks = 1e6 * device->clock_mhz * device->sms;
 
     if (problem->accuracy == GT_ACCURACY_STRICT)
-        return 1.05 * clocks * 2 * device->fma_lanes;
+        return 1.05 * clocks *
+               fmax(2 * gt_device_fma(device, problem->acc),
+                    problem->acc == GT_F64 ? device->tensor_f64 : 0);
     /* FP32 may be split into types as narrow as BF16. */
     return 2.1 * clocks *
            gt_device_tensor_rate(device, gt_dtype_size(problem->type) < 4 ? problem->type : GT_F16);
@@ -447,17 +451,18 @@ static int prove(struct gt_bench *bench, struct gt_runner *runner, float *us,
                  struct gt_trial *trial, struct gt_err *err)
 {
     struct gt_args args;
+    struct gt_more more;
     int rc = gt_proof_clear(bench->proof, err);
 
     GT_STEP(rc, gt_resident_poison(&bench->resident, 0, err));
     GT_STEP(rc, gt_verify_run_cases(&bench->resident, runner->module, &bench->cases, err));
     GT_STEP(rc, gt_module_geometry(runner->module, &runner->geometry, err));
     GT_STEP(rc, gt_resident_poison_workspace(&bench->resident, runner->workspace, err));
-    gt_resident_case(&bench->resident, &bench->resident.exact[GT_CASES], &args);
+    gt_resident_case(&bench->resident, &bench->resident.exact[GT_CASES], &args, &more);
     memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
     GT_STEP(rc, gt_bench_head_start(bench, 1, err));
     GT_STEP(rc, gt_event_record(bench->begin[0], err));
-    GT_STEP(rc, gt_module_run(runner->module, NULL, &args, err));
+    GT_STEP(rc, gt_module_run(runner->module, NULL, &args, &more, err));
     GT_STEP(rc, gt_event_record(bench->end[0], err));
     GT_STEP(rc, gt_proof_clock(bench->proof, CLOCK_NS, GT_VERIFY_CLOCK_SLOT, err));
     GT_STEP(rc, gt_verify_check_whole(&bench->resident, err));

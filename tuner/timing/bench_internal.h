@@ -17,8 +17,9 @@ struct gt_throttle;
 
 /* cuBLASLt with its answers for the problem (baseline.c). */
 struct gt_lt {
-    struct gt_cublaslt *lt;
-    struct gt_lt_answer answer[GT_LT_ANSWERS];
+    struct gt_cublaslt *lt[2]; /* the problem as it is; with fast accumulation, or NULL */
+    struct gt_lt_answer answer[2 * GT_LT_ANSWERS];
+    bool fast[2 * GT_LT_ANSWERS]; /* which of both an answer belongs to */
     int answers, best;
     char why[600];                        /* why the first answer that ran failed its proof */
     struct gt_cublaslt_operands operands; /* workspace and factors */
@@ -41,7 +42,8 @@ struct gt_bench {
 
 /* Something that can be timed: a loaded candidate, or an answer of cuBLASLt. */
 struct gt_runner {
-    int (*run)(const struct gt_runner *runner, const struct gt_args *args, struct gt_err *err);
+    int (*run)(const struct gt_runner *runner, const struct gt_args *args,
+               const struct gt_more *more, struct gt_err *err);
     struct gt_module *module;
     struct gt_geometry geometry; /* of the candidate; zeroed for cuBLASLt */
     size_t workspace;            /* bytes of workspace that the runner may write to */

@@ -83,6 +83,7 @@ def _sizes(a: View, b: View) -> Tuple[int, int, int, int]:
 def problem_of(
     a: View, b: View, d: View, *, c: Optional[View] = None, bias: Optional[View] = None,
     activation: Optional[str] = None, accuracy: Optional[str] = None, beta: float = 0.0,
+    scales: Tuple[str, ...] = (),
 ) -> str:
     """The problem's text (tuner/README.md, "Problems")."""
     m, n, k, batch = _sizes(a, b)
@@ -112,6 +113,7 @@ def problem_of(
         parts.append(f"accuracy={accuracy}")
     if beta:
         parts.append("beta=1")
+    parts += scales
     align = _alignment(a, b, d, c, bias)
     if align < 16:
         parts.append(f"align={align}")
@@ -197,6 +199,82 @@ def multiply(
             bias=vbias.address if vbias else 0, workspace=address, alpha=alpha, beta=beta, stream=at,
         )
     return out, plan
+
+
+def _scale(factors: View, operand: str, rows: int, k: int) -> Tuple[str, ...]:
+    """What a problem's text says of an operand's factors, by their shape and strides.
+
+    One factor is the whole operand's.  For rows of a, or columns of b, there are so many.  For blocks
+    there are (rows, k / 128) of a and (k / 128, columns) of b, or 128 rows or columns share a factor.
+    """
+    shape = tuple(size for size in factors.shape if size != 1)
+    strides = tuple(step for size, step in zip(factors.shape, factors.strides) if size != 1)
+    depth = -(-k // 128)
+    if factors.type != "f32":
+        raise Unfit(f"scale_{operand} is of {factors.type}; it must be of float32")
+    if not shape:
+        return (f"scale_{operand}=tensor",)
+    flat = len(factors.shape) == 1 or factors.shape[1 if operand == "a" else 0] == 1
+    if shape == (rows,) and strides == (1,) and flat:
+        return (f"scale_{operand}=vector",)
+    if len(factors.shape) == 2:
+        blocks, of_k = factors.shape if operand == "a" else factors.shape[::-1]
+        step, step_k = factors.strides if operand == "a" else factors.strides[::-1]
+        high = 1 if blocks == rows else 128 if blocks == -(-rows // 128) else 0
+        if high and of_k == depth and 1 in (step, step_k):
+            order, line = ("mn", max(step_k, blocks)) if step == 1 or blocks == 1 else ("k", max(step, of_k))
+            return (f"scale_{operand}={high}x128/{order}", f"ls{operand}={line}")
+    raise Unfit(
+        f"scale_{operand} is {tuple(factors.shape)} with strides {factors.strides}; there are one factor, "
+        f"{rows} of them, and blocks of 1x128 or 128x128"
+    )
+
+
+def scaled(
+    a: Any, b: Any, scale_a: Any, scale_b: Any, out: Any, bias: Any = None, fast: bool = False,
+    tables: Optional[Tables] = None, may_plan: bool = True,
+) -> Any:
+    """out = (scale_a * a) @ (scale_b * b) + bias: operands of 8 bits whose factors are arrays of float32.
+
+    fast: the sums of 8-bit floats may stay in the tensor cores.
+    """
+    at = current_stream(a)
+    va, vb, vd = view(a, at), view(b, at), writable(out, "out", at)
+    sa, sb = view(scale_a, at), view(scale_b, at)
+    vbias = None if bias is None else view(bias, at)
+    m, n, k, batch = _sizes(va, vb)
+    if batch != 1:
+        raise Unfit("scaled products take matrices, no batches")
+    if vbias is not None and (vbias.shape != (n,) or n > 1 and vbias.strides != (1,)):
+        raise Unfit(f"bias must be {n} contiguous elements, one for each column")
+    key = (
+        "scaled", id(tables), va[1:5], vb[1:5], vd[1:5], sa[1:5], sb[1:5],
+        None if vbias is None else vbias[3:5], fast, _alignment(va, vb, vd, vbias),
+    )
+    plan = _known.get(key)
+    if plan is None:
+        words = _scale(sa, "a", m, k) + _scale(sb, "b", n, k)
+        if va.type in ("e4m3", "e5m2") and "x128" not in "".join(words):
+            words += ("sums=fast" if fast else "sums=promoted",)
+        if vb.type != va.type:
+            words += (f"b={vb.type}",)
+        if vbias is not None and vbias.type != vd.type:
+            words += (f"bias={vbias.type}",)
+        problem = problem_of(va, vb._replace(type=va.type), vd, bias=vbias, scales=words)
+        device = _device(va, vb, vd, sa, sb, vbias)
+        plan = _known[key] = plan_for(problem, device, tables or default_tables(), may_plan)
+    for name, factors in (("scale_a", sa), ("scale_b", sb)):
+        keep_apart("out", vd.address, bytes_of(vd), [(name, factors.address, bytes_of(factors))])
+    needed = plan.answer.workspace_bytes
+    workspace = view(make(a, (needed,), "bytes"), at, True) if needed else None
+    for array in (va, vb, vd, sa, sb, vbias):
+        if array is not None and array.ready_on is not None and not same(at, array.ready_on):
+            wait(at, array.ready_on, plan.device)
+    plan.run(
+        va.address, vb.address, vd.address, bias=vbias.address if vbias else 0,
+        workspace=workspace.address if workspace else 0, stream=at, scale_a=sa.address, scale_b=sb.address,
+    )
+    return out
 
 
 def _new(a: Any, va: View, vb: View) -> Any:

@@ -208,6 +208,7 @@ class Plan:
     def _measure(self, p: c.CProblem) -> None:
         """How much memory each operand takes."""
         size, out = c.SIZES[p.type], c.SIZES[p.out]
+        self._double = c.DTYPES[p.acc] == "f64"
         a = (p.k, p.m) if p.trans_a else (p.m, p.k)
         b = (p.n, p.k) if p.trans_b else (p.k, p.n)
         self._a = block((p.batch, *a), (p.stride_a, p.lda, 1), size)
@@ -248,6 +249,8 @@ class Plan:
         alpha: float = 1.0,
         beta: float = 0.0,
         stream: int = 0,
+        scale_a: int = 0,
+        scale_b: int = 0,
     ) -> None:
         """Enqueues the product on a stream: addresses in device memory, 0 for none.
 
@@ -257,7 +260,9 @@ class Plan:
         """
         if not self._handle:
             raise ValueError("the tables of this plan are closed")
-        operands = c.operands(a, b, c_, d, bias, workspace, alpha, beta, stream)
+        operands = c.operands(
+            a, b, c_, d, bias, workspace, alpha, beta, stream, scale_a, scale_b, self._double
+        )
         if (
             c_ or bias or workspace
             or a < d + self._d.extent and d < a + self._a.extent

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from . import _library as c
 from ._library import Error
-from ._matmul import Unfit, multiply
+from ._matmul import Unfit, multiply, scaled
 from ._tables import Plan, Tables
 
 if not hasattr(torch.library, "custom_op"):
@@ -108,6 +108,40 @@ def _linear_op(x: Tensor, weight: Tensor, bias: Optional[Tensor], accuracy: str 
 @_linear_op.register_fake
 def _(x: Tensor, weight: Tensor, bias: Optional[Tensor], accuracy: str = "") -> Tensor:
     return x.new_empty((x.shape[0], weight.shape[0]))
+
+
+def scaled_mm(
+    a: Tensor, b: Tensor, scale_a: Tensor, scale_b: Tensor, bias: Optional[Tensor] = None,
+    scale_result: Optional[Tensor] = None, out_dtype: torch.dtype = torch.bfloat16,
+    use_fast_accum: bool = False, *, out: Optional[Tensor] = None,
+) -> Tensor:
+    """(scale_a * a) @ (scale_b * b) + bias of 8-bit operands, with the arguments of torch._scaled_mm.
+
+    a is (m, k), b (k, n).  The factors are float32: one; (m, 1) and (1, n); or blocks of 128 along k:
+    (m, k / 128) and (k / 128, n / 128), in either order of memory.  use_fast_accum: sums of 8-bit floats
+    may stay in the tensor cores; otherwise they are added in FP32 at least every 128 of k.  What gemmtune
+    cannot compute, such as a result with scale_result, is PyTorch's.
+    """
+    given = out
+    if scale_result is None and a.is_cuda and a.dim() == b.dim() == 2 and a.numel() and b.numel():
+        capturing = torch.cuda.is_current_stream_capturing()
+        if given is None:
+            given = torch.empty((a.shape[0], b.shape[1]), dtype=out_dtype, device=a.device)
+        try:
+            result = scaled(_fit(a), _fit(b), scale_a, scale_b, given, bias, use_fast_accum, _tables, not capturing)
+            counts["gemmtune"] += 1
+            return result
+        except Error as error:
+            if not capturing:
+                _warn_once(error)
+        except (TypeError, Unfit):
+            pass
+    counts["pytorch"] += 1
+    result = torch._scaled_mm(
+        a, b, scale_a=scale_a, scale_b=scale_b, bias=bias, scale_result=scale_result, out_dtype=out_dtype,
+        use_fast_accum=use_fast_accum,
+    )
+    return result if out is None else out.copy_(result)
 
 
 def _keep_matmul(ctx: Any, inputs: Any, output: Tensor) -> None:

@@ -94,7 +94,7 @@ static void test_launches(void **state)
     args.a = a; /* device memory is host memory */
     args.b = b;
     args.d = d;
-    assert_int_equal(gt_module_run(module, NULL, &args, &err), GT_OK);
+    assert_int_equal(gt_module_run(module, NULL, &args, NULL, &err), GT_OK);
     assert_true(d[0] == 3 && d[1] == 4 && d[2] == 6 && d[3] == 8);
     gt_module_free(module);
     gt_gpu_close(gpu);
@@ -149,7 +149,7 @@ static int run_mapped(const struct gt_module *module, struct product *p, int sal
         p->a[i] = (float)(salt + i);
     for (int i = 0; i < 16; i++)
         p->b[i] = i % 5 == 0;
-    if (gt_module_run(module, NULL, &args, NULL))
+    if (gt_module_run(module, NULL, &args, NULL, NULL))
         return -1;
     return memcmp(p->d, p->a + 4, sizeof(p->d)) ? -1 : 0;
 }
@@ -168,7 +168,7 @@ static void test_maps(void **state)
         fail_msg("%s", err.msg);
     for (int i = 0; i < 9; i++) /* the maps follow the operands */
         assert_int_equal(run_mapped(module, &products[i % 3], i), 0);
-    assert_int_equal(gt_module_run(module, NULL, &args, &err), GT_ERANGE);
+    assert_int_equal(gt_module_run(module, NULL, &args, NULL, &err), GT_ERANGE);
     assert_non_null(strstr(err.msg, "tensor_maps[0]: cuTensorMapEncodeTiled"));
     geometry.map[1].box[0] = 257;
     assert_int_equal(gt_module_geometry(module, &geometry, &err), GT_ERANGE);
@@ -199,7 +199,7 @@ static void test_maps_round_tf32(void **state)
         geometry.map[0].element = rounded ? GT_TF32 : GT_F32;
         if (gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err))
             fail_msg("%s", err.msg);
-        assert_int_equal(gt_module_run(module, NULL, &args, &err), GT_OK);
+        assert_int_equal(gt_module_run(module, NULL, &args, NULL, &err), GT_OK);
         for (int i = 0; i < 16; i++)
             assert_true(p.d[i] == (rounded ? 1 + 1.0f / 1024 : 1 + 3.0f / 4096));
         gt_module_free(module);

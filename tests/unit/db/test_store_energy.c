@@ -26,21 +26,29 @@ static int collect(void *context, const struct gt_energy_row *row, struct gt_err
     char best[GT_ENERGY_BEST_MAX];
 
     (void)err;
-    gt_energy_best(row, best);
+    gt_energy_best(&row->rank, true, best);
     gt_strbuf_addf(context, "%s %s %g %g%s%s%s\n", row->kernel, row->point, row->energy.us,
                    row->energy.joules, *best ? " " : "", best,
-                   row->tie[GT_BY_ENERGY] && row->best[GT_BY_ENERGY] ? " *" : "");
+                   row->rank.tie[GT_BY_ENERGY] && row->rank.best[GT_BY_ENERGY] ? " *" : "");
     return GT_OK;
+}
+
+static void expect_filtered(struct fixture *f, const struct gt_energy_filter *filter,
+                            const char *expected)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+
+    OK(f, gt_store_energies(f->store, filter, collect, &text, &f->err));
+    assert_string_equal(text.text, expected);
+    gt_strbuf_release(&text);
 }
 
 static void expect(struct fixture *f, const struct gt_device *device, const char *expected)
 {
-    struct gt_strbuf text = GT_STRBUF_INIT;
+    const struct gt_energy_filter filter = {.rows.problem = device ? "256x128x64:f32:nn" : NULL,
+                                            .device = device};
 
-    OK(f, gt_store_energies(f->store, device, device ? "256x128x64:f32:nn" : NULL, collect, &text,
-                            &f->err));
-    assert_string_equal(text.text, expected);
-    gt_strbuf_release(&text);
+    expect_filtered(f, &filter, expected);
 }
 
 static void test_best(void **state)
@@ -110,6 +118,58 @@ static void test_of_an_older_text(void **state)
     assert_int_equal(id, 3);
 }
 
+/* Candidates alone: cuBLASLt's answer has a place of its own, and rows of other texts than the
+ * named ones have none. */
+static void test_ours(void **state)
+{
+    struct gt_kernel kernel = fixture_kernel((char *)"simt", "aaaa"), *today[] = {&kernel};
+    struct gt_kernels kernels = {.kernel = today, .count = 1};
+    struct gt_energy_filter filter = {.rows.kernels = &kernels, .ours = true};
+    struct fixture *f = *state;
+
+    put(f, "simt", "aaaa", "BM=64", 10, 5);
+    put(f, "simt", "bbbb", "BM=64", 1, 1);
+    put(f, "mma", "aaaa", "BM=64", 2, 2);
+    put(f, "cublaslt", "", "", 5, 2.5);
+    expect_filtered(f, &filter,
+                    "cublaslt  5 2.5 time energy edp\nsimt BM=64 10 5 time energy edp\n");
+    filter.rows.others = true;
+    filter.ours = false;
+    expect_filtered(f, &filter,
+                    "mma BM=64 2 2 time energy edp\ncublaslt  5 2.5\nsimt BM=64 10 5\n");
+}
+
+/* A GPU is named by words of its name, or as it is stored; other operands than the usual ones only
+ * if they are asked for. */
+static void test_asked(void **state)
+{
+    static const struct {
+        const char *device, *operands, *stored;
+        bool whole, asked;
+    } rows[] = {
+        {NULL, "", "NVIDIA H200", false, true},
+        {NULL, "", "NVIDIA H200 [zeros]", false, false},
+        {NULL, NULL, "NVIDIA H200 [zeros]", false, true},
+        {"h200", "zeros", "NVIDIA H200 [zeros]", false, true},
+        {"h200", "zeros", "NVIDIA H200", false, false},
+        {"NVIDIA H200 [zeros]", "", "NVIDIA H200 [zeros]", true, true},
+        {"RTX 2080", "", "NVIDIA GeForce RTX 2080 Ti", true, false},
+        {"RTX 2080", "", "NVIDIA GeForce RTX 2080", true, true},
+        {"2080", "", "NVIDIA GeForce RTX 2080 Ti", false, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct gt_energy_filter filter = {
+            .rows = {.device = rows[i].device, .whole = rows[i].whole},
+            .operands = rows[i].operands};
+
+        assert_int_equal(
+            gt_energy_asked(&filter, &(struct gt_energy_row){.device = rows[i].stored}),
+            rows[i].asked);
+    }
+}
+
 /* A GPU of the same name, or the same one with another driver, is another device. */
 static void test_of_another_device(void **state)
 {
@@ -177,6 +237,8 @@ int main(void)
         TEST(test_wide_bound_of_the_least),
         TEST(test_of_an_older_text),
         TEST(test_of_another_device),
+        TEST(test_ours),
+        TEST(test_asked),
         TEST(test_merge),
         TEST(test_no_measurement),
     };

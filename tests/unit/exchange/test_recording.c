@@ -262,7 +262,7 @@ static void test_space(void **state)
     gt_space_point(&space, 1, &point);
     assert_int_equal(point.value[0], 16);
     assert_int_equal(gt_space_find(&space, &point), 1);
-    assert_int_equal(gt_space_neighbours(&space, 0, false, list, 8), 0); /* both differ */
+    assert_int_equal(gt_space_neighbours(&space, 0, list, 8), 0); /* both differ */
     gt_space_release(&space);
     gt_recording_release(&recording);
 }

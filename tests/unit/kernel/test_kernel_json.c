@@ -137,7 +137,7 @@ static void test_serves(void **state)
         {"\"types\": [\"f32\"]", "\"types\": \"f32\"", "\"types\" must be a list"},
         {"\"out\": [\"f32\"],", "", "serves: key \"out\" is missing"},
         {"[\"nn\", \"nt\"]", "[\"nn\", \"xx\"]", "it must be one of: nn nt tn tt"},
-        {"[\"none\", \"bias\"]", "[\"relu+bias\"]", "none bias relu gelu bias+relu bias+gelu"},
+        {"[\"none\", \"bias\"]", "[\"relu+bias\"]", "none bias relu gelu gelu_tanh silu"},
         {"\"epilogues\": [\"none\", \"bias\"],", "", NULL},
         {"\"min_cc\": 80", "\"min_cc\": 70", "\"min_cc\" is 70; it must be a whole number from 75"},
         {"\"min_cc\": 80", "\"min_cc\": 91", "max_cc 90 is below min_cc 91"},

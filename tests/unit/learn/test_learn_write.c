@@ -54,9 +54,9 @@ static void test_onto_another_device(void **state)
     (void)state;
     written(&first);
     assert_int_equal(take_all(&first, &err), GT_OK);
-    assert_int_equal(gt_learn_write(&learning, &own, &err), GT_OK);
+    assert_int_equal(gt_learn_write(&learning, GT_LEARN_WHOLE, &own, &err), GT_OK);
     snprintf(first.device, sizeof(first.device), "another");
-    assert_int_equal(gt_learn_write(&learning, &other, &err), GT_OK);
+    assert_int_equal(gt_learn_write(&learning, GT_LEARN_WHOLE, &other, &err), GT_OK);
     written(&again);
     print_message("%zu bytes, %zu of another\n", own.length, other.length);
     assert_true(other.length < own.length * 9 / 10);
@@ -138,7 +138,7 @@ static void test_losses_of_narrow_trials(void **state)
 static int write_all(struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc = gt_learn_write(&learning, &text, err);
+    int rc = gt_learn_write(&learning, GT_LEARN_WHOLE, &text, err);
 
     gt_strbuf_release(&text);
     return rc;

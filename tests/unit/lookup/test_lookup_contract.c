@@ -148,7 +148,7 @@ static void test_invalid_problems_are_refused_again(void **state)
         bad.stride_b = -1;
         expect_refusal(w, &bad);
         bad = good;
-        bad.version = 2;
+        bad.version = 3;
         expect_refusal(w, &bad);
         bad = good;
         bad.reserved[3] = 1;

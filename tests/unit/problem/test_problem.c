@@ -47,6 +47,25 @@ static void test_round_trip(void **state)
         {"8x9x10:s8", "8x9x10:s8:nn"},
         {"8x9x10:f16:acc=f16", "8x9x10:f16:nn:acc=f16"},
         {"2147483647x1x1", "2147483647x1x1:f32:nn"},
+        {"8x9x10:f64:alpha=1e300:beta=0.1", "8x9x10:f64:nn:alpha=1e+300:beta=0.1"},
+        {"8x9x10:c64:beta=0,1:conj=ab", "8x9x10:c64:nn:beta=0,1:conj=ab"},
+        {"8x9x10:e4m3:b=e4m3:sums=fast", "8x9x10:e4m3:nn"},
+        {"8x9x10:e4m3:b=e5m2:sums=promoted", "8x9x10:e4m3:nn:b=e5m2:sums=promoted"},
+        {"8x9x10:e4m3:scale_a=tensor/f32:sums=promoted", "8x9x10:e4m3:nn:scale_a=tensor"},
+        {"8x9x10:e4m3:scale_b=vector:sums=fast", "8x9x10:e4m3:nn:scale_b=vector:sums=fast"},
+        {"200x9x300:e4m3:scale_a=1x128/mn:lsa=200:scale_b=128x128/k:lsb=4",
+         "200x9x300:e4m3:nn:scale_a=1x128:scale_b=128x128:lsb=4"},
+        {"200x9x300:e4m3:scale_a=1x32/ue8m0/tiled+tensor",
+         "200x9x300:e4m3:nn:scale_a=1x32/ue8m0/tiled+tensor"},
+        {"8x9x10:bf16:b=u4:scale_b=1x64/f16/k:zero_b=1",
+         "8x9x10:bf16:nn:b=u4:scale_b=1x64/f16/k:zero_b=1"},
+        {"8x10x10:bf16:epi=swiglu:gate=interleaved:ldc=5",
+         "8x10x10:bf16:nn:epi=swiglu:gate=interleaved"},
+        {"8x9x10:bf16:epi=bias:bias=f32", "8x9x10:bf16:nn:epi=bias:bias=f32"},
+        {"8x9x10:bf16:groups=4:sa=3", "8x9x10:bf16:nn:groups=4"},
+        {"8x9x10:bf16:groups=4:by=k:sc=72:sb=9", "8x9x10:bf16:nn:groups=4:by=k"},
+        {"8x9x10:bf16:groups=4:sizes=masked:sb=96", "8x9x10:bf16:nn:sb=96:groups=4:sizes=masked"},
+        {"8x8x10:f16:symmetric=lower:same_bits=1", "8x8x10:f16:nn:symmetric=lower:same_bits=1"},
     };
 
     (void)state;
@@ -81,7 +100,13 @@ static void test_names_that_people_type(void **state)
         {"1x2x3:Float32:accuracy=TF32", "1x2x3:f32:nn:accuracy=tf32"},
         {"1x2x3:int8:epi=RELU:out=float32", "1x2x3:s8:nn:out=f32:epi=relu"},
         {"1x2x3:float8_e4m3fn:out=half", "1x2x3:e4m3:nn:out=f16"},
-        {"1x2x3:E5M2", "1x2x3:e5m2:nn"}};
+        {"1x2x3:E5M2", "1x2x3:e5m2:nn"},
+        {"1x2x3:double:accuracy=f64", "1x2x3:f64:nn:accuracy=f64"},
+        {"1x2x3:complex128:alpha=1,-2", "1x2x3:c128:nn:alpha=1,-2"},
+        {"1x2x3:e4m3:scale_a=RowWise:scale_b=OUTER_VEC_32F",
+         "1x2x3:e4m3:nn:scale_a=vector:scale_b=vector"},
+        {"1x2x3:e4m3:scale_a=BlockWise1x128:scale_b=BLK128x128_32F",
+         "1x2x3:e4m3:nn:scale_a=1x128:scale_b=128x128"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -99,10 +124,11 @@ static void test_names_that_people_type(void **state)
 static void test_longest_text_fits(void **state)
 {
     const char *longest =
-        "20000001x2000002x3:e4m3:tt:acc=f16:out=f32:lda=2147483646:ldb=2147483645"
+        "20000001x2000002x3:e4m3:tt:acc=f16:out=e5m2:lda=2147483646:ldb=2147483645"
         ":ldc=2147483644:batch=10:sa=100000000000000000:sb=100000000000000001"
         ":sc=100000000000000002:alpha=-1.2345678901234567e-30:beta=-1.2345678901234567e+30"
-        ":epi=bias+gelu:accuracy=strict:align=8";
+        ":epi=bias+gelu_tanh:accuracy=strict:align=8:b=e5m2:scale_a=128x128/ue8m0/tiled+tensor"
+        ":scale_b=128x128/ue8m0/mn+tensor:lsb=2147483641:scale_d=1x128:bias=f16:same_bits=1";
     struct gt_problem problem;
     struct gt_err err = {0};
     char text[GT_PROBLEM_TEXT_MAX];
@@ -142,7 +168,7 @@ static void test_refused(void **state)
         {"1x2x3:nn:tt", GT_ESYNTAX, "second layout"},
         {"1x2x3:s32", GT_ERANGE, "s32 is not a type of A and B"},
         {"1x2x3:out=tf32", GT_ERANGE, "tf32 is not a type of C and D"},
-        {"1x2x3:acc=bf16", GT_ERANGE, "it must be f32, f16 or s32"},
+        {"1x2x3:acc=bf16", GT_ERANGE, "it must be f32, f16, s32 or f64"},
         {"1x2x3:out=f99", GT_ENOTFOUND, "is not a type"},
         {"1x2x3:ldd=4", GT_ENOTFOUND, "\"ldd\" is not a key; there are acc out"},
         {"1x2x3:lda=4:lda=5", GT_ESYNTAX, "\"lda\" is given twice"},
@@ -180,6 +206,39 @@ static void test_refused(void **state)
         {"1x2x3:align=3", GT_ERANGE, "align is 3"},
         {"1x2x3:align=32", GT_ERANGE, "is not an alignment"},
         {"1x2x3:align=0", GT_ERANGE, "is not an alignment"},
+        {"1x2x3:zero_a=1", GT_ERANGE, "integers only"},
+        {"1x2x3:s8:zero_a=1", GT_ERANGE, "zero_a with scale_a"},
+        {"1x2x3:s8:scale_a=tensor", GT_ERANGE, "D of s32 takes no scale_a; with out=bf16"},
+        {"1x2x3:conj=a", GT_ERANGE, "c64 and c128"},
+        {"1x2x3:c64:conj=c", GT_ENOTFOUND, "is not a, b or ab"},
+        {"1x2x3:c64:epi=relu", GT_ERANGE, "no meaning for complex numbers"},
+        {"1x2x3:c64:out=f32", GT_ERANGE, "D of f32 does not fit c64"},
+        {"1x2x3:alpha=1,2", GT_ERANGE, "the operands are real"},
+        {"1x2x3:f64:acc=f32", GT_ERANGE, "products of f64 cannot be summed in f32"},
+        {"1x2x3:f64:alpha=1e999", GT_ERANGE, "alpha is inf; it must be a finite number"},
+        {"1x2x3:f64:scale_a=tensor", GT_ERANGE, "no meaning for f64"},
+        {"1x2x3:f64:b=f32", GT_ERANGE, "there is no product of f64 and f32"},
+        {"1x2x3:s8:b=bf16", GT_ERANGE, "there is no product of s8 and bf16"},
+        {"1x2x3:bf16:sums=promoted", GT_ERANGE, "e4m3 and e5m2 only"},
+        {"1x2x3:e4m3:scale_a=1x128:sums=fast", GT_ERANGE, "always promoted"},
+        {"1x2x3:e4m3:sums=slow", GT_ENOTFOUND, "no value of sums; there are fast promoted"},
+        {"1x2x3:e4m3:scale_a=2x128", GT_ENOTFOUND, "is not a scale"},
+        {"1x2x3:e4m3:scale_a=1x100", GT_ENOTFOUND, "is not a scale"},
+        {"1x2x3:e4m3:scale_a=vector/k", GT_ENOTFOUND, "is not a scale"},
+        {"1x2x3:e4m3:scale_a=tensor+tensor", GT_ERANGE, "two factors"},
+        {"1x2x3:e4m3:scale_a=1x128:lsa=0", GT_ERANGE, "lsa is 0; a line of the scale's factors"},
+        {"1x2x3:e4m3:lsa=4", GT_ERANGE, "lsa is 4"},
+        {"1x2x3:e4m3:scale_d=tensor", GT_ERANGE, "scale_d quantises D"},
+        {"1x2x3:f16:bias=f32", GT_ERANGE, "bias is f32, and the epilogue adds none"},
+        {"1x3x3:bf16:epi=swiglu", GT_ERANGE, "an even n"},
+        {"1x2x3:bf16:epi=swiglu:beta=1", GT_ERANGE, "beta=0"},
+        {"1x2x3:bf16:gate=second", GT_ERANGE, "epi=swiglu"},
+        {"1x2x3:groups=2:batch=2", GT_ERANGE, "give one"},
+        {"1x2x3:by=k", GT_ERANGE, "belong to groups=E"},
+        {"5x2x3:groups=2:sizes=masked", GT_ERANGE, "most rows of a group"},
+        {"4x2x3:groups=2:by=k:sizes=masked", GT_ERANGE, "sizes=offsets"},
+        {"1x2x3:same_bits=2", GT_ENOTFOUND, "no value of same_bits"},
+        {"1x2x3:symmetric=lower", GT_ERANGE, "as many rows as columns"},
     };
 
     (void)state;
@@ -214,8 +273,17 @@ static void test_check(void **state)
     REFUSED(bad.k = GT_MAX_EXTENT + 1, "k is 2147483648");
     REFUSED(bad.trans_a = 2, "must be 0 or 1");
     REFUSED(bad.trans_b = 1, "ldb is 20, less than a row of 30");
-    REFUSED(bad.epilogue = GT_EPILOGUE_RELU | GT_EPILOGUE_GELU, "an activation that there is not");
-    REFUSED(bad.epilogue = 8, "epilogue 8");
+    REFUSED(bad.epilogue = GT_EPILOGUE_COUNT, "an activation that there is not");
+    REFUSED(bad.epilogue = 200, "epilogue 200");
+    REFUSED(bad.scale_a.rows = 1, "parts without a block");
+    REFUSED(bad.scale_a.kind = 9, "scale_a is none that there is");
+    REFUSED(bad.scale_b.tensor = 1, "parts without a block");
+    REFUSED(bad.groups = -1, "groups is -1");
+    REFUSED(bad.groups = 2; bad.batch = 2, "give one");
+    REFUSED(bad.by = 1, "belong to groups=E");
+    REFUSED(bad.type_b = (enum gt_dtype)77, "not a type of A and B");
+    REFUSED(bad.sums = 2, "fast or promoted");
+    REFUSED(bad.symmetric = 1, "as many rows as columns");
     REFUSED(bad.align = 12, "align is 12");
     REFUSED(bad.alpha = 1e300 * 1e300, "finite");
     REFUSED(bad.type = (enum gt_dtype)77, "not a type of A and B");

@@ -224,6 +224,36 @@ static void test_forgotten(void **state)
     gt_kernel_free(kernel);
 }
 
+/* A constraint over so many values that its verdicts are not kept. */
+static void test_not_kept(void **state)
+{
+    struct search *s = *state;
+    /* clang-format off */
+    struct gt_kernel *kernel = search_kernel(
+        s, "wide", "+ P + Q + R + S + T + U + V + W + X",
+        "\"params\": [" PARAM("P", 1, HUNDRED) "," PARAM("Q", 1, HUNDRED) ","
+        PARAM("R", 1, HUNDRED) "," PARAM("S", 1, HUNDRED) "," PARAM("T", 1, HUNDRED) ","
+        PARAM("U", 1, HUNDRED) "," PARAM("V", 1, HUNDRED) "," PARAM("W", 1, HUNDRED) ","
+        PARAM("X", 1, HUNDRED) "], \"constraints\": ["
+        "{\"if\": \"P < 2\", \"why\": \"-\"}, {\"if\": \"Q < 2\", \"why\": \"-\"},"
+        "{\"if\": \"R < 2\", \"why\": \"-\"}, {\"if\": \"S < 2\", \"why\": \"-\"},"
+        "{\"if\": \"T < 2\", \"why\": \"-\"}, {\"if\": \"U < 2\", \"why\": \"-\"},"
+        "{\"if\": \"V < 2\", \"why\": \"-\"}, {\"if\": \"W < 2\", \"why\": \"-\"},"
+        "{\"if\": \"(P + Q + R + S + T + U + V + W + X) % 97 == 1\", \"why\": \"-\"}], " LAUNCH);
+    struct gt_walk_plan plan;
+    int64_t facts[GT_MAX_SLOTS] = {0};
+    size_t unkept = 0;
+    /* clang-format on */
+
+    OK(&s->err, gt_walk_plan_init(&plan, kernel, facts, &s->err));
+    for (size_t i = 0; i < plan.first_step[plan.depth + 1]; i++)
+        unkept += !plan.step[i].kept;
+    assert_int_equal(unkept, 1);
+    gt_walk_plan_release(&plan);
+    assert_int_equal(compare(s, kernel), 256 + 8 + 1); /* sums of 98 also: X = 98 or 97 */
+    gt_kernel_free(kernel);
+}
+
 #define WITH_FOLDER(test) cmocka_unit_test_setup_teardown(test, search_setup, search_teardown)
 
 int main(void)
@@ -231,7 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_FOLDER(test_shipped_kernels), WITH_FOLDER(test_doubts),
         WITH_FOLDER(test_many_values),     WITH_FOLDER(test_a_late_failure),
-        WITH_FOLDER(test_forgotten),
+        WITH_FOLDER(test_forgotten),       WITH_FOLDER(test_not_kept),
     };
 
     return cmocka_run_group_tests_name("space_walk", tests, NULL, NULL);

@@ -27,9 +27,9 @@ static void test_same_everywhere(void **state)
     struct gt_problemset few = {0}, more = {0}, other = {0};
 
     (void)state;
-    assert_int_equal(gt_random_problems(&few, ".", 6, 1, NULL), GT_OK);
-    assert_int_equal(gt_random_problems(&more, ".", 60, 1, NULL), GT_OK);
-    assert_int_equal(gt_random_problems(&other, ".", 6, 2, NULL), GT_OK);
+    assert_int_equal(gt_random_problems(&few, ".", NULL, 6, 1, NULL), GT_OK);
+    assert_int_equal(gt_random_problems(&more, ".", NULL, 60, 1, NULL), GT_OK);
+    assert_int_equal(gt_random_problems(&other, ".", NULL, 6, 2, NULL), GT_OK);
     assert_int_equal(few.count, 6);
     assert_int_equal(more.count, 60);
     for (size_t i = 0; i < 6; i++) {
@@ -58,7 +58,7 @@ static void test_shares(void **state)
     struct gt_problemset set = {0};
 
     (void)state;
-    assert_int_equal(gt_random_problems(&set, ".", MANY, 3, NULL), GT_OK);
+    assert_int_equal(gt_random_problems(&set, ".", NULL, MANY, 3, NULL), GT_OK);
     for (size_t i = 0; i < set.count; i++) {
         const struct gt_problem *p = &set.entry[i].problem;
         struct gt_problem packed = *p;
@@ -105,7 +105,7 @@ static int draw_from(const char *text, struct gt_err *err)
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
-    rc = gt_random_problems(&set, dir, 50, 1, err);
+    rc = gt_random_problems(&set, dir, NULL, 50, 1, err);
     gt_problemset_release(&set);
     unlink(path);
     snprintf(path, sizeof(path), "%s/configs/problems", dir);

@@ -1,5 +1,6 @@
 /* test_sweep_finals.c - tests the end of a sweep: finals, ties, drift, and a device that gets hot.
  */
+#include "db/store_internal.h"
 #include "sweep/sweep_parts.h"
 #include "sweep_fixture.h"
 
@@ -211,6 +212,70 @@ static void test_drift_is_measured_again(void **state)
     close_bench(&bench);
 }
 
+/* One of the given candidates is wrong. */
+static int one_is_wrong(const struct gt_candidate *candidate)
+{
+    return is_point(candidate, 3, 3) ? GT_STATUS_WRONG : GT_STATUS_OK;
+}
+
+static int count_given(void *context, size_t problem, struct gt_sweep_result *result,
+                       struct gt_err *err)
+{
+    size_t *rows = context;
+
+    (void)err;
+    assert_int_equal(problem, 0);
+    *rows += result->rows;
+    return GT_OK;
+}
+
+/* Given candidates are tried alone, each once whatever its time, and are timed in one final.  What
+ * earlier runs know of other points does not count.  A run that ends in the final leaves it to the
+ * next. */
+static void test_given_candidates(void **state)
+{
+    struct search *s = *state;
+    struct fake fake = new_fake(s, true);
+    struct bench bench = open_bench(s);
+    const struct gt_candidate candidate[] = {
+        {.kernel = bench.kernel[0], .point.value = {15, 15}},
+        {.kernel = bench.kernel[0], .point.value = {3, 3}},
+        {.kernel = bench.kernel[0], .point.value = {7, 7}},
+        {.kernel = bench.kernel[0], .point.value = {15, 15}},
+    };
+    const struct gt_sweep_given given = {candidate, 4};
+    size_t rows = 0;
+    int64_t turns;
+
+    fake.status_of = one_is_wrong;
+    bench.options.strategy = "exhaustive";
+    bench.options.budget.trials = 10;
+    OK(&s->err, run(&bench, &fake));
+    fake = new_fake(s, true);
+    fake.status_of = one_is_wrong;
+    fake.finals_lost = 1;
+    bench.options.budget.trials = 0;
+    bench.options.given = &given;
+    bench.options.ended = count_given;
+    bench.options.context = &rows;
+    assert_int_equal(run(&bench, &fake), GT_EIO);
+    assert_int_equal(rows, 0);
+    OK(&s->err, run(&bench, &fake));
+    assert_int_equal(launches(&fake, 1), 3);
+    assert_int_equal(fake.seen[15 * SIDE + 15] + fake.seen[3 * SIDE + 3] + fake.seen[7 * SIDE + 7],
+                     3);
+    assert_int_equal(fake.contests, 2);
+    assert_int_equal(fake.sampled, 2); /* one of them may have ended the run */
+    assert_true(fake.best_us == 0);
+    assert_int_equal(rows, 2);
+    assert_int_equal(bench.result.row[0].trial.stage, 3);
+    assert_int_equal(bench.result.row[1].trial.stage, 3);
+    assert_true(bench.result.have_baseline && bench.result.baseline.us == 123);
+    OK(&s->err, gt_store_integer(bench.store, "SELECT count(*) FROM visit", &turns, &s->err));
+    assert_int_equal(turns, 1);
+    close_bench(&bench);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +286,7 @@ int main(void)
         WITH_FOLDER(test_the_paired_median_breaks_ties),
         WITH_FOLDER(test_a_time_low_by_chance_is_not_stored),
         WITH_FOLDER(test_drift_is_measured_again),
+        WITH_FOLDER(test_given_candidates),
     };
 
     return cmocka_run_group_tests_name("sweep_finals", tests, NULL, NULL);

@@ -69,8 +69,7 @@ static void add_neighbours(const struct gt_strategy *strategy, struct gt_pool *p
 
     for (size_t i = 0; i < elites->count && i < NEIGHBOURS_OF; i++) {
         size_t list[NEIGHBOURS_MAX];
-        size_t count =
-            gt_space_neighbours(strategy->space, elites->point[i], false, list, NEIGHBOURS_MAX);
+        size_t count = gt_space_neighbours(strategy->space, elites->point[i], list, NEIGHBOURS_MAX);
 
         for (size_t j = 0; j < count && j < NEIGHBOURS_MAX && pool->count < room; j++)
             gt_pool_add(strategy, pool, list[j]);
