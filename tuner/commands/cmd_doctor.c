@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "measure/cmd_calibrate.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "doctor/cmd_predictor.h"
 #include "doctor/doctor_checks.h"
 #include "commands/cmd_serve.h"

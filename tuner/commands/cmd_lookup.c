@@ -11,7 +11,7 @@
 #include "base/stats.h"
 #include "cluster/queue.h"
 #include "commands/cmd_stored_energy.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "console/gpu_names.h"
 #include "console/options.h"

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "cluster/queue.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "session/cmd_session.h"
 #include "console/commands.h"
 #include "console/options.h"

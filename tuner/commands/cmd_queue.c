@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "cluster/queue.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "commands/cmd_stored_energy.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/options.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"

@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "cluster/devices.h"
 #include "cluster/queue.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "db/store.h"
 #include "measure/cmd_energy.h"

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "console/cmd_record.h"
 #include "console/cmd_write.h"
 #include "db/store.h"
 #include "doctor/cmd_predictor.h"

@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "base/err.h"
 #include "lookup/predict.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "session/cmd_session.h"
 #include "doctor/quality.h"
 #include "exchange/recording.h"

@@ -10,7 +10,7 @@
 #include "cuda/cache.h"
 #include "base/err.h"
 #include "console/terminal.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "session/cmd_session.h"
 #include "evaluate/evaluator.h"
 #include "console/options.h"

@@ -18,6 +18,7 @@
 #include "base/strbuf.h"
 #include "base/trust.h"
 #include "console/cmd_compile.h"
+#include "console/cmd_record.h"
 #include "console/cmd_write.h"
 #include "console/commands.h"
 #include "console/gpu_names.h"
