@@ -85,46 +85,33 @@ static int check_partners(const struct options *options, struct gt_err *err)
     return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
 }
 
-/* Adds a finding to the document or, if there is no document, prints the finding's line. */
-static void show_finding(const struct gt_cli *cli, cJSON *json, size_t check,
-                         const struct gt_finding *finding)
-{
-    static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
-
-    if (json)
-        gt_json_append(json, "check=%s verdict=%s text=%s", gt_doctor_check_name(check),
-                       words[finding->verdict], finding->text);
-    else
-        fprintf(cli->out, "%-12s %-9s %s\n", gt_doctor_check_name(check), words[finding->verdict],
-                finding->text);
-}
-
 static int report_checks(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
+    static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
     const struct gt_checking checking = {cli, options->db};
-    cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
-    bool missing = false, broken = false;
+    bool found[sizeof(words) / sizeof(*words)] = {false};
+    struct gt_records records = {0};
+    int rc;
 
-    if (cli->json && !json)
-        return gt_err_nomem(err);
+    gt_records_open(&records, cli, NULL);
     for (size_t i = 0; i < GT_DOCTOR_CHECKS; i++) {
         struct gt_finding finding;
 
         gt_doctor_probe(i, &checking, &finding);
-        missing |= finding.verdict == GT_FOUND_MISSING;
-        broken |= finding.verdict == GT_FOUND_BROKEN;
+        found[finding.verdict] = true;
         gt_copy_clean(finding.text, sizeof(finding.text), finding.text);
-        show_finding(cli, json, i, &finding);
+        gt_records_add(&records, "check=%-12s verdict=%-9s text=%s", gt_doctor_check_name(i),
+                       words[finding.verdict], finding.text);
     }
-    if (cli->json && gt_cmd_print_json(cli, json, err))
-        return GT_ENOMEM;
-    if (!cli->json && gt_cmd_calibrated(cli, gt_doctor_database(cli, options->db), err))
-        return err->code;
-    if (broken)
+    rc = gt_records_close(&records, cli, GT_OK, err);
+    if (!cli->json)
+        GT_STEP(rc, gt_cmd_calibrated(cli, gt_doctor_database(cli, options->db), err));
+    if (!rc && found[GT_FOUND_BROKEN])
         return gt_err_set(err, GT_EDB, "the database cannot be used; the line about it says why");
-    return missing ? gt_err_set(err, GT_ENOLIB,
-                                "tuning is not possible yet: a line above says what is missing")
-                   : GT_OK;
+    if (!rc && found[GT_FOUND_MISSING])
+        return gt_err_set(err, GT_ENOLIB,
+                          "tuning is not possible yet: a line above says what is missing");
+    return rc;
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)

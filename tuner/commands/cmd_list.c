@@ -218,9 +218,9 @@ static int list_strategies(struct gt_cli *cli, const struct options *options,
         for (const struct gt_strategy_option *o = gt_strategies[i]->option; o && o->name; o++) {
             char text[64];
 
-            snprintf(text, sizeof(text), "    %s=%g", o->name, o->standard);
-            gt_records_add(&inner, "=%-20s .option=%s .default=%g .least=%g .most=%g doc=%s", text,
-                           o->name, o->standard, o->least, o->most, o->doc);
+            snprintf(text, sizeof(text), "%s=%g", o->name, o->standard);
+            gt_records_add(&inner, "    =%-16s .option=%s .default=%g .least=%g .most=%g doc=%s",
+                           text, o->name, o->standard, o->least, o->most, o->doc);
         }
     }
     return GT_OK;

@@ -234,7 +234,7 @@ static const char *copy_until(char *to, size_t size, const char *at, const char 
 static const char *take_field(struct field *field, const char *at, const char *ends,
                               struct arguments *args)
 {
-    const size_t key = strcspn(at, "=%");
+    const size_t key = strcspn(at, "=% ");
 
     *field = (struct field){.has_key = at[key] == '=' && key > (*at == '.')};
     if (at[key] == '=') {
@@ -253,6 +253,8 @@ static const char *take_field(struct field *field, const char *at, const char *e
 /* The value as text: its number in `text`, "-" if it is not known. */
 static const char *text_of(const struct field *field, char text[352])
 {
+    if (!field->conversion)
+        return "";
     if (!field->known)
         return "-";
     if (field->text)

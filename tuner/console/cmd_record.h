@@ -10,7 +10,8 @@
  * the conversion, a line the digits and the width.  A text that is NULL, a number that is NAN and,
  * with the flag '+', a number that is not above 0 are not known: JSON then has no such key, CSV an
  * empty field, a line a "-".  A point in front of the key keeps the field out of lines; a field
- * without a key stands in lines only; other characters around a conversion, too ("cc=sm_%-5d"). */
+ * without a key stands in lines only; other characters around a conversion, too ("cc=sm_%-5d"),
+ * and further blanks between fields. */
 #ifndef GT_CMD_RECORD_H
 #define GT_CMD_RECORD_H
 

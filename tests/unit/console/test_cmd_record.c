@@ -16,13 +16,15 @@
 #include "console/terminal.h"
 
 #define FIELDS                                                                             \
-    "cc=sm_%-4d name=%-6s .known=%i us=%8.2f lo_us=%+7.3f ratio=%g_x count=%zu long=%lld " \
+    "  cc=sm_%-4d  name=%-6s .known=%i us=%8.2f lo_us=%+7.3f ratio=%g_x count=%zu long=%lld " \
     "=%5.1f missing=%s"
 
 static void add(const struct gt_records *records)
 {
+    const char *nothing = NULL;
+
     gt_records_add(records, FIELDS, 90, "a,\033b", 1, 1.23456, 0.0, 0.5, (size_t)7, -8LL, 2.0,
-                   NULL);
+                   nothing);
 }
 
 static void test_line(void **state)
@@ -38,7 +40,7 @@ static void test_line(void **state)
     add(&records);
     assert_int_equal(gt_records_close(&records, &cli, GT_OK, NULL), GT_OK);
     fclose(cli.out);
-    assert_string_equal(text, "heading\nsm_90   a,?b       1.23       - 0.5_x 7 -8   2.0 -\n");
+    assert_string_equal(text, "heading\n  sm_90    a,?b       1.23       - 0.5_x 7 -8   2.0 -\n");
     free(text);
 }
 
