@@ -152,16 +152,14 @@ static int not_valid(const struct gt_candidate *candidate, int broken, struct gt
 
 static void add_binary(cJSON *root, const struct gt_binary *binary, int version, int arch)
 {
-    cJSON *json = cJSON_AddObjectToObject(root, "compiled");
     char serialized[GT_SERIALIZED_MAX];
+    const bool serial = gt_log_serialized(binary->log, serialized);
 
-    gt_json_add(json,
-                "nvrtc=%d arch=%d registers=%d spill_bytes=%d static_shared=%d bytes=%g ms=%g",
-                version, arch, binary->registers, binary->spill_bytes, binary->static_shared,
-                (double)binary->size, binary->ms);
-    if (gt_log_serialized(binary->log, serialized))
-        cJSON_AddStringToObject(json, "serialized", serialized);
-    cJSON_AddStringToObject(json, "log", binary->log);
+    gt_json_object(root, "compiled",
+                   "nvrtc=%d arch=%d registers=%d spill_bytes=%d static_shared=%d bytes=%zu ms=%g "
+                   "serialized=%s log=%s",
+                   version, arch, binary->registers, binary->spill_bytes, binary->static_shared,
+                   binary->size, binary->ms, serial ? serialized : NULL, binary->log);
 }
 
 static const char *const operands[] = {"a", "b", "c", "d", "workspace"};
@@ -180,10 +178,8 @@ static void add_launches(cJSON *root, const struct gt_geometry *geometry)
 
     for (size_t i = 0; i < geometry->launches; i++) {
         const struct gt_launch_geometry *launch = &geometry->launch[i];
-        cJSON *item = cJSON_CreateObject();
+        cJSON *item = gt_json_append(list, "entry=%s", launch->entry);
 
-        cJSON_AddItemToArray(list, item);
-        cJSON_AddStringToObject(item, "entry", launch->entry);
         gt_json_add_triple(item, "grid", launch->grid);
         gt_json_add_triple(item, "block", launch->block);
         gt_json_add_triple(item, "cluster", launch->cluster);
@@ -194,22 +190,35 @@ static void add_launches(cJSON *root, const struct gt_geometry *geometry)
                 geometry->deterministic);
 }
 
-static int add_constraints(cJSON *root, const struct gt_kernel *kernel, const int64_t *slots,
-                           struct gt_err *err)
+/* Adds the constraints with their verdicts, in lines those of one kind; *broken: how many do not
+ * hold. */
+static int show_constraints(const struct gt_records *to, const struct gt_candidate *candidate,
+                            bool bets, const int64_t *slots, int *broken, struct gt_err *err)
 {
-    cJSON *list = cJSON_AddArrayToObject(root, "constraints");
+    const struct gt_kernel *kernel = candidate->kernel;
+    int told = 0;
 
+    *broken = 0;
+    if (to->out && !bets)
+        fputs("\nconstraints: what must hold, or it is wrong or impossible\n", to->out);
     for (size_t i = 0; i < kernel->constraints; i++) {
         const struct gt_constraint *constraint = &kernel->constraint[i];
-        cJSON *item = cJSON_CreateObject();
-        int64_t value = 0;
-        int rc = gt_expr_eval(constraint->expr, slots, &value, err);
+        int64_t value;
+        int rc;
 
-        cJSON_AddItemToArray(list, item);
+        if (to->out && constraint->bet != bets)
+            continue;
+        if (to->out && bets && !told++)
+            fputs("\nbets: what must hold, or it is thought slow (tune --no-bets tries it all the "
+                  "same)\n",
+                  to->out);
+        rc = gt_expr_eval(constraint->expr, slots, &value, err);
         if (rc)
             return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
-        gt_json_add(item, "if=%s kind=%s why=%s holds=%i", gt_expr_text(constraint->expr),
-                    constraint->bet ? "bet" : "must", constraint->why, value != 0);
+        gt_records_add(to, "  =%-4s if=%s: .kind=%s why=%s .holds=%i", value ? "ok" : "NOT",
+                       gt_expr_text(constraint->expr), constraint->bet ? "bet" : "must",
+                       constraint->why, value != 0);
+        *broken += !value;
     }
     return GT_OK;
 }
@@ -261,7 +270,9 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     char problem[GT_PROBLEM_TEXT_MAX];
     int64_t slots[GT_MAX_SLOTS];
     cJSON *root;
-    int version = 0, failed = -1, compiled = GT_OK, rc = gt_candidate_slots(candidate, slots, err);
+    struct gt_records constraints = {0};
+    int version = 0, failed = -1, broken, compiled = GT_OK,
+        rc = gt_candidate_slots(candidate, slots, err);
 
     GT_STEP(rc, gt_candidate_possible(candidate, &failed, err));
     if (!rc && failed < 0)
@@ -281,7 +292,8 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     add_names(root, candidate, slots);
     if (energies)
         gt_stored_energies_list(energies, cli->arguments > 1 ? &candidate->point : NULL, root);
-    rc = add_constraints(root, kernel, slots, compiled ? NULL : err);
+    constraints.list = cJSON_AddArrayToObject(root, "constraints");
+    rc = show_constraints(&constraints, candidate, false, slots, &broken, compiled ? NULL : err);
     if (failed < 0) {
         add_launches(root, &geometry);
         add_maps(root, kernel, &geometry);
@@ -433,43 +445,13 @@ static void show_geometry(FILE *out, const struct gt_geometry *geometry)
                                     : "may differ in the last bits (atomics)");
 }
 
-/* Prints the constraints of one kind with their verdicts; *broken: how many do not hold. */
-static int show_constraints(FILE *out, const struct gt_candidate *candidate, bool bets,
-                            const int64_t *slots, int *broken, struct gt_err *err)
-{
-    const struct gt_kernel *kernel = candidate->kernel;
-    int told = 0;
-
-    *broken = 0;
-    if (!bets)
-        fputs("\nconstraints: what must hold, or it is wrong or impossible\n", out);
-    for (size_t i = 0; i < kernel->constraints; i++) {
-        const struct gt_constraint *constraint = &kernel->constraint[i];
-        int64_t value;
-        int rc;
-
-        if (constraint->bet != bets)
-            continue;
-        if (bets && !told++)
-            fputs("\nbets: what must hold, or it is thought slow (tune --no-bets tries it all the "
-                  "same)\n",
-                  out);
-        rc = gt_expr_eval(constraint->expr, slots, &value, err);
-        if (rc)
-            return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
-        fprintf(out, "  %-4s %s: %s\n", value ? "ok" : "NOT", gt_expr_text(constraint->expr),
-                constraint->why);
-        *broken += !value;
-    }
-    return GT_OK;
-}
-
 /* Shows one candidate whose kernel, problem, device and point are known.  energies: NULL if not
  * asked for. */
 static int show_candidate(const struct gt_cli *cli, const struct options *options,
                           const struct gt_candidate *candidate,
                           const struct gt_stored_energies *energies, struct gt_err *err)
 {
+    const struct gt_records lines = {.out = cli->out};
     struct gt_strbuf source = GT_STRBUF_INIT;
     struct gt_strbuf point = GT_STRBUF_INIT;
     struct gt_geometry geometry;
@@ -493,9 +475,9 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     if (rc)
         goto out;
     show_params(cli->out, candidate, slots);
-    rc = show_constraints(cli->out, candidate, false, slots, &broken, err);
+    rc = show_constraints(&lines, candidate, false, slots, &broken, err);
     if (!rc && !broken)
-        rc = show_constraints(cli->out, candidate, true, slots, &lost_bets, err);
+        rc = show_constraints(&lines, candidate, true, slots, &lost_bets, err);
     if (rc)
         goto out;
     if (broken) {

@@ -210,7 +210,8 @@ static const char *take_value(struct field *field, const char *at, struct argume
         field->number = length == 'z' ? (double)va_arg(args->list, size_t)
                                       : (double)va_arg(args->list, long long);
     else
-        field->number = *at == 'u' ? va_arg(args->list, unsigned) : va_arg(args->list, int);
+        field->number =
+            *at == 'u' ? (double)va_arg(args->list, unsigned) : (double)va_arg(args->list, int);
     if (*at != 's')
         field->known = !isnan(field->number) && (field->number > 0 || !field->above_0);
     return at + 1;

@@ -15,16 +15,16 @@
 #include "console/options.h"
 #include "console/terminal.h"
 
-#define FIELDS                                                                             \
+#define FIELDS                                                                                \
     "  cc=sm_%-4d  name=%-6s .known=%i us=%8.2f lo_us=%+7.3f ratio=%g_x count=%zu long=%lld " \
-    "=%5.1f missing=%s"
+    "=%5.1f missing=%s .carveout=%d .bytes=%u"
 
 static void add(const struct gt_records *records)
 {
     const char *nothing = NULL;
 
     gt_records_add(records, FIELDS, 90, "a,\033b", 1, 1.23456, 0.0, 0.5, (size_t)7, -8LL, 2.0,
-                   nothing);
+                   nothing, -1, 4000000000u);
 }
 
 static void test_line(void **state)
@@ -67,9 +67,9 @@ static void test_json_and_csv(void **state)
     text = cJSON_PrintUnformatted(json);
     assert_string_equal(text, "{\"format\":\"test 1\",\"rows\":[{\"cc\":90,\"name\":\"a,\\u001bb\","
                               "\"known\":true,\"us\":1.23456,\"ratio\":0.5,\"count\":7,"
-                              "\"long\":-8}]}");
+                              "\"long\":-8,\"carveout\":-1,\"bytes\":4000000000}]}");
     assert_int_equal(gt_strbuf_add_file(&csv, path, NULL), GT_OK);
-    assert_string_equal(csv.text, "heading\n90,\"a,\033b\",1,1.23,,0.5,7,-8,\n");
+    assert_string_equal(csv.text, "heading\n90,\"a,\033b\",1,1.23,,0.5,7,-8,,-1,4000000000\n");
     cJSON_free(text);
     cJSON_Delete(json);
     gt_strbuf_release(&csv);
