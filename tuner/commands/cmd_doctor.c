@@ -68,22 +68,15 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
     return learns ? gt_cmd_learn(cli, &wanted, err) : gt_cmd_predictor(cli, &wanted, err);
 }
 
-static int check_partners(const struct options *options, struct gt_err *err)
-{
-    const bool learns = options->leave_out || options->learn;
-    const struct gt_option_pair pairs[] = {
-        {"device", "calibrate", options->device != NULL, options->calibrate},
-        {"recording", "predictor", options->recording.count > 0, options->predictor},
-        {"csv", "predictor", options->csv != NULL, options->predictor},
-        {"leave-out", "predictor", options->leave_out, options->predictor},
-        {"learn", "predictor", options->learn != NULL, options->predictor},
-        {"onto", "leave-out or --learn", options->onto != NULL, learns},
-        {"narrow", "onto", options->narrow, options->onto != NULL},
-        {"from", "leave-out or --learn", options->from.count > 0, learns},
-    };
-
-    return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
-}
+static const struct gt_option_pair pairs[] = {{"device", "calibrate", NULL},
+                                              {"recording", "predictor", NULL},
+                                              {"csv", "predictor", NULL},
+                                              {"leave-out", "predictor", NULL},
+                                              {"learn", "predictor", NULL},
+                                              {"onto", "leave-out", "learn"},
+                                              {"narrow", "onto", NULL},
+                                              {"from", "leave-out", "learn"},
+                                              {NULL, NULL, NULL}};
 
 static int report_checks(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
@@ -119,8 +112,6 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     const struct options *options = fields;
     const char *path;
 
-    if (check_partners(options, err))
-        return err->code;
     if (!options->program && cli->arguments)
         return gt_err_set(err, GT_ESYNTAX,
                           "unexpected argument \"%s\"; only --program runs a command",
@@ -161,7 +152,7 @@ const struct gt_command gt_command_doctor = {
         "  tune doctor --predictor --db gemmtune.db --csv predictor.csv\n"
         "  tune doctor --predictor --learn own.ranking --from first.db --from second.db\n"
         "  tune doctor --program -- python3 train.py\n",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, pairs}},
     .size = sizeof(struct options),
     .max_args = GT_WORDS_OF_A_PROGRAM,
     .run = run,

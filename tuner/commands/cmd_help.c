@@ -114,7 +114,7 @@ static void offer_values(const struct words *words, const char *kind, const char
 static const struct gt_option *find_option(const struct gt_command *command, const char *word,
                                            size_t length, const struct words *words)
 {
-    struct gt_option_group group[GT_MAX_GROUPS + 2] = {{gt_common_options, 0}};
+    struct gt_option_group group[GT_MAX_GROUPS + 2] = {{gt_common_options, 0, NULL}};
 
     memcpy(group + 1, command->group, sizeof(command->group));
     for (const struct gt_option_group *at = group; at->table; at++)

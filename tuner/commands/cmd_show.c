@@ -73,6 +73,8 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
+static const struct gt_option_pair pairs[] = {{"db", "objective", NULL}, {NULL, NULL, NULL}};
+
 /* Prints the time that a sweep without a GPU would rank the candidate by. */
 static void show_estimate(FILE *out, const struct gt_candidate *candidate,
                           const struct gt_geometry *geometry, const struct gt_binary *binary)
@@ -540,8 +542,6 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     int cc, rc;
 
     cli->raw |= options->source || options->params_header || options->ptx;
-    if (options->db && !options->objective)
-        return gt_err_set(err, GT_ESYNTAX, "--db goes with --objective");
     rc = gt_session_complete(&problem, options->problem ? options->problem : DEFAULT_PROBLEM,
                              &options->parts, err);
     GT_STEP(rc, gt_gpu_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, &name, err));
@@ -586,7 +586,7 @@ const struct gt_command gt_command_show = {
         "  tune show simt_warptile --source\n"
         "  tune show simt_warptile --problem 512x512x512 --arch rtx4090 --keep kept\n"
         "  tune show hopper --problem 4096x4096x4096:bf16 --arch sm_90 --objective energy\n",
-    .group = {{option_table, 0}, {gt_problem_part_table, offsetof(struct options, parts)}},
+    .group = {{option_table, 0, pairs}, {gt_problem_part_table, offsetof(struct options, parts)}},
     .argument = "KERNEL",
     .size = sizeof(struct options),
     .min_args = 1,
