@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "kernel/kernel.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "console/help.h"
 #include "console/options.h"

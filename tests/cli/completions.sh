@@ -1,5 +1,5 @@
 # Help, manual pages and completions are made of the same tables: every command and every option is in
-# all of them; bash completes with what was made.
+# all of them; the shells complete by asking the program.
 commands=$("$TUNE" help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p')
 for shell in bash zsh fish; do "$TUNE" help --format $shell > all.$shell; done
 bash -n all.bash || echo "bash cannot read it"
@@ -12,13 +12,11 @@ for command in "" $commands; do
     "$TUNE" $command --help | cmp - text
     ! command -v man > /dev/null || man --warnings=w -l page 2>&1 > /dev/null
     ! command -v mandoc > /dev/null || mandoc -T lint -W error page
-    for shell in bash zsh fish; do
-        grep -qwF -- "${command:-show}" all.$shell || echo "$command is not completed by $shell"
-    done
+    "$TUNE" help --format words -- $command - > words
+    "$TUNE" help --format words -- "" | grep -q "^${command:-show}	" || echo "$command is not completed"
     for option in $(grep -oE '^  (-[a-z], |    )--[a-z0-9-]+' text | grep -oE -- '--[a-z0-9-]+'); do
         grep -qF -- "$(sed 's/-/\\-/g' <<< "$option")" page || echo "$command $option is not in its manual page"
-        for shell in bash zsh; do grep -qF -- "$option" all.$shell || echo "$option is not completed by $shell"; done
-        grep -qE -- "-l ${option#--}( |\$)" all.fish || echo "$option is not completed by fish"
+        grep -qE -- "^$option	" words || echo "$command $option is not completed"
     done
 done
 wc -w <<< "$commands" | awk '{ print ($1 > 10 ? "more than 10" : $1) " commands" }'
@@ -47,5 +45,18 @@ complete_words "$TUNE" --csv
 complete_words "$TUNE" export --format t
 BASH
 bash complete.sh
+# The same by fish, where it is installed; zsh is asked for the words that it would show.
+if command -v fish > /dev/null; then
+    ln -s "$TUNE" tune
+    for typed in 'list k' '--l2=c' 'merge all.b' '--shapes=all.z'; do
+        fish -c 'set PATH $PWD $PATH; source all.fish; complete -C "tune '"$typed"'"' | cut -f1
+    done | cmp - <(printf '%s\n' kernels --l2=cold all.bash --shapes=all.zsh) || echo "fish completes otherwise"
+fi
+if command -v zsh > /dev/null; then
+    printf '%s\n' 'compset() { : }' '_files() { print files }' '_describe() { print -l -- $found }' \
+        'source =(sed "/^_gemmtune \"/d" all.zsh)' 'words=("$@") CURRENT=$#' _gemmtune > complete.zsh
+    { zsh -f complete.zsh "$TUNE" list k; zsh -f complete.zsh "$TUNE" help sho; zsh -f complete.zsh "$TUNE" --db=a; } |
+        cut -d: -f1 | cmp - <(printf '%s\n' kernels show files) || echo "zsh completes otherwise"
+fi
 t help nosuch
 "$TUNE" help show | head -n 1

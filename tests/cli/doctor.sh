@@ -32,3 +32,4 @@ for option in "--recording x" "--csv x" --leave-out "--learn x" "--device cuda" 
     # shellcheck disable=SC2086 # words
     t doctor $option
 done
+"$TUNE" doctor --narrow --help | head -n 1 # help comes first

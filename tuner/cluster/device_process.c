@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cluster/devices_parts.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "session/cmd_report.h"
 #include "sweep/progress.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "cluster/queue.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 
 #define TEXT GT_PQ_TEXT
 #define INT  GT_PQ_INT

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
+#include "console/cmd_record.h"
 #include "console/cmd_write.h"
 #include "session/cmd_session.h"
 #include "console/terminal.h"
@@ -29,66 +30,14 @@ static const struct gt_option option_table[] = {
     GT_OPTIONS_END,
 };
 
-static void csv_side(struct gt_csv *csv, const struct gt_side *side)
-{
-    bool known = side->us > 0;
-
-    gt_csv_real(csv, side->us, 3, known);
-    gt_csv_real(csv, side->lo_us, 3, known);
-    gt_csv_real(csv, side->hi_us, 3, known);
-    gt_csv_text(csv, known ? side->kernel : "");
-    gt_csv_text(csv, known ? side->signature : "");
-    gt_csv_text(csv, known ? side->point : "");
-    gt_csv_real(csv, side->driver, 0, known);
-    gt_csv_real(csv, side->nvrtc, 0, known);
-    gt_csv_text(csv, known ? side->date : "");
-}
-
-static int write_csv(const char *path, const struct gt_pairs *pairs, struct gt_err *err)
-{
-    struct gt_csv *csv;
-    int rc = gt_csv_new(&csv, path,
-                        "problem,device,l2,verdict,ratio,lo,hi,a_us,a_lo_us,a_hi_us,a_kernel,"
-                        "a_signature,a_point,a_driver,a_nvrtc,a_date,b_us,b_lo_us,b_hi_us,b_kernel,"
-                        "b_signature,b_point,b_driver,b_nvrtc,b_date",
-                        err);
-
-    for (size_t i = 0; i < pairs->count && !rc; i++) {
-        const struct gt_pair *pair = &pairs->pair[i];
-
-        gt_csv_text(csv, pair->problem);
-        gt_csv_text(csv, pair->device);
-        gt_csv_text(csv, gt_timing_name(pair->timing));
-        gt_csv_text(csv, gt_verdict_name(pair->verdict));
-        gt_csv_real(csv, pair->ratio, 4, pair->ratio > 0);
-        gt_csv_real(csv, pair->lo, 4, pair->ratio > 0);
-        gt_csv_real(csv, pair->hi, 4, pair->ratio > 0);
-        csv_side(csv, &pair->side[0]);
-        csv_side(csv, &pair->side[1]);
-        gt_csv_end(csv);
-    }
-    return rc ? rc : gt_csv_close(csv, err);
-}
-
-struct writing {
-    const struct gt_pairs *pairs;
-    const char *const *names;
-};
+static const char csv_heading[] =
+    "problem,device,l2,verdict,ratio,lo,hi,a_us,a_lo_us,a_hi_us,a_kernel,a_signature,a_point,"
+    "a_driver,a_nvrtc,a_date,b_us,b_lo_us,b_hi_us,b_kernel,b_signature,b_point,b_driver,b_nvrtc,"
+    "b_date";
 
 static int write_page(void *context, FILE *file, struct gt_err *err)
 {
-    const struct writing *writing = context;
-
-    return gt_compare_write(file, writing->pairs, writing->names, err);
-}
-
-/* A figure as text, or "-" if it is not known. */
-static const char *figure(char text[32], const char *format, double value)
-{
-    snprintf(text, 32, "-");
-    if (value > 0)
-        snprintf(text, 32, format, value);
-    return text;
+    return gt_compare_write(file, context, err);
 }
 
 static void print_table(const struct gt_cli *cli, const struct gt_pairs *pairs)
@@ -103,7 +52,7 @@ static void print_table(const struct gt_cli *cli, const struct gt_pairs *pairs)
         gt_columns_row(&columns, cli->out, "", NULL, "problem");
     for (size_t i = 0; i < pairs->count; i++) {
         const struct gt_pair *pair = &pairs->pair[i];
-        char ratio[32], interval[64] = "-", us[2][32], problem[2 * GT_PROBLEM_TEXT_MAX];
+        char interval[64] = "-", problem[2 * GT_PROBLEM_TEXT_MAX];
 
         if (pair->ratio > 0)
             snprintf(interval, sizeof(interval), "[%.3f, %.3f]", pair->lo, pair->hi);
@@ -112,11 +61,9 @@ static void print_table(const struct gt_cli *cli, const struct gt_pairs *pairs)
                  : pair->timing                 ? " (in chains)"
                                                 : "",
                  *pair->device ? " on " : "", pair->device);
-        gt_columns_row(&columns, cli->out, gt_verdict_name(pair->verdict),
-                       (const char *const[]){figure(ratio, "%.3f", pair->ratio), interval,
-                                             figure(us[0], "%.2f", pair->side[0].us),
-                                             figure(us[1], "%.2f", pair->side[1].us)},
-                       problem);
+        gt_columns_print(&columns, cli->out, gt_verdict_name(pair->verdict), problem,
+                         "%+.3f|%s|%+.2f|%+.2f", pair->ratio, interval, pair->side[0].us,
+                         pair->side[1].us);
     }
 }
 
@@ -151,20 +98,21 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     const char *const names[] = {cli->argument[0], cli->argument[1]};
     struct gt_store *store[2] = {NULL, NULL};
     struct gt_pairs pairs = {0};
-    struct writing writing = {&pairs, names};
-    const struct gt_cmd_writing page = {write_page, NULL, &writing, 0666};
+    struct gt_records records = {0};
+    struct gt_cmd_writing page = {write_page, NULL, NULL, 0666};
     int rc = open_both(store, names, err);
 
     GT_STEP(rc, gt_compare(&pairs, store[0], store[1], options->noise > 0 ? options->noise : NOISE,
                            options->any_device, err));
     if (options->csv)
-        GT_STEP(rc, write_csv(options->csv, &pairs, err));
+        GT_STEP(rc, gt_csv_new(&records.csv, options->csv, csv_heading, err));
+    if (!rc)
+        page.context = records.root = gt_compare_json(&pairs, names, records.csv);
     if (options->html)
         GT_STEP(rc, gt_cmd_write_file(options->html, &page, err));
-    if (!rc && cli->json)
-        rc = gt_cmd_print_json(cli, gt_compare_json(&pairs, names), err);
-    else if (!rc && !(options->html && strcmp(options->html, "-") == 0)) /* stdout has the page */
-        print(cli, &pairs);
+    rc = gt_records_close(&records, cli, rc, err);
+    if (!rc && !cli->json && !(options->html && strcmp(options->html, "-") == 0))
+        print(cli, &pairs); /* else standard output has the document or the page */
     if (!rc && pairs.of[GT_VERDICT_SLOWER])
         rc = GT_EXIT_LOST;
     gt_pairs_release(&pairs);

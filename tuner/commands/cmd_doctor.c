@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "measure/cmd_calibrate.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "doctor/cmd_predictor.h"
 #include "doctor/doctor_checks.h"
 #include "commands/cmd_serve.h"
@@ -69,63 +69,43 @@ static int report_predictor(struct gt_cli *cli, const struct options *options, s
     return learns ? gt_cmd_learn(cli, &wanted, err) : gt_cmd_predictor(cli, &wanted, err);
 }
 
-static int check_partners(const struct options *options, struct gt_err *err)
-{
-    const bool learns = options->leave_out || options->learn;
-    const struct gt_option_pair pairs[] = {
-        {"device", "calibrate", options->device != NULL, options->calibrate},
-        {"recording", "predictor", options->recording.count > 0, options->predictor},
-        {"csv", "predictor", options->csv != NULL, options->predictor},
-        {"leave-out", "predictor", options->leave_out, options->predictor},
-        {"learn", "predictor", options->learn != NULL, options->predictor},
-        {"onto", "leave-out or --learn", options->onto != NULL, learns},
-        {"narrow", "onto", options->narrow, options->onto != NULL},
-        {"from", "leave-out or --learn", options->from.count > 0, learns},
-    };
-
-    return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
-}
-
-/* Adds a finding to the document or, if there is no document, prints the finding's line. */
-static void show_finding(const struct gt_cli *cli, cJSON *json, size_t check,
-                         const struct gt_finding *finding)
-{
-    static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
-
-    if (json)
-        gt_json_append(json, "check=%s verdict=%s text=%s", gt_doctor_check_name(check),
-                       words[finding->verdict], finding->text);
-    else
-        fprintf(cli->out, "%-12s %-9s %s\n", gt_doctor_check_name(check), words[finding->verdict],
-                finding->text);
-}
+static const struct gt_option_pair pairs[] = {{"device", "calibrate", NULL},
+                                              {"recording", "predictor", NULL},
+                                              {"csv", "predictor", NULL},
+                                              {"leave-out", "predictor", NULL},
+                                              {"learn", "predictor", NULL},
+                                              {"onto", "leave-out", "learn"},
+                                              {"narrow", "onto", NULL},
+                                              {"from", "leave-out", "learn"},
+                                              {NULL, NULL, NULL}};
 
 static int report_checks(struct gt_cli *cli, const struct options *options, struct gt_err *err)
 {
+    static const char *const words[] = {"ok", "optional", "MISSING", "BROKEN"};
     const struct gt_checking checking = {cli, options->db};
-    cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
-    bool missing = false, broken = false;
+    bool found[sizeof(words) / sizeof(*words)] = {false};
+    struct gt_records records = {0};
+    int rc;
 
-    if (cli->json && !json)
-        return gt_err_nomem(err);
+    gt_records_open(&records, cli, NULL);
     for (size_t i = 0; i < GT_DOCTOR_CHECKS; i++) {
         struct gt_finding finding;
 
         gt_doctor_probe(i, &checking, &finding);
-        missing |= finding.verdict == GT_FOUND_MISSING;
-        broken |= finding.verdict == GT_FOUND_BROKEN;
+        found[finding.verdict] = true;
         gt_copy_clean(finding.text, sizeof(finding.text), finding.text);
-        show_finding(cli, json, i, &finding);
+        gt_records_add(&records, "check=%-12s verdict=%-9s text=%s", gt_doctor_check_name(i),
+                       words[finding.verdict], finding.text);
     }
-    if (cli->json && gt_cmd_print_json(cli, json, err))
-        return GT_ENOMEM;
-    if (!cli->json && gt_cmd_calibrated(cli, gt_doctor_database(cli, options->db), err))
-        return err->code;
-    if (broken)
+    rc = gt_records_close(&records, cli, GT_OK, err);
+    if (!cli->json)
+        GT_STEP(rc, gt_cmd_calibrated(cli, gt_doctor_database(cli, options->db), err));
+    if (!rc && found[GT_FOUND_BROKEN])
         return gt_err_set(err, GT_EDB, "the database cannot be used; the line about it says why");
-    return missing ? gt_err_set(err, GT_ENOLIB,
-                                "tuning is not possible yet: a line above says what is missing")
-                   : GT_OK;
+    if (!rc && found[GT_FOUND_MISSING])
+        return gt_err_set(err, GT_ENOLIB,
+                          "tuning is not possible yet: a line above says what is missing");
+    return rc;
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
@@ -133,8 +113,6 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     const struct options *options = fields;
     const char *path;
 
-    if (check_partners(options, err))
-        return err->code;
     if (!options->program && cli->arguments)
         return gt_err_set(err, GT_ESYNTAX,
                           "unexpected argument \"%s\"; only --program runs a command",
@@ -175,7 +153,7 @@ const struct gt_command gt_command_doctor = {
         "  tune doctor --predictor --db gemmtune.db --csv predictor.csv\n"
         "  tune doctor --predictor --learn own.ranking --from first.db --from second.db\n"
         "  tune doctor --program -- python3 train.py\n",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, pairs}},
     .size = sizeof(struct options),
     .max_args = GT_WORDS_OF_A_PROGRAM,
     .run = run,

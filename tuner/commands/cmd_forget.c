@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/terminal.h"
 #include "console/commands.h"
 #include "console/options.h"
@@ -35,31 +35,20 @@ static const struct gt_option option_table[] = {
 
 /* The list of the selected trials. */
 struct listing {
-    struct gt_cli *cli;
-    cJSON *list; /* NULL: lines are printed */
+    struct gt_records records;
     int64_t trials;
 };
 
 static int list_selected(void *context, const struct gt_selected *selected, struct gt_err *err)
 {
     struct listing *listing = context;
-    FILE *out = listing->cli->out;
+    const double trials = (double)selected->trials;
 
     (void)err;
     listing->trials += selected->trials;
-    if (listing->list) {
-        gt_json_append(listing->list, "device=%s problem=%s kernel=%s result=%s trials=%g",
-                       selected->device, selected->problem, selected->kernel, selected->result,
-                       (double)selected->trials);
-        return GT_OK;
-    }
-    fprintf(out, "%8lld  ", (long long)selected->trials);
-    gt_columns_put(out, selected->device);
-    fputs("  ", out);
-    gt_columns_put(out, selected->problem);
-    fputs("  ", out);
-    gt_columns_put(out, selected->kernel);
-    fprintf(out, "  %s\n", selected->result);
+    gt_records_add(&listing->records,
+                   "=%8.0f  device=%s  problem=%s  kernel=%s  result=%s .trials=%.0f", trials,
+                   selected->device, selected->problem, selected->kernel, selected->result, trials);
     return GT_OK;
 }
 
@@ -105,22 +94,6 @@ static int say_names(struct gt_cli *cli, struct gt_store *store, struct gt_err *
     return rc;
 }
 
-static int print_sum(const struct listing *listing, bool dry_run, struct gt_err *err)
-{
-    cJSON *document;
-
-    if (!listing->list) {
-        fprintf(listing->cli->out, "%lld trial%s %s\n", (long long)listing->trials,
-                listing->trials == 1 ? "" : "s", dry_run ? "would be forgotten" : "forgotten");
-        return GT_OK;
-    }
-    document = cJSON_CreateObject();
-    gt_json_add(document, "format=%s dry_run=%i", "gemmtune forget 1", dry_run);
-    cJSON_AddItemToObject(document, "forgotten", listing->list);
-    cJSON_AddNumberToObject(document, "trials", (double)listing->trials);
-    return gt_cmd_print_json(listing->cli, document, err);
-}
-
 /* Opens an existing database for reading, or for reading and writing. */
 static int open_database(struct gt_store **store, struct gt_cli *cli, const struct options *options,
                          struct gt_err *err)
@@ -135,19 +108,24 @@ static int open_database(struct gt_store **store, struct gt_cli *cli, const stru
 static int forget(struct gt_cli *cli, const struct options *options,
                   const struct gt_selection *which, struct gt_err *err)
 {
-    struct listing listing = {.cli = cli, .list = cli->json ? cJSON_CreateArray() : NULL};
+    struct listing listing = {.trials = 0};
     struct gt_store *store = NULL;
     int rc = open_database(&store, cli, options, err);
 
+    gt_records_document(&listing.records, cli, "forgotten", "format=%s dry_run=%i",
+                        "gemmtune forget 1", options->dry_run);
     GT_STEP(rc, gt_store_select(store, which, list_selected, &listing, err));
     if (!rc && !options->dry_run)
         rc = gt_store_forget(store, which, err);
     if (!rc && !listing.trials)
         rc = say_names(cli, store, err);
     gt_store_close(store);
-    if (rc)
-        cJSON_Delete(listing.list);
-    return rc ? rc : print_sum(&listing, options->dry_run, err);
+    if (!rc && !cli->json)
+        fprintf(cli->out, "%lld trial%s %s\n", (long long)listing.trials,
+                listing.trials == 1 ? "" : "s",
+                options->dry_run ? "would be forgotten" : "forgotten");
+    gt_json_add(listing.records.root, "trials=%lld", (long long)listing.trials);
+    return gt_records_close(&listing.records, cli, rc, err);
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)

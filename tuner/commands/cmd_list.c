@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "console/terminal.h"
@@ -61,13 +61,24 @@ static void describe(const struct gt_kernel *kernel, char types[TYPES_MAX], char
              least, most);
 }
 
-static void list_kernel(cJSON *list, const struct gt_kernel *kernel)
+#define DOC_COLUMN 68
+#define DOC_ROOM   40 /* columns; with less room the text stands below, on its own lines */
+
+static void list_kernel(const struct gt_records *list, const struct gt_kernel *kernel, int width)
 {
+    const bool beside = !width || width - DOC_COLUMN >= DOC_ROOM;
+    char types[TYPES_MAX], arch[ARCH_MAX], role[32];
     cJSON *json, *params;
-    char types[TYPES_MAX], arch[ARCH_MAX];
 
     describe(kernel, types, arch);
-    json = gt_json_append(
+    snprintf(role, sizeof(role), kernel->rung ? "rung %d" : "production", kernel->rung);
+    if (list->out) {
+        fprintf(list->out, "%-18s %-10s %-14s %-10s %10.4g%s", kernel->name, role, types, arch,
+                gt_kernel_cross_product(kernel), beside ? "  " : "\n    ");
+        gt_terminal_wrap(list->out, kernel->doc, beside ? DOC_COLUMN : 4, width);
+        return;
+    }
+    json = gt_records_add(
         list,
         "kernel=%s role=%s rung=%d types=%s arch=%s doc=%s template=%s signature=%s points=%g",
         kernel->name, kernel->production ? "production" : "ladder", kernel->rung, types, arch,
@@ -77,46 +88,20 @@ static void list_kernel(cJSON *list, const struct gt_kernel *kernel)
         cJSON_AddItemToArray(params, cJSON_CreateString(kernel->param[i].name));
 }
 
-#define DOC_COLUMN 68
-#define DOC_ROOM   40 /* columns; with less room the text stands below, on its own lines */
-
-static void print_kernel(const struct gt_cli *cli, const struct gt_kernel *kernel, int width)
-{
-    const bool beside = !width || width - DOC_COLUMN >= DOC_ROOM;
-    char types[TYPES_MAX], arch[ARCH_MAX], role[32];
-
-    describe(kernel, types, arch);
-    snprintf(role, sizeof(role), kernel->rung ? "rung %d" : "production", kernel->rung);
-    fprintf(cli->out, "%-18s %-10s %-14s %-10s %10.4g%s", kernel->name, role, types, arch,
-            gt_kernel_cross_product(kernel), beside ? "  " : "\n    ");
-    gt_terminal_wrap(cli->out, kernel->doc, beside ? DOC_COLUMN : 4, width);
-}
-
-static int list_kernels(struct gt_cli *cli, const struct options *options, struct gt_err *err)
+static int list_kernels(struct gt_cli *cli, const struct options *options, struct gt_records *list,
+                        struct gt_err *err)
 {
     struct gt_kernels kernels = {0};
-    cJSON *json = NULL;
     const int width = gt_terminal_width();
     int rc =
         gt_kernels_load(&kernels, cli->data_dir, options->kernels_dir, options->include_dirs, err);
 
-    if (rc)
-        return rc;
-    if (cli->json)
-        json = cJSON_CreateArray();
-    else
-        fprintf(cli->out, "%-18s %-10s %-14s %-10s %10s  %s\n", "kernel", "role", "types", "arch",
-                "points", "what it is");
-    for (size_t i = 0; i < kernels.count; i++) {
-        const struct gt_kernel *kernel = kernels.kernel[i];
-
-        if (json)
-            list_kernel(json, kernel);
-        else
-            print_kernel(cli, kernel, width);
-    }
-    if (json)
-        rc = gt_cmd_print_json(cli, json, err);
+    if (!rc)
+        gt_records_open(list, cli,
+                        "kernel             role       types          arch           points  what "
+                        "it is");
+    for (size_t i = 0; i < kernels.count && !rc; i++)
+        list_kernel(list, kernels.kernel[i], width);
     gt_kernels_release(&kernels);
     return rc;
 }
@@ -160,26 +145,21 @@ static double peak(const struct gt_device *device, double rate)
 }
 
 /* standard: the arch alone means this device. */
-static void list_device(const struct gt_cli *cli, cJSON *list, const struct gt_device *device,
+static void list_device(const struct gt_records *list, const struct gt_device *device,
                         bool standard)
 {
-    const double fp32 = peak(device, 2.0 * device->fma_lanes);
-    const double f16 = peak(device, gt_device_tensor_rate(device, GT_F16));
-
-    if (!list) {
-        fprintf(cli->out, "sm_%-5d %-58s %5d %10.0f %12.0f %6.1f %6.1f\n", device->cc, device->name,
-                device->sms, device->clock_mhz, device->memory_gbps, fp32, f16);
-        return;
-    }
-    gt_json_append(list,
-                   "cc=%d name=%s standard=%i sms=%d clock_mhz=%g memory_gbps=%g l2_bytes=%g "
-                   "fp32_tflops=%g f16_tflops=%g",
+    gt_records_add(list,
+                   "cc=sm_%-5d name=%-58s .standard=%i sms=%5d clock_mhz=%10.0f "
+                   "memory_gbps=%12.0f .l2_bytes=%g fp32_tflops=%6.1f f16_tflops=%6.1f",
                    device->cc, device->name, standard, device->sms, device->clock_mhz,
-                   device->memory_gbps, (double)device->l2_bytes, fp32, f16);
+                   device->memory_gbps, (double)device->l2_bytes,
+                   peak(device, 2.0 * device->fma_lanes),
+                   peak(device, gt_device_tensor_rate(device, GT_F16)));
 }
 
 /* Lists the profile of an arch, and the other cards in the profile's file. */
-static int list_arch(const struct gt_cli *cli, cJSON *list, int cc, struct gt_err *err)
+static int list_arch(const struct gt_cli *cli, const struct gt_records *list, int cc,
+                     struct gt_err *err)
 {
     cJSON *root = NULL, *card;
     struct gt_device device;
@@ -188,7 +168,7 @@ static int list_arch(const struct gt_cli *cli, cJSON *list, int cc, struct gt_er
 
     snprintf(path, sizeof(path), "%s/configs/devices/sm_%d.json", cli->data_dir, cc);
     if (!rc)
-        list_device(cli, list, &device, true);
+        list_device(list, &device, true);
     GT_STEP(rc, gt_json_load(&root, path, err));
     cJSON_ArrayForEach(card, cJSON_GetObjectItemCaseSensitive(root, "devices"))
     {
@@ -198,82 +178,69 @@ static int list_arch(const struct gt_cli *cli, cJSON *list, int cc, struct gt_er
             break;
         rc = gt_device_profile_of(&device, cli->data_dir, cc, name, err);
         if (!rc)
-            list_device(cli, list, &device, false);
+            list_device(list, &device, false);
     }
     cJSON_Delete(root);
     return rc;
 }
 
-static int list_devices(struct gt_cli *cli, struct gt_err *err)
+static int list_devices(struct gt_cli *cli, const struct options *options, struct gt_records *list,
+                        struct gt_err *err)
 {
-    cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
     int cc[64], rc;
     size_t count;
 
+    (void)options;
     rc = known_archs(cli->data_dir, cc, sizeof(cc) / sizeof(cc[0]), &count, err);
-    if (!rc && !json)
-        fprintf(cli->out, "%-8s %-58s %5s %10s %12s %6s %6s\n", "arch",
-                "profile; the first one is what the arch alone means", "SMs", "clock MHz",
-                "memory GB/s", "FP32", "FP16");
+    if (!rc)
+        gt_records_open(list, cli,
+                        "arch     profile; the first one is what the arch alone means          SMs"
+                        "  clock MHz  memory GB/s   FP32   FP16");
     for (size_t i = 0; i < count && !rc; i++)
-        rc = list_arch(cli, json, cc[i], err);
-    if (!rc && !json)
-        fputs("FP32, FP16: peak in TFLOP/s\n", cli->out);
-    if (json && !rc)
-        return gt_cmd_print_json(cli, json, err);
-    cJSON_Delete(json);
+        rc = list_arch(cli, list, cc[i], err);
+    if (!rc && list->out)
+        fputs("FP32, FP16: peak in TFLOP/s\n", list->out);
     return rc;
 }
 
-static void add_options(cJSON *item, const struct gt_strategy_option *option)
+static int list_strategies(struct gt_cli *cli, const struct options *options,
+                           struct gt_records *list, struct gt_err *err)
 {
-    cJSON *list = cJSON_AddArrayToObject(item, "options");
-
-    for (; option && option->name; option++) {
-        gt_json_append(list, "option=%s default=%g least=%g most=%g doc=%s", option->name,
-                       option->standard, option->least, option->most, option->doc);
-    }
-}
-
-static void print_options(struct gt_cli *cli, const struct gt_strategy_option *option)
-{
-    char text[64];
-
-    for (; option && option->name; option++) {
-        snprintf(text, sizeof(text), "%s=%g", option->name, option->standard);
-        fprintf(cli->out, "    %-16s %s\n", text, option->doc);
-    }
-}
-
-static int list_strategies(struct gt_cli *cli, struct gt_err *err)
-{
-    cJSON *json = cli->json ? cJSON_CreateArray() : NULL;
-
+    (void)options;
+    (void)err;
+    gt_records_open(list, cli, NULL);
     for (size_t i = 0; gt_strategies[i]; i++) {
-        if (json) {
-            add_options(gt_json_append(json, "strategy=%s doc=%s", gt_strategies[i]->name,
-                                       gt_strategies[i]->doc),
-                        gt_strategies[i]->option);
-        } else {
-            fprintf(cli->out, "%-12s %s\n", gt_strategies[i]->name, gt_strategies[i]->doc);
-            print_options(cli, gt_strategies[i]->option);
+        cJSON *json = gt_records_add(list, "strategy=%-12s doc=%s", gt_strategies[i]->name,
+                                     gt_strategies[i]->doc);
+        const struct gt_records inner = {.list = cJSON_AddArrayToObject(json, "options"),
+                                         .out = list->out};
+
+        for (const struct gt_strategy_option *o = gt_strategies[i]->option; o && o->name; o++) {
+            char text[64];
+
+            snprintf(text, sizeof(text), "%s=%g", o->name, o->standard);
+            gt_records_add(&inner, "    =%-16s .option=%s .default=%g .least=%g .most=%g doc=%s",
+                           text, o->name, o->standard, o->least, o->most, o->doc);
         }
     }
-    return json ? gt_cmd_print_json(cli, json, err) : GT_OK;
+    return GT_OK;
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
-    const char *what = cli->argument[0];
+    static const struct {
+        const char *name;
+        int (*list)(struct gt_cli *cli, const struct options *options, struct gt_records *list,
+                    struct gt_err *err);
+    } what[] = {
+        {"kernels", list_kernels}, {"devices", list_devices}, {"strategies", list_strategies}};
+    struct gt_records list = {0};
 
-    if (strcmp(what, "kernels") == 0)
-        return list_kernels(cli, fields, err);
-    if (strcmp(what, "devices") == 0)
-        return list_devices(cli, err);
-    if (strcmp(what, "strategies") == 0)
-        return list_strategies(cli, err);
+    for (size_t i = 0; i < sizeof(what) / sizeof(what[0]); i++)
+        if (strcmp(cli->argument[0], what[i].name) == 0)
+            return gt_records_close(&list, cli, what[i].list(cli, fields, &list, err), err);
     return gt_err_set(err, GT_ESYNTAX, "cannot list \"%s\"; there are kernels, devices, strategies",
-                      what);
+                      cli->argument[0]);
 }
 
 const struct gt_command gt_command_list = {

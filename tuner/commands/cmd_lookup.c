@@ -11,7 +11,7 @@
 #include "base/stats.h"
 #include "cluster/queue.h"
 #include "commands/cmd_stored_energy.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "console/gpu_names.h"
 #include "console/options.h"
@@ -161,31 +161,21 @@ static void print_answer(FILE *out, const char *problem, const struct gt_answer 
     }
 }
 
-/* Adds the known times.  us: the time of this very problem; tuned_us: the time of the problem
- * tuned_for; estimated_us: the model's estimate for this problem. */
-static void add_times(cJSON *json, const struct gt_answer *answer)
-{
-    if (answer->us > 0)
-        cJSON_AddNumberToObject(json, "us", answer->us);
-    else if (answer->tuned_us > 0)
-        cJSON_AddNumberToObject(json, "tuned_us", answer->tuned_us);
-    if (!(answer->us > 0) && answer->expected_us > 0)
-        cJSON_AddNumberToObject(json, "estimated_us", answer->expected_us);
-}
-
+/* Adds the facts of an answer.  us: the time of this very problem; tuned_us: the time of the
+ * problem tuned_for; estimated_us: the model's estimate for this problem. */
 static void add_answer(cJSON *json, const struct gt_answer *answer)
 {
-    gt_json_add(json, "kernel=%s point=%s device=%s tuned_for=%s predicted=%i in_f32=%i",
+    const bool timed = answer->us > 0;
+
+    gt_json_add(json,
+                "kernel=%s point=%s device=%s tuned_for=%s predicted=%i in_f32=%i us=%+g "
+                "tuned_us=%+g estimated_us=%+g expected_loss=%g ranking=%s",
                 answer->kernel, answer->point, answer->device ? answer->device : "",
-                answer->tuned_for ? answer->tuned_for : "", answer->predicted, answer->in_f32);
-    add_times(json, answer);
-    if (!is_untimed(answer))
-        cJSON_AddNumberToObject(json, "expected_loss", answer->expected_loss);
-    if (answer->ranking)
-        cJSON_AddStringToObject(json, "ranking", answer->ranking);
-    if (answer->tier == GT_TIER_EXACT && !answer->predicted) {
+                answer->tuned_for ? answer->tuned_for : "", answer->predicted, answer->in_f32,
+                answer->us, timed ? 0 : answer->tuned_us, timed ? 0 : answer->expected_us,
+                gt_if(!is_untimed(answer), answer->expected_loss), answer->ranking);
+    if (answer->tier == GT_TIER_EXACT && !answer->predicted)
         gt_json_add(json, "contested=%i trials=%g", answer->contested, (double)answer->trials);
-    }
     gt_json_add_triple(json, "grid", answer->grid);
     gt_json_add_triple(json, "block", answer->block);
     gt_json_add(json, "shared_bytes=%u workspace_bytes=%g", answer->shared_bytes,
@@ -195,19 +185,14 @@ static void add_answer(cJSON *json, const struct gt_answer *answer)
 static void list_answer(cJSON *list, const char *problem, const struct gt_answer *answer,
                         const char *why, double peak)
 {
+    const double us = answer->us > 0 ? answer->us : answer->expected_us;
     cJSON *json = gt_json_append(list, "problem=%s tier=%s", problem, tiers[answer->tier].name);
+
     if (answer->tier != GT_TIER_NONE)
         add_answer(json, answer);
-    if (peak > 0 && answer->us > 0)
-        cJSON_AddNumberToObject(json, "peak_percent", 100 * peak / answer->us);
-    else if (peak > 0 && answer->expected_us > 0)
-        cJSON_AddNumberToObject(json, "peak_percent", 100 * peak / answer->expected_us);
-    if (*why)
-        cJSON_AddStringToObject(json, "why", why);
-    if (answer->cublaslt)
-        cJSON_AddStringToObject(json, "cublaslt", answer->cublaslt);
-    if (answer->passed_over)
-        cJSON_AddStringToObject(json, "not_taken", answer->passed_over);
+    gt_json_add(json, "peak_percent=%+g why=%s cublaslt=%s not_taken=%s",
+                us > 0 ? 100 * peak / us : 0, *why ? why : NULL, answer->cublaslt,
+                answer->passed_over);
 }
 
 /* Problem i of the command line; arguments come before options. */

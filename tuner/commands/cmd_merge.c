@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "cluster/queue.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "session/cmd_session.h"
 #include "console/commands.h"
 #include "console/options.h"
@@ -52,8 +52,8 @@ static int open_sources(struct gt_queue_copy *from, struct gt_cli *cli, struct g
     return rc;
 }
 
-static void report(struct gt_cli *cli, cJSON *list, const struct gt_store *store, const char *from,
-                   const char *into, int64_t rows)
+static void report(struct gt_cli *cli, const struct gt_records *records,
+                   const struct gt_store *store, const char *from, const char *into, int64_t rows)
 {
     int64_t refused, dated;
 
@@ -62,9 +62,8 @@ static void report(struct gt_cli *cli, cJSON *list, const struct gt_store *store
         fprintf(cli->log, "%s: %lld trial%s taken into %s\n", from, (long long)rows,
                 rows == 1 ? "" : "s", into);
     gt_session_doubts(cli, from, refused, dated);
-    if (list)
-        gt_json_append(list, "from=%s into=%s trials=%g refused=%g dated=%g", from, into,
-                       (double)rows, (double)refused, (double)dated);
+    gt_records_add(records, "from=%s into=%s trials=%lld refused=%lld dated=%lld", from, into,
+                   (long long)rows, (long long)refused, (long long)dated);
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
@@ -72,10 +71,12 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     const struct options *options = fields;
     const char *into = NULL;
     struct gt_store *store = NULL;
-    cJSON *list = cli->json ? cJSON_CreateArray() : NULL;
+    struct gt_records records = {0};
     struct gt_queue_copy *from = calloc((size_t)cli->arguments, sizeof(*from));
     int rc = from ? open_sources(from, cli, err) : gt_err_nomem(err);
 
+    gt_records_open(&records, cli, NULL);
+    records.out = NULL; /* the lines about the databases are remarks, on cli->log */
     GT_STEP(rc, gt_session_database(&into, cli, options->db, true, err));
     if (!rc && access(into, F_OK) != 0)
         rc = check_sources(from, cli->arguments, err);
@@ -85,16 +86,13 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 
         rc = gt_store_merge(store, from[i].path, &rows, err);
         if (!rc)
-            report(cli, list, store, cli->argument[i], into, rows);
+            report(cli, &records, store, cli->argument[i], into, rows);
     }
     gt_store_close(store);
     for (int i = 0; i < cli->arguments && from; i++)
         gt_queue_copy_close(&from[i], err);
     free(from);
-    if (cli->json && !rc)
-        return gt_cmd_print_json(cli, list, err);
-    cJSON_Delete(list);
-    return rc;
+    return gt_records_close(&records, cli, rc, err);
 }
 
 const struct gt_command gt_command_merge = {

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "cluster/queue.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
@@ -100,20 +100,15 @@ static int submit(struct gt_cli *cli, const struct options *options, struct gt_e
 static int status_ahead(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct gt_err *err)
 {
     int64_t problems, cubins;
-    cJSON *of;
     int rc = gt_queue_create(pq, err); /* a queue of an earlier version gets the missing table */
 
     GT_STEP(rc, gt_queue_count_ahead(pq, &problems, &cubins, err));
-    if (rc || (!json && !problems))
-        return rc;
-    if (!json) {
+    if (!rc && json)
+        gt_json_object(json, "ahead", "problems=%g cubins=%g", (double)problems, (double)cubins);
+    else if (!rc && problems)
         fprintf(cli->out, "compiled ahead: %lld problems, %lld cubins\n", (long long)problems,
                 (long long)cubins);
-        return GT_OK;
-    }
-    of = cJSON_AddObjectToObject(json, "ahead");
-    gt_json_add(of, "problems=%g cubins=%g", (double)problems, (double)cubins);
-    return GT_OK;
+    return rc;
 }
 
 /* Prints, after `what`, the problems of the jobs that the query finds, and the classes that the
@@ -163,9 +158,8 @@ static int status_rate(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct
     for (int i = 0; i < 4; i++)
         value[i] = strtod(gt_pq_get(pq, 0, i, NULL), NULL);
     if (json) {
-        gt_json_add(json, "workers=%g ended_last_hour=%g", value[0], value[1]);
-        if (value[1] > 0)
-            cJSON_AddNumberToObject(json, "left_s", value[2] * value[3] / value[1]);
+        gt_json_add(json, "workers=%g ended_last_hour=%g left_s=%g", value[0], value[1],
+                    gt_if(value[1] > 0, value[2] * value[3] / value[1]));
         return GT_OK;
     }
     fprintf(cli->out, "%.0f worker%s at work; %.0f job%s ended in the last hour", value[0],
@@ -200,29 +194,20 @@ static int status_more(struct gt_cli *cli, struct gt_pq *pq, cJSON *json, struct
     return rc;
 }
 
-#define STATUS_COLUMNS 5
-
 /* Prints the number of jobs in one state, with their results, measured results and trials. */
 static void status_line(struct gt_cli *cli, struct gt_pq *pq, int row, cJSON *json)
 {
-    static const char *const name[STATUS_COLUMNS] = {"jobs", "results", "trials", "measured",
-                                                     "predicted"};
-    static const int width[STATUS_COLUMNS] = {5, 8, 7, 9, 10};
     const char *state = gt_pq_get(pq, row, 0, NULL);
-    cJSON *of = json ? cJSON_AddObjectToObject(json, state) : NULL;
+    double of[5];
 
-    if (!json)
-        fprintf(cli->out, "%-6s", state);
-    for (int i = 0; i < STATUS_COLUMNS; i++) {
-        const char *value = gt_pq_get(pq, row, i + 1, NULL);
-
-        if (json)
-            cJSON_AddNumberToObject(of, name[i], strtod(value, NULL));
-        else
-            fprintf(cli->out, " %*s", width[i], value);
-    }
-    if (!json)
-        fputc('\n', cli->out);
+    for (int i = 0; i < 5; i++)
+        of[i] = strtod(gt_pq_get(pq, row, i + 1, NULL), NULL);
+    if (json)
+        gt_json_object(json, state, "jobs=%g results=%g trials=%g measured=%g predicted=%g", of[0],
+                       of[1], of[2], of[3], of[4]);
+    else
+        fprintf(cli->out, "%-6s %5.0f %8.0f %7.0f %9.0f %10.0f\n", state, of[0], of[1], of[2],
+                of[3], of[4]);
 }
 
 static int status(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,
@@ -317,13 +302,10 @@ static void tell_merged(FILE *log, const struct gt_queue_merged *merged, const c
 static int print_merged(const struct gt_cli *cli, const struct gt_queue_merged *merged,
                         struct gt_err *err)
 {
-    cJSON *json = cJSON_CreateObject();
-
-    gt_json_add(json, "format=%s merged=%g refused=%g predicted=%g", GT_QUEUE_FORMAT,
-                (double)merged->merged, (double)merged->refused, (double)merged->predicted);
-    if (merged->unmarked)
-        gt_json_add(json, "unmarked=%g", (double)merged->unmarked);
-    return gt_cmd_print_json(cli, json, err);
+    return gt_cmd_print_members(cli, err,
+                                "format=%s merged=%g refused=%g predicted=%g unmarked=%+g",
+                                GT_QUEUE_FORMAT, (double)merged->merged, (double)merged->refused,
+                                (double)merged->predicted, (double)merged->unmarked);
 }
 
 static int export_all(struct gt_cli *cli, const struct options *options, struct gt_pq *pq,

@@ -10,7 +10,7 @@
 #include "base/strbuf.h"
 #include "commands/cmd_stored_energy.h"
 #include "console/cmd_compile.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "console/gpu_names.h"
 #include "console/options.h"
@@ -72,6 +72,8 @@ static const struct gt_option option_table[] = {
     GT_FLAG(options, no_compile, "no-compile", 0, "leave the compiler out"),
     GT_OPTIONS_END,
 };
+
+static const struct gt_option_pair pairs[] = {{"db", "objective", NULL}, {NULL, NULL, NULL}};
 
 /* Prints the time that a sweep without a GPU would rank the candidate by. */
 static void show_estimate(FILE *out, const struct gt_candidate *candidate,
@@ -152,16 +154,14 @@ static int not_valid(const struct gt_candidate *candidate, int broken, struct gt
 
 static void add_binary(cJSON *root, const struct gt_binary *binary, int version, int arch)
 {
-    cJSON *json = cJSON_AddObjectToObject(root, "compiled");
     char serialized[GT_SERIALIZED_MAX];
+    const bool serial = gt_log_serialized(binary->log, serialized);
 
-    gt_json_add(json,
-                "nvrtc=%d arch=%d registers=%d spill_bytes=%d static_shared=%d bytes=%g ms=%g",
-                version, arch, binary->registers, binary->spill_bytes, binary->static_shared,
-                (double)binary->size, binary->ms);
-    if (gt_log_serialized(binary->log, serialized))
-        cJSON_AddStringToObject(json, "serialized", serialized);
-    cJSON_AddStringToObject(json, "log", binary->log);
+    gt_json_object(root, "compiled",
+                   "nvrtc=%d arch=%d registers=%d spill_bytes=%d static_shared=%d bytes=%zu ms=%g "
+                   "serialized=%s log=%s",
+                   version, arch, binary->registers, binary->spill_bytes, binary->static_shared,
+                   binary->size, binary->ms, serial ? serialized : NULL, binary->log);
 }
 
 static const char *const operands[] = {"a", "b", "c", "d", "workspace"};
@@ -180,10 +180,8 @@ static void add_launches(cJSON *root, const struct gt_geometry *geometry)
 
     for (size_t i = 0; i < geometry->launches; i++) {
         const struct gt_launch_geometry *launch = &geometry->launch[i];
-        cJSON *item = cJSON_CreateObject();
+        cJSON *item = gt_json_append(list, "entry=%s", launch->entry);
 
-        cJSON_AddItemToArray(list, item);
-        cJSON_AddStringToObject(item, "entry", launch->entry);
         gt_json_add_triple(item, "grid", launch->grid);
         gt_json_add_triple(item, "block", launch->block);
         gt_json_add_triple(item, "cluster", launch->cluster);
@@ -194,22 +192,35 @@ static void add_launches(cJSON *root, const struct gt_geometry *geometry)
                 geometry->deterministic);
 }
 
-static int add_constraints(cJSON *root, const struct gt_kernel *kernel, const int64_t *slots,
-                           struct gt_err *err)
+/* Adds the constraints with their verdicts, in lines those of one kind; *broken: how many do not
+ * hold. */
+static int show_constraints(const struct gt_records *to, const struct gt_candidate *candidate,
+                            bool bets, const int64_t *slots, int *broken, struct gt_err *err)
 {
-    cJSON *list = cJSON_AddArrayToObject(root, "constraints");
+    const struct gt_kernel *kernel = candidate->kernel;
+    int told = 0;
 
+    *broken = 0;
+    if (to->out && !bets)
+        fputs("\nconstraints: what must hold, or it is wrong or impossible\n", to->out);
     for (size_t i = 0; i < kernel->constraints; i++) {
         const struct gt_constraint *constraint = &kernel->constraint[i];
-        cJSON *item = cJSON_CreateObject();
-        int64_t value = 0;
-        int rc = gt_expr_eval(constraint->expr, slots, &value, err);
+        int64_t value;
+        int rc;
 
-        cJSON_AddItemToArray(list, item);
+        if (to->out && constraint->bet != bets)
+            continue;
+        if (to->out && bets && !told++)
+            fputs("\nbets: what must hold, or it is thought slow (tune --no-bets tries it all the "
+                  "same)\n",
+                  to->out);
+        rc = gt_expr_eval(constraint->expr, slots, &value, err);
         if (rc)
             return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
-        gt_json_add(item, "if=%s kind=%s why=%s holds=%i", gt_expr_text(constraint->expr),
-                    constraint->bet ? "bet" : "must", constraint->why, value != 0);
+        gt_records_add(to, "  =%-4s if=%s: .kind=%s why=%s .holds=%i", value ? "ok" : "NOT",
+                       gt_expr_text(constraint->expr), constraint->bet ? "bet" : "must",
+                       constraint->why, value != 0);
+        *broken += !value;
     }
     return GT_OK;
 }
@@ -261,7 +272,9 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     char problem[GT_PROBLEM_TEXT_MAX];
     int64_t slots[GT_MAX_SLOTS];
     cJSON *root;
-    int version = 0, failed = -1, compiled = GT_OK, rc = gt_candidate_slots(candidate, slots, err);
+    struct gt_records constraints = {0};
+    int version = 0, failed = -1, broken, compiled = GT_OK,
+        rc = gt_candidate_slots(candidate, slots, err);
 
     GT_STEP(rc, gt_candidate_possible(candidate, &failed, err));
     if (!rc && failed < 0)
@@ -281,7 +294,8 @@ static int show_document(const struct gt_cli *cli, const struct options *options
     add_names(root, candidate, slots);
     if (energies)
         gt_stored_energies_list(energies, cli->arguments > 1 ? &candidate->point : NULL, root);
-    rc = add_constraints(root, kernel, slots, compiled ? NULL : err);
+    constraints.list = cJSON_AddArrayToObject(root, "constraints");
+    rc = show_constraints(&constraints, candidate, false, slots, &broken, compiled ? NULL : err);
     if (failed < 0) {
         add_launches(root, &geometry);
         add_maps(root, kernel, &geometry);
@@ -433,43 +447,13 @@ static void show_geometry(FILE *out, const struct gt_geometry *geometry)
                                     : "may differ in the last bits (atomics)");
 }
 
-/* Prints the constraints of one kind with their verdicts; *broken: how many do not hold. */
-static int show_constraints(FILE *out, const struct gt_candidate *candidate, bool bets,
-                            const int64_t *slots, int *broken, struct gt_err *err)
-{
-    const struct gt_kernel *kernel = candidate->kernel;
-    int told = 0;
-
-    *broken = 0;
-    if (!bets)
-        fputs("\nconstraints: what must hold, or it is wrong or impossible\n", out);
-    for (size_t i = 0; i < kernel->constraints; i++) {
-        const struct gt_constraint *constraint = &kernel->constraint[i];
-        int64_t value;
-        int rc;
-
-        if (constraint->bet != bets)
-            continue;
-        if (bets && !told++)
-            fputs("\nbets: what must hold, or it is thought slow (tune --no-bets tries it all the "
-                  "same)\n",
-                  out);
-        rc = gt_expr_eval(constraint->expr, slots, &value, err);
-        if (rc)
-            return gt_err_prefix(err, rc, "kernel %s: constraints[%zu]", kernel->name, i);
-        fprintf(out, "  %-4s %s: %s\n", value ? "ok" : "NOT", gt_expr_text(constraint->expr),
-                constraint->why);
-        *broken += !value;
-    }
-    return GT_OK;
-}
-
 /* Shows one candidate whose kernel, problem, device and point are known.  energies: NULL if not
  * asked for. */
 static int show_candidate(const struct gt_cli *cli, const struct options *options,
                           const struct gt_candidate *candidate,
                           const struct gt_stored_energies *energies, struct gt_err *err)
 {
+    const struct gt_records lines = {.out = cli->out};
     struct gt_strbuf source = GT_STRBUF_INIT;
     struct gt_strbuf point = GT_STRBUF_INIT;
     struct gt_geometry geometry;
@@ -493,9 +477,9 @@ static int show_candidate(const struct gt_cli *cli, const struct options *option
     if (rc)
         goto out;
     show_params(cli->out, candidate, slots);
-    rc = show_constraints(cli->out, candidate, false, slots, &broken, err);
+    rc = show_constraints(&lines, candidate, false, slots, &broken, err);
     if (!rc && !broken)
-        rc = show_constraints(cli->out, candidate, true, slots, &lost_bets, err);
+        rc = show_constraints(&lines, candidate, true, slots, &lost_bets, err);
     if (rc)
         goto out;
     if (broken) {
@@ -558,8 +542,6 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     int cc, rc;
 
     cli->raw |= options->source || options->params_header || options->ptx;
-    if (options->db && !options->objective)
-        return gt_err_set(err, GT_ESYNTAX, "--db goes with --objective");
     rc = gt_session_complete(&problem, options->problem ? options->problem : DEFAULT_PROBLEM,
                              &options->parts, err);
     GT_STEP(rc, gt_gpu_parse(options->arch ? options->arch : DEFAULT_ARCH, &cc, &name, err));
@@ -604,7 +586,7 @@ const struct gt_command gt_command_show = {
         "  tune show simt_warptile --source\n"
         "  tune show simt_warptile --problem 512x512x512 --arch rtx4090 --keep kept\n"
         "  tune show hopper --problem 4096x4096x4096:bf16 --arch sm_90 --objective energy\n",
-    .group = {{option_table, 0}, {gt_problem_part_table, offsetof(struct options, parts)}},
+    .group = {{option_table, 0, pairs}, {gt_problem_part_table, offsetof(struct options, parts)}},
     .argument = "KERNEL",
     .size = sizeof(struct options),
     .min_args = 1,

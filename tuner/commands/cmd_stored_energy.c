@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "commands/cmd_stored_energy.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/options.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
@@ -183,11 +183,9 @@ static void add_entry(cJSON *json, const struct gt_stored_energies *found,
         gt_point_format(&point, entry->kernel, &entry->point);
     gt_json_add(json, "device=%s uuid=%s driver=%s kernel=%s point=%s", place->device, place->uuid,
                 place->driver, entry->kernel ? entry->kernel->name : GT_ENERGY_VENDOR, point.text);
-    gt_json_add(json, "us=%g joules=%g edp=%g error=%g watts=%g", e->us, e->joules,
-                e->us * e->joules, e->error, e->watts);
-    if (e->clock_mhz > 0)
-        gt_json_add(json, "clock_mhz=%g", e->clock_mhz);
-    gt_json_add(json, "method=%s date=%s", e->counted ? "counter" : "power", entry->date);
+    gt_json_add(json, "us=%g joules=%g edp=%g error=%g watts=%g clock_mhz=%+g method=%s date=%s",
+                e->us, e->joules, e->us * e->joules, e->error, e->watts, e->clock_mhz,
+                e->counted ? "counter" : "power", entry->date);
     gt_strbuf_release(&point);
 }
 
@@ -257,10 +255,9 @@ static void add_answer(cJSON *json, const struct gt_stored_energies *found,
     add_entry(json, found, best);
     gt_json_add(json, "time=%g energy=%g", percent(best->energy.us, fast->energy.us),
                 percent(best->energy.joules, fast->energy.joules));
-    if (vendor) {
+    if (vendor)
         gt_json_add(json, "cublas_us=%g cublas_joules=%g", vendor->energy.us,
                     vendor->energy.joules);
-    }
 }
 
 int gt_stored_energy_answer(const struct gt_cli *cli, const struct gt_energy_question *asked,
@@ -269,16 +266,16 @@ int gt_stored_energy_answer(const struct gt_cli *cli, const struct gt_energy_que
 {
     struct gt_stored_energies found;
     const struct gt_stored_energy *best;
-    cJSON *json = list ? cJSON_CreateObject() : NULL;
+    cJSON *json;
     char problem[GT_PROBLEM_TEXT_MAX];
     int rc = gt_stored_energies_read(&found, asked, err);
 
     gt_problem_format(asked->problem, problem);
     best = rc ? NULL : gt_stored_energies_choose(&found, objective);
     *answered = best != NULL;
-    if (json) {
-        cJSON_AddItemToArray(list, json);
-        gt_json_add(json, "problem=%s objective=%s", problem, gt_objective_name(objective));
+    if (list) {
+        json =
+            gt_json_append(list, "problem=%s objective=%s", problem, gt_objective_name(objective));
         if (best)
             add_answer(json, &found, best);
     } else if (!rc) {

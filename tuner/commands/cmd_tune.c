@@ -6,7 +6,7 @@
 #include "base/strbuf.h"
 #include "cluster/devices.h"
 #include "cluster/queue.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "db/store.h"
 #include "measure/cmd_energy.h"
@@ -308,20 +308,13 @@ static int run_queue(struct gt_cli *cli, const struct options *options, struct g
     return rc;
 }
 
-static int check_partners(const struct options *options, struct gt_err *err)
-{
-    const bool queue = options->queue.address != NULL;
-    const struct gt_option_pair pairs[] = {
-        {"compile-only", "queue", options->queue.compile, queue},
-        {"lease", "queue", options->queue.lease_s > 0, queue},
-        {"stay", "queue", options->queue.stay, queue},
-        {"predict", "queue", options->queue.predict, queue},
-        {"ahead", "compile-only", options->queue.ahead > 0, options->queue.compile},
-        {"silence", "devices", options->silence > 0, options->devices != NULL},
-    };
-
-    return gt_options_check_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), err);
-}
+static const struct gt_option_pair pairs[] = {{"compile-only", "queue", NULL},
+                                              {"lease", "queue", NULL},
+                                              {"stay", "queue", NULL},
+                                              {"predict", "queue", NULL},
+                                              {"ahead", "compile-only", NULL},
+                                              {"silence", "devices", NULL},
+                                              {NULL, NULL, NULL}};
 
 /* Shows the results of a sweep, as tables or as one JSON document, and their energies if these are
  * the objective.  rc: the sweep's. */
@@ -420,7 +413,6 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
     struct gt_problem_options asked = options->problem;
-    int rc;
 
     if (cli->arguments > (int)(GT_MAX_TEXTS - asked.shape.count))
         return gt_err_set(err, GT_ERANGE, "more than %d shapes; --shapes FILE takes any number",
@@ -428,9 +420,6 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     for (int i = 0; i < cli->arguments; i++) /* `tune 64x64x64` means `tune --shape 64x64x64` */
         asked.shape.text[asked.shape.count++] = cli->argument[i];
     asked.seed = options->session.seed;
-    rc = check_partners(options, err);
-    if (rc)
-        return rc;
     if (options->queue.address)
         return run_queue(cli, options, err);
     return options->devices ? run_devices(cli, options, &asked, err)
@@ -461,7 +450,7 @@ const struct gt_command gt_command_tune = {
               {gt_draw_option_table, offsetof(struct options, problem)},
               {gt_session_option_table, offsetof(struct options, session)},
               {gt_search_option_table, offsetof(struct options, session)},
-              {option_table, 0}},
+              {option_table, 0, pairs}},
     .size = sizeof(struct options),
     .max_args = GT_MAX_TEXTS,
     .finishes = true,

@@ -18,18 +18,29 @@
 #define WRAP(type, name, ...) type __real_##name(__VA_ARGS__); type __wrap_##name(__VA_ARGS__); type __wrap_##name(__VA_ARGS__)
 /* clang-format on */
 
+/* path NULL: the call opens nothing. */
 static bool is_to_repeat(int folder, const char *path, int tries)
 {
     struct stat status;
 
     if (errno != EINTR || tries >= TRIES)
         return false;
-    if (fstatat(folder, path, &status, 0) == 0 && S_ISFIFO(status.st_mode)) {
+    if (path && fstatat(folder, path, &status, 0) == 0 && S_ISFIFO(status.st_mode)) {
         errno = EINTR;
         return false;
     }
     return true;
 }
+
+/* The body of a wrapper: the call, repeated while its result `has_failed` by an interruption. */
+#define REPEAT(type, call, has_failed, folder, path)             \
+    type result;                                                 \
+    int tries = 0;                                               \
+                                                                 \
+    do                                                           \
+        result = call;                                           \
+    while ((has_failed) && is_to_repeat(folder, path, ++tries)); \
+    return result
 
 static mode_t mode_of(int flags, va_list args)
 {
@@ -40,83 +51,48 @@ WRAP(int, open, const char *path, int flags, ...)
 {
     va_list args;
     mode_t mode;
-    int fd, tries = 0;
 
     va_start(args, flags);
     mode = mode_of(flags, args);
     va_end(args);
-    do
-        fd = __real_open(path, flags, mode);
-    while (fd < 0 && is_to_repeat(AT_FDCWD, path, ++tries));
-    return fd;
+    REPEAT(int, __real_open(path, flags, mode), result < 0, AT_FDCWD, path);
 }
 
 WRAP(int, openat, int folder, const char *path, int flags, ...)
 {
     va_list args;
     mode_t mode;
-    int fd, tries = 0;
 
     va_start(args, flags);
     mode = mode_of(flags, args);
     va_end(args);
-    do
-        fd = __real_openat(folder, path, flags, mode);
-    while (fd < 0 && is_to_repeat(folder, path, ++tries));
-    return fd;
+    REPEAT(int, __real_openat(folder, path, flags, mode), result < 0, folder, path);
 }
 
 WRAP(FILE *, fopen, const char *path, const char *mode)
 {
-    FILE *file;
-    int tries = 0;
-
-    do
-        file = __real_fopen(path, mode);
-    while (!file && is_to_repeat(AT_FDCWD, path, ++tries));
-    return file;
+    REPEAT(FILE *, __real_fopen(path, mode), !result, AT_FDCWD, path);
 }
 
 WRAP(DIR *, opendir, const char *path)
 {
-    DIR *folder;
-    int tries = 0;
-
-    do
-        folder = __real_opendir(path);
-    while (!folder && is_to_repeat(AT_FDCWD, path, ++tries));
-    return folder;
+    REPEAT(DIR *, __real_opendir(path), !result, AT_FDCWD, path);
 }
 
 WRAP(int, scandir, const char *path, struct dirent ***list,
      int (*filter)(const struct dirent *entry),
      int (*compare)(const struct dirent **one, const struct dirent **other))
 {
-    int entries, tries = 0;
-
-    do
-        entries = __real_scandir(path, list, filter, compare);
-    while (entries < 0 && is_to_repeat(AT_FDCWD, path, ++tries));
-    return entries;
+    REPEAT(int, __real_scandir(path, list, filter, compare), result < 0, AT_FDCWD, path);
 }
 
 /* The program waits only for the lock of a file to which others save, too (db/store_open.c). */
 WRAP(int, flock, int fd, int operation)
 {
-    int result, tries = 0;
-
-    do
-        result = __real_flock(fd, operation);
-    while (result < 0 && errno == EINTR && ++tries < TRIES);
-    return result;
+    REPEAT(int, __real_flock(fd, operation), result < 0, -1, NULL);
 }
 
 WRAP(int, fsync, int fd)
 {
-    int result, tries = 0;
-
-    do
-        result = __real_fsync(fd);
-    while (result < 0 && errno == EINTR && ++tries < TRIES);
-    return result;
+    REPEAT(int, __real_fsync(fd), result < 0, -1, NULL);
 }

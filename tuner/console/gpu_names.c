@@ -16,87 +16,33 @@
 /* The beginnings of names, in small letters without blanks and dashes; no digit follows in the same
  * word. */
 static const struct {
-    const char *name, *arch, *advice; /* advice: instead of an arch */
+    const char *arch, *advice; /* advice: instead of an arch */
+    const char *names;
 } names[] = {
-    {"turing", "sm_75", NULL},
-    {"t4", "sm_75", NULL},
-    {"titanrtx", "sm_75", NULL},
-    {"quadrortx", "sm_75", NULL},
-    {"quadrortx3000", "sm_75", NULL},
-    {"quadrortx4000", "sm_75", NULL},
-    {"quadrortx5000", "sm_75", NULL},
-    {"quadrortx6000", "sm_75", NULL},
-    {"quadrortx8000", "sm_75", NULL},
-    {"2050", "sm_86", NULL},
-    {"ampere", NULL,
-     "names several: type sm_80 for A100 or A30, sm_86 for A10, A40 or RTX 30, sm_87 for Orin"},
-    {"a100", "sm_80", NULL},
-    {"a800", "sm_80", NULL},
-    {"a30", "sm_80", NULL},
-    {"a2", "sm_86", NULL},
-    {"a10", "sm_86", NULL},
-    {"a16", "sm_86", NULL},
-    {"a40", "sm_86", NULL},
-    {"a2000", "sm_86", NULL},
-    {"a3000", "sm_86", NULL},
-    {"a4000", "sm_86", NULL},
-    {"a4500", "sm_86", NULL},
-    {"a5500", "sm_86", NULL},
-    {"a5000", "sm_86", NULL},
-    {"a6000", "sm_86", NULL},
-    {"orin", "sm_87", NULL},
-    {"ada", "sm_89", NULL},
-    {"lovelace", "sm_89", NULL},
-    {"l4", "sm_89", NULL},
-    {"l40", "sm_89", NULL},
-    {"l20", "sm_89", NULL},
-    {"l2", "sm_89", NULL},
-    {"2000ada", "sm_89", NULL},
-    {"3000ada", "sm_89", NULL},
-    {"3500ada", "sm_89", NULL},
-    {"4000ada", "sm_89", NULL},
-    {"4000sffada", "sm_89", NULL},
-    {"4500ada", "sm_89", NULL},
-    {"5000ada", "sm_89", NULL},
-    {"5880ada", "sm_89", NULL},
-    {"6000ada", "sm_89", NULL},
-    {"hopper", "sm_90", NULL},
-    {"h100", "sm_90", NULL},
-    {"h200", "sm_90", NULL},
-    {"h800", "sm_90", NULL},
-    {"h20", "sm_90", NULL},
-    {"gh200", "sm_90", NULL},
-    {"blackwell", NULL,
+    {"sm_75", NULL,
+     "turing t4 titanrtx quadrortx quadrortx3000 quadrortx4000 quadrortx5000 quadrortx6000 "
+     "quadrortx8000"},
+    {"sm_86", NULL, "2050 a2 a10 a16 a40 a2000 a3000 a4000 a4500 a5500 a5000 a6000"},
+    {NULL,
+     "names several: type sm_80 for A100 or A30, sm_86 for A10, A40 or RTX 30, sm_87 for Orin",
+     "ampere"},
+    {"sm_80", NULL, "a100 a800 a30"},
+    {"sm_87", NULL, "orin"},
+    {"sm_89", NULL,
+     "ada lovelace l4 l40 l20 l2 2000ada 3000ada 3500ada 4000ada 4000sffada 4500ada 5000ada "
+     "5880ada 6000ada"},
+    {"sm_90", NULL, "hopper h100 h200 h800 h20 gh200"},
+    {NULL,
      "names several: type sm_100 for B200, sm_103 for B300, sm_110 for Thor, sm_120 for RTX 50, "
-     "sm_121 for Spark"},
-    {"b100", "sm_100", NULL},
-    {"b200", "sm_100", NULL},
-    {"gb200", "sm_100", NULL},
-    {"b300", "sm_103", NULL},
-    {"gb300", "sm_103", NULL},
-    {"pro2000", "sm_120", NULL},
-    {"pro4000", "sm_120", NULL},
-    {"pro4500", "sm_120", NULL},
-    {"pro5000", "sm_120", NULL},
-    {"pro6000", "sm_120", NULL},
-    {"thor", "sm_110", NULL},
-    {"gb10", "sm_121", NULL},
-    {"spark", "sm_121", NULL},
-    {"volta", NULL, OLD},
-    {"pascal", NULL, OLD},
-    {"maxwell", NULL, OLD},
-    {"v100", NULL, OLD},
-    {"p100", NULL, OLD},
-    {"p40", NULL, OLD},
-    {"p4", NULL, OLD},
-    {"m40", NULL, OLD},
-    {"k80", NULL, OLD},
-    {"titanv", NULL, OLD},
-    {"titanx", NULL, OLD},
+     "sm_121 for Spark",
+     "blackwell"},
+    {"sm_100", NULL, "b100 b200 gb200"},
+    {"sm_103", NULL, "b300 gb300"},
+    {"sm_120", NULL, "pro2000 pro4000 pro4500 pro5000 pro6000"},
+    {"sm_110", NULL, "thor"},
+    {"sm_121", NULL, "gb10 spark"},
+    {NULL, OLD, "volta pascal maxwell v100 p100 p40 p4 m40 k80 titanv titanx"},
 };
-
-/* The names above that stand for more than one device. */
-static const char families[] = "turing ada lovelace hopper";
 
 /* The GeForce series by the first two of four digits; arch NULL: the series is too old. */
 static const struct {
@@ -191,6 +137,17 @@ static bool geforce(const char *name, const char **arch)
     return false;
 }
 
+/* Whether the name stands for more than one device. */
+static bool is_family(const char *name, size_t length)
+{
+    static const char *const families[] = {"turing", "ada", "lovelace", "hopper"};
+
+    for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+        if (strlen(families[i]) == length && strncmp(families[i], name, length) == 0)
+            return true;
+    return false;
+}
+
 /* Finds the arch of a name; *device: whether the name stands for one device. */
 static int find(const char *text, const char **found, bool *device, struct gt_err *err)
 {
@@ -202,15 +159,17 @@ static int find(const char *text, const char **found, bool *device, struct gt_er
     if (*found)
         return GT_OK;
     tidy(name, text);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !*found && !advice; i++) {
-        const size_t length = strlen(names[i].name);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !*found && !advice; i++)
+        for (const char *at = names[i].names; *at; at += strspn(at, " ")) {
+            const size_t length = strcspn(at, " ");
 
-        if (strncmp(name, names[i].name, length) != 0 || isdigit((unsigned char)name[length]))
-            continue;
-        advice = names[i].advice;
-        *found = names[i].arch;
-        *device = !strstr(families, names[i].name);
-    }
+            if (strncmp(name, at, length) == 0 && !isdigit((unsigned char)name[length])) {
+                advice = names[i].advice;
+                *found = names[i].arch;
+                *device = !is_family(at, length);
+            }
+            at += length;
+        }
     if (!*found && !advice && geforce(name, found)) {
         *device = true;
         advice = *found ? NULL : OLD;

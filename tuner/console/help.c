@@ -237,325 +237,60 @@ void gt_help_man(FILE *out, const struct gt_command *command)
 
 /* ---- completions ---- */
 
-/* The shells ask the program itself for kernels, architectures and strategies, so that the user's
- * own kernels are completed without a new file. */
+/* The shells ask the program itself (`tune help --format words`), so that one place knows what
+ * comes next.  The answer ":files" or ":folders" leaves the word to the shell. */
+static const struct {
+    const char *shell, *script;
+} scripts[] = {
+    {"bash", "# bash completion of gemmtune, made by: tune help --format bash\n"
+             "_gemmtune() {\n"
+             "    local IFS=$'\\n' cur=${COMP_WORDS[COMP_CWORD]}\n"
+             "    mapfile -t COMPREPLY < <(\"$1\" help --format words -- \\\n"
+             "        \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null | cut -f1)\n"
+             "    case ${COMPREPLY[0]-} in\n"
+             "    :files) mapfile -t COMPREPLY < <(compgen -f -- \"${cur#=}\") ;;\n"
+             "    :folders) mapfile -t COMPREPLY < <(compgen -d -- \"${cur#=}\") ;;\n"
+             "    *) return ;;\n"
+             "    esac\n"
+             "    compopt -o filenames 2>/dev/null\n"
+             "}\n"
+             "complete -F _gemmtune gemmtune tune\n"},
+    {"zsh", "#compdef gemmtune tune\n"
+            "# zsh completion of gemmtune, made by: tune help --format zsh\n"
+            "_gemmtune() {\n"
+            "  local -a found\n"
+            "  found=(\"${(@f)$($words[1] help --format words -- \"${(@)words[2,CURRENT]}\" "
+            "2>/dev/null)}\")\n"
+            "  case $found[1] in\n"
+            "  :files) compset -P '*='; _files ;;\n"
+            "  :folders) compset -P '*='; _files -/ ;;\n"
+            "  ?*) found=(\"${(@)found//:/\\\\:}\")\n"
+            "    found=(\"${(@)found//$'\\t'/:}\"); _describe word found ;;\n"
+            "  esac\n"
+            "}\n"
+            "_gemmtune \"$@\"\n"},
+    {"fish", "# fish completion of gemmtune, made by: tune help --format fish\n"
+             "function __gemmtune_words\n"
+             "    set -l words (commandline -opc)\n"
+             "    set -l program $words[1]\n"
+             "    set -e words[1]\n"
+             "    set -l word (commandline -ct)\n"
+             "    set -l option (string match -r '^--[^=]*=' -- $word; or echo '')\n"
+             "    set -l found ($program help --format words -- $words \"$word\" 2>/dev/null)\n"
+             "    switch \"$found[1]\"\n"
+             "        case ':f*'\n"
+             "            printf '%s\\n' $option(__fish_complete_path "
+             "(string replace -r '^--[^=]*=' '' -- \"$word\"))\n"
+             "        case '*'\n"
+             "            printf '%s\\n' $found\n"
+             "    end\n"
+             "end\n"
+             "complete -c gemmtune -c tune -f -a '(__gemmtune_words)'\n"},
+};
 
-/* Calls `row` for each option of a command, the common options included. */
-static void each_option(FILE *out, const struct gt_command *command,
-                        void (*row)(FILE *, const struct gt_command *, const struct gt_option *))
+void gt_help_shell(FILE *out, const char *shell)
 {
-    const struct gt_option *table;
-
-    for (const struct gt_option_group *group = command->group; group->table; group++)
-        for (table = group->table; table->name; table++)
-            row(out, command, table);
-    for (table = gt_common_options; table->name; table++)
-        row(out, command, table);
-}
-
-/* Prints the names of all commands but the sweep, which has no name. */
-static void put_commands(FILE *out)
-{
-    for (size_t i = 1; i < gt_command_count; i++)
-        fprintf(out, "%s%s", i > 1 ? " " : "", gt_commands[i]->name);
-}
-
-/* Prints the choices "cold|warm" as "cold warm"; COMMAND stands for the names of all commands. */
-static void put_choices(FILE *out, const char *choices)
-{
-    if (strcmp(choices, "COMMAND") == 0)
-        put_commands(out);
-    else
-        for (; *choices; choices++)
-            fputc(*choices == '|' ? ' ' : *choices, out);
-}
-
-enum language { BASH, ZSH, FISH };
-
-#define LISTED(what)                                                                              \
-    {                                                                                             \
-        "_gemmtune_list " what, "{_gemmtune_list " what "}", "-f -a '(__gemmtune_list " what ")'" \
-    }
-
-/* The command whose output completes a kind of value (gt_option.value); NULL for free text. */
-static const char *values_of(const char *kind, enum language language)
-{
-    static const struct {
-        const char *kind, *word[3];
-    } rows[] = {
-        {"FILE", {"compgen -f -- \"$cur\"", "_files", "-F"}},
-        {"DIR", {"compgen -d -- \"$cur\"", "_files -/", "-F"}},
-        {"ARCH", LISTED("devices")},
-        {"KERNEL", LISTED("kernels")},
-        {"KERNELS", LISTED("kernels")},
-        {"STRATEGY", LISTED("strategies")},
-    };
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (strcmp(kind, rows[i].kind) == 0)
-            return rows[i].word[language];
-    return NULL;
-}
-
-/* ---- bash ---- */
-
-static void bash_name(FILE *out, const struct gt_command *command, const struct gt_option *option)
-{
-    (void)command;
-    fprintf(out, " --%s", option->name);
-    if (option->letter)
-        fprintf(out, " -%c", option->letter);
-}
-
-/* Ends a case of bash's with the command that prints the words: values of a kind, or choices. */
-static void bash_words(FILE *out, const char *kind, const char *choices)
-{
-    const char *values = kind ? values_of(kind, BASH) : NULL;
-
-    if (values || !choices) {
-        fputs(values ? values : ":", out);
-    } else {
-        fputs("compgen -W '", out);
-        put_choices(out, choices);
-        fputs("' -- \"$cur\"", out);
-    }
-    fputs(" ;;\n", out);
-}
-
-static void bash_value(FILE *out, const struct gt_command *command, const struct gt_option *option)
-{
-    if (option->type == GT_OPTION_FLAG)
-        return;
-    fprintf(out, "    %s:--%s", command->name, option->name);
-    if (option->letter)
-        fprintf(out, " | %s:-%c", command->name, option->letter);
-    fputs(") ", out);
-    bash_words(out, option->value, option->choices);
-}
-
-void gt_help_bash(FILE *out)
-{
-    fputs(
-        "# bash completion of gemmtune, made by: tune help --format bash\n"
-        "_gemmtune_list() {\n"
-        "    compgen -W \"$(\"$program\" list \"$1\" 2>/dev/null |\n"
-        "        awk 'NR > 1 || $1 !~ /^(kernel|arch)$/ { if ($0 !~ /^ / && seen[$1]++ == 0) print "
-        "$1 }')\" -- "
-        "\"$cur\"\n"
-        "}\n"
-        "_gemmtune_values() {\n"
-        "    case $command:$prev in\n",
-        out);
-    for (size_t i = 0; i < gt_command_count; i++)
-        each_option(out, gt_commands[i], bash_value);
-    fputs("    *) return 1 ;;\n    esac\n    return 0\n}\n_gemmtune_words() {\n    case $command: "
-          "in\n",
-          out);
-    for (size_t i = 0; i < gt_command_count; i++) {
-        fprintf(out, "    %s:) ", *gt_commands[i]->name ? gt_commands[i]->name : "''");
-        bash_words(out, gt_commands[i]->argument, gt_commands[i]->argument);
-    }
-    fputs("    esac\n}\n_gemmtune_options() {\n    case $command: in\n", out);
-    for (size_t i = 0; i < gt_command_count; i++) {
-        fprintf(out, "    %s:) echo", gt_commands[i]->name);
-        each_option(out, gt_commands[i], bash_name);
-        fputs(" ;;\n", out);
-    }
-    fputs("    esac\n}\n"
-          "_gemmtune() {\n"
-          "    local program=$1 cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-          "    local command=${COMP_WORDS[1]}\n"
-          "    [[ $cur != = ]] || cur=\n"
-          "    [[ $prev != = ]] || prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
-          "    ((COMP_CWORD > 1)) && [[ \" ",
-          out);
-    put_commands(out);
-    fputs(" \" == *\" $command \"* ]] || command=\n"
-          "    if _gemmtune_values >/dev/null; then\n"
-          "        mapfile -t COMPREPLY < <(_gemmtune_values)\n"
-          "        compopt -o filenames 2>/dev/null\n"
-          "    elif [[ $cur == -* ]]; then\n"
-          "        mapfile -t COMPREPLY < <(compgen -W \"$(_gemmtune_options)\" -- \"$cur\")\n"
-          "    elif ((COMP_CWORD == 1)); then\n"
-          "        mapfile -t COMPREPLY < <(compgen -W '",
-          out);
-    put_commands(out);
-    fputs("' -- \"$cur\")\n"
-          "    else\n"
-          "        mapfile -t COMPREPLY < <(_gemmtune_words)\n"
-          "        compopt -o filenames 2>/dev/null\n"
-          "    fi\n"
-          "}\n"
-          "complete -F _gemmtune gemmtune tune\n",
-          out);
-}
-
-/* ---- zsh ---- */
-
-/* Escapes text for single quotes inside a specification of _arguments. */
-static void zsh_text(FILE *out, const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputs("'\\''", out);
-        else if (strchr("[]:\\", *text))
-            fprintf(out, "\\%c", *text);
-        else
-            fputc(*text, out);
-    }
-}
-
-static void zsh_action(FILE *out, const char *what, const char *kind, const char *choices)
-{
-    const char *values = kind ? values_of(kind, ZSH) : NULL;
-
-    fprintf(out, ":%s:", what);
-    if (values) {
-        fputs(values, out);
-    } else if (choices) {
-        fputc('(', out);
-        put_choices(out, choices);
-        fputc(')', out);
-    }
-}
-
-static void zsh_option(FILE *out, const struct gt_command *command, const struct gt_option *option)
-{
-    const char *many = option->type == GT_OPTION_TEXTS ? "*" : "";
-
-    (void)command;
-    for (int i = 0; i < 1 + (option->letter != 0); i++) {
-        if (i)
-            fprintf(out, "      '%s-%c", many, option->letter);
-        else
-            fprintf(out, "      '%s--%s%s", many, option->name,
-                    option->type == GT_OPTION_FLAG ? "" : "=");
-        fputc('[', out);
-        zsh_text(out, option->doc);
-        fputc(']', out);
-        if (option->type != GT_OPTION_FLAG)
-            zsh_action(out, option->value, option->value, option->choices);
-        fputs("' \\\n", out);
-    }
-}
-
-void gt_help_zsh(FILE *out)
-{
-    fputs(
-        "#compdef gemmtune tune\n"
-        "# zsh completion of gemmtune, made by: tune help --format zsh\n"
-        "_gemmtune_list() {\n"
-        "  compadd -- ${(f)\"$(_call_program list $service list $1 2>/dev/null |\n"
-        "    awk 'NR > 1 || $1 !~ /^(kernel|arch)$/ { if ($0 !~ /^ / && seen[$1]++ == 0) print $1 "
-        "}')\"}\n"
-        "}\n"
-        "_gemmtune() {\n"
-        "  local command=\n"
-        "  local -a commands=(\n",
-        out);
-    for (size_t i = 1; i < gt_command_count; i++) {
-        fprintf(out, "    '%s:", gt_commands[i]->name);
-        zsh_text(out, gt_commands[i]->doc);
-        fputs("'\n", out);
-    }
-    fputs("  )\n"
-          "  if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then\n"
-          "    _describe command commands\n"
-          "    return\n"
-          "  fi\n"
-          "  if (( $commands[(I)$words[2]:*] )); then\n"
-          "    command=$words[2]\n"
-          "    shift words\n"
-          "    ((CURRENT--))\n"
-          "  fi\n"
-          "  case $command in\n",
-          out);
-    for (size_t i = 0; i < gt_command_count; i++) {
-        const struct gt_command *command = gt_commands[i];
-
-        fprintf(out, "  %s)\n    _arguments -s \\\n", *command->name ? command->name : "''");
-        each_option(out, command, zsh_option);
-        fputs("      '*", out);
-        zsh_action(out, "argument", command->argument, command->argument);
-        fputs("'\n    ;;\n", out);
-    }
-    fputs("  esac\n}\n_gemmtune \"$@\"\n", out);
-}
-
-/* ---- fish ---- */
-
-static void fish_text(FILE *out, const char *text)
-{
-    for (; *text; text++)
-        fprintf(out, *text == '\'' || *text == '\\' ? "\\%c" : "%c", *text);
-}
-
-/* Prints the condition of a line: the command was typed, or no command was. */
-static void fish_when(FILE *out, const struct gt_command *command)
-{
-    fputs("    complete -c $program -n '", out);
-    if (*command->name) {
-        fprintf(out, "__fish_seen_subcommand_from %s", command->name);
-    } else {
-        fputs("not __fish_seen_subcommand_from ", out);
-        put_commands(out);
-    }
-    fputc('\'', out);
-}
-
-static void fish_words(FILE *out, const char *kind, const char *choices)
-{
-    const char *values = kind ? values_of(kind, FISH) : NULL;
-
-    if (values) {
-        fprintf(out, " %s", values);
-    } else if (choices) {
-        fputs(" -f -a '", out);
-        put_choices(out, choices);
-        fputc('\'', out);
-    }
-}
-
-static void fish_option(FILE *out, const struct gt_command *command, const struct gt_option *option)
-{
-    fish_when(out, command);
-    fprintf(out, " -l %s", option->name);
-    if (option->letter)
-        fprintf(out, " -s %c", option->letter);
-    if (option->type != GT_OPTION_FLAG)
-        fputs(" -r", out);
-    fish_words(out, option->value, option->choices);
-    fputs(" -d '", out);
-    fish_text(out, option->doc);
-    fputs("'\n", out);
-}
-
-void gt_help_fish(FILE *out)
-{
-    fputs(
-        "# fish completion of gemmtune, made by: tune help --format fish\n"
-        "function __gemmtune_list\n"
-        "    set -l words (commandline -opc)\n"
-        "    $words[1] list $argv[1] 2>/dev/null |\n"
-        "        awk 'NR > 1 || $1 !~ /^(kernel|arch)$/ { if ($0 !~ /^ / && seen[$1]++ == 0) print "
-        "$1 }'\n"
-        "end\n"
-        "for program in gemmtune tune\n",
-        out);
-    for (size_t i = 1; i < gt_command_count; i++) {
-        fprintf(out, "    complete -c $program -n __fish_use_subcommand -f -a %s -d '",
-                gt_commands[i]->name);
-        fish_text(out, gt_commands[i]->doc);
-        fputs("'\n", out);
-    }
-    for (size_t i = 0; i < gt_command_count; i++) {
-        fish_when(out, gt_commands[i]);
-        if (gt_commands[i]->argument)
-            fish_words(out, gt_commands[i]->argument, gt_commands[i]->argument);
-        else
-            fputs(" -f", out);
-        fputc('\n', out);
-        each_option(out, gt_commands[i], fish_option);
-    }
-    fputs("end\n", out);
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++)
+        if (strcmp(shell, scripts[i].shell) == 0)
+            fputs(scripts[i].script, out);
 }

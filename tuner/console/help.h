@@ -1,5 +1,5 @@
 /* help.h - writes the tables of commands and options as text, as manual pages, and as completions
- * for shells. */
+ * of shells. */
 #ifndef GT_HELP_H
 #define GT_HELP_H
 
@@ -14,9 +14,8 @@ void gt_help_print(FILE *out, const struct gt_command *command);
 /* Prints a manual page in man(7)'s macros. */
 void gt_help_man(FILE *out, const struct gt_command *command);
 
-/* Print completions of all commands, options and choices for the programs gemmtune and tune. */
-void gt_help_bash(FILE *out);
-void gt_help_zsh(FILE *out);
-void gt_help_fish(FILE *out);
+/* Prints what makes a shell (bash, zsh, fish) complete the words of the programs gemmtune and tune
+ * by `tune help --format words`. */
+void gt_help_shell(FILE *out, const char *shell);
 
 #endif

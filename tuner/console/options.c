@@ -33,7 +33,7 @@ struct parser {
     void *fields[MAX_OPTIONS];
     struct option longs[MAX_OPTIONS + 3];
     char letters[2 * MAX_OPTIONS + 7];
-    bool given[MAX_OPTIONS];
+    bool given[MAX_OPTIONS + 1]; /* the last one: of an option that the command lacks */
     size_t count;
 };
 
@@ -376,12 +376,20 @@ static int set_field(const struct gt_option *option, void *fields, char *value, 
     return rc ? gt_err_prefix(err, rc, "--%s", option->name) : GT_OK;
 }
 
-int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, struct gt_err *err)
+static bool has(const struct parser *parser, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (pair[i].given && !pair[i].has)
-            return gt_err_set(err, GT_ESYNTAX, "--%s means something only with --%s",
-                              pair[i].option, pair[i].partner);
+    return name && parser->given[find_option(parser, name)];
+}
+
+/* Refuses the first option that was given without its partner. */
+static int check_pairs(const struct parser *parser, const struct gt_option_pair *pair,
+                       struct gt_err *err)
+{
+    for (; pair && pair->option; pair++)
+        if (has(parser, pair->option) && !has(parser, pair->partner) && !has(parser, pair->other))
+            return gt_err_set(err, GT_ESYNTAX, "--%s means something only with --%s%s%s",
+                              pair->option, pair->partner, pair->other ? " or --" : "",
+                              pair->other ? pair->other : "");
     return GT_OK;
 }
 
@@ -425,8 +433,8 @@ int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, vo
     struct parser parser = {.letters = ":"};
     int code, rc, at = 1;
 
-    for (; group->table; group++)
-        add_table(&parser, group->table, (char *)fields + group->offset);
+    for (const struct gt_option_group *at = group; at->table; at++)
+        add_table(&parser, at->table, (char *)fields + at->offset);
     add_table(&parser, gt_common_options, cli);
     add_synonyms(&parser);
     rc = refuse_programs(cli, &parser, *argc, argv, err);
@@ -449,8 +457,10 @@ int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, vo
             return rc;
         at = optind;
     }
+    for (; group->table && !rc && !cli->help; group++)
+        rc = check_pairs(&parser, group->pair, err);
     for (int i = optind; i < *argc; i++)
         argv[i - optind] = argv[i];
     *argc -= optind;
-    return GT_OK;
+    return rc;
 }

@@ -78,10 +78,16 @@ struct gt_option {
 #define GT_WORDS_OF_A_PROGRAM (1 << 20)
 #define GT_MAX_GROUPS         5 /* tables of one command's options, at most */
 
+/* An option that means something only with another option, or with one of two. */
+struct gt_option_pair {
+    const char *option, *partner, *other; /* option NULL ends a list; other NULL: there is one */
+};
+
 /* A table, and the offset of the struct that it fills within the struct of the command. */
 struct gt_option_group {
     const struct gt_option *table; /* NULL ends a list of groups */
     size_t offset;
+    const struct gt_option_pair *pair; /* options of the table that need others; NULL: none */
 };
 
 /* The state that every sub-command gets. */
@@ -136,15 +142,6 @@ extern const struct gt_option gt_common_options[];
  * a sentence that names the option, the value and the allowed values, or a similar name. */
 int gt_options_parse(struct gt_cli *cli, const struct gt_option_group *group, void *fields,
                      int *argc, char **argv, struct gt_err *err);
-
-/* An option that has a meaning only with another option, and whether each was given. */
-struct gt_option_pair {
-    const char *option, *partner;
-    bool given, has;
-};
-
-/* GT_ESYNTAX with a sentence for the first option that was given without its partner. */
-int gt_options_check_pairs(const struct gt_option_pair *pair, size_t count, struct gt_err *err);
 
 /* The name of the first option of the table whose member of `fields`, zeroed before, was filled;
  * NULL: no option of the table was given.  Only for options whose value is never 0. */

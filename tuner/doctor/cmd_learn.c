@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "console/cmd_record.h"
 #include "console/cmd_write.h"
 #include "doctor/cmd_predictor.h"
 #include "kernel/kernel.h"
@@ -27,7 +28,7 @@ static const char *const way_text[WAYS] = {"model", "ranking of --onto", "trees"
 struct reporting {
     struct gt_cli *cli;
     struct gt_learning *learning;
-    cJSON *rows;                          /* NULL: tables are printed */
+    struct gt_records *rows;              /* root NULL: tables are printed */
     struct gt_learn_choice *choice[WAYS]; /* NULL: this way is not reported */
 };
 
@@ -64,17 +65,6 @@ static void print_all(const struct reporting *reporting, const char *device,
                 "the\nproblem in different ways; family: type, accuracy and layout\n");
 }
 
-static void add_loss(cJSON *row, const char *name, const struct gt_learn_loss *loss)
-{
-    cJSON *object = cJSON_AddObjectToObject(row, name);
-
-    cJSON_AddNumberToObject(object, "mean", loss->mean);
-    cJSON_AddNumberToObject(object, "p90", loss->p90);
-    cJSON_AddNumberToObject(object, "most", loss->most);
-    cJSON_AddNumberToObject(object, "of4", loss->of4);
-    cJSON_AddNumberToObject(object, "of8", loss->of8);
-}
-
 /* device: NULL: all devices. */
 static int report_kind(const struct reporting *reporting, size_t kind, const char *name,
                        const char *device, struct gt_err *err)
@@ -89,22 +79,20 @@ static int report_kind(const struct reporting *reporting, size_t kind, const cha
                                   &loss[way], err);
     if (rc || !loss[0].problems)
         return rc;
-    if (!reporting->rows) {
+    if (!reporting->rows->root) {
         if (kind == GT_LEARN_ALL)
             print_all(reporting, device, loss);
         else
             print_kind(reporting->cli->out, name, loss);
         return GT_OK;
     }
-    row = cJSON_CreateObject();
-    cJSON_AddItemToArray(reporting->rows, row);
-    cJSON_AddStringToObject(row, "kind", name);
-    if (device)
-        cJSON_AddStringToObject(row, "device", device);
-    cJSON_AddNumberToObject(row, "problems", (double)loss[0].problems);
+    row = gt_json_append(reporting->rows->list, "kind=%s device=%s problems=%zu", name, device,
+                         loss[0].problems);
     for (int way = 0; way < WAYS; way++)
         if (reporting->choice[way])
-            add_loss(row, way_name[way], &loss[way]);
+            gt_json_object(row, way_name[way], "mean=%g p90=%g most=%g of4=%g of8=%g",
+                           loss[way].mean, loss[way].p90, loss[way].most, loss[way].of4,
+                           loss[way].of8);
     return GT_OK;
 }
 
@@ -156,7 +144,7 @@ static int report_losses(const struct reporting *reporting, struct gt_err *err)
     FILE *out = reporting->cli->out;
     int rc = GT_OK;
 
-    if (!reporting->rows)
+    if (!reporting->rows->root)
         fprintf(out,
                 "%-14s %8s   %-20s   %-20s   %-20s\n%-14s %8s   %6s %6s %6s   %6s %6s %6s   %6s "
                 "%6s %6s\n",
@@ -168,69 +156,66 @@ static int report_losses(const struct reporting *reporting, struct gt_err *err)
         gt_ranking_kind_name(kind, name);
         rc = report_kind(reporting, kind, name, NULL, err);
     }
-    if (!reporting->rows)
+    if (!reporting->rows->root)
         fprintf(out, "slower than the best time measured of a problem, where no trial of a problem "
                      "with its n and k was learned from\n");
     GT_STEP(rc, report_kind(reporting, GT_LEARN_ALL, "all", NULL, err));
     GT_STEP(rc, report_devices(reporting, err));
-    if (!rc && !reporting->rows)
+    if (!rc && !reporting->rows->root)
         print_gain(reporting);
     return rc;
 }
 
 /* ---- CSV ---- */
 
-static int write_candidate(struct gt_csv *csv, const struct gt_learning *learning,
-                           const struct gt_learn_row *row, struct gt_err *err)
+static void format_point(struct gt_strbuf *text, const struct gt_learning *learning,
+                         const struct gt_learn_row *row)
 {
-    const struct gt_kernel *kernel = learning->kernels->kernel[row->kernel];
-    struct gt_strbuf point = GT_STRBUF_INIT;
-    int rc;
-
-    gt_point_format(&point, kernel, &learning->point[row->point].point);
-    rc = gt_strbuf_check(&point, err);
-    gt_csv_text(csv, kernel->name);
-    gt_csv_text(csv, rc ? "" : point.text);
-    gt_strbuf_release(&point);
-    return rc;
+    gt_point_format(text, learning->kernels->kernel[row->kernel],
+                    &learning->point[row->point].point);
 }
 
-static int write_choice(struct gt_csv *csv, const struct gt_learning *learning, size_t problem,
-                        const char *way, const struct gt_learn_choice *choice, struct gt_err *err)
+static int write_choice(const struct reporting *reporting, size_t problem, int way,
+                        struct gt_err *err)
 {
+    const struct gt_learning *learning = reporting->learning;
+    const struct gt_learn_choice *choice = &reporting->choice[way][problem];
     const struct gt_learn_problem *of = &learning->problem[problem];
     const char layout[] = {of->problem.trans_a ? 't' : 'n', of->problem.trans_b ? 't' : 'n', '\0'};
+    const struct gt_records csv = {.csv = reporting->rows->csv};
+    struct gt_strbuf point = GT_STRBUF_INIT, best = GT_STRBUF_INIT;
     char kind[32];
     int rc;
 
     gt_ranking_kind_name(of->kind, kind);
-    gt_csv_text(csv, of->text);
-    gt_csv_text(csv, kind);
-    gt_csv_text(csv, layout);
-    gt_csv_format(csv, "%zu", of->rows);
-    gt_csv_text(csv, way);
-    gt_csv_real(csv, expm1(choice->loss[0]), 4, true);
-    gt_csv_real(csv, expm1(choice->loss[3]), 4, true);
-    gt_csv_real(csv, expm1(choice->loss[GT_LEARN_PICKS - 1]), 4, true);
-    rc = write_candidate(csv, learning, choice->row, err);
-    GT_STEP(rc, write_candidate(csv, learning, choice->best, err));
-    gt_csv_text(csv, of->device);
-    gt_csv_end(csv);
+    format_point(&point, learning, choice->row);
+    format_point(&best, learning, choice->best);
+    rc = gt_strbuf_check(&point, err);
+    GT_STEP(rc, gt_strbuf_check(&best, err));
+    if (!rc)
+        gt_records_add(&csv,
+                       "problem=%s kind=%s layout=%s trials=%zu chosen_by=%s loss=%.4f "
+                       "loss4=%.4f loss8=%.4f kernel=%s point=%s best_kernel=%s best_point=%s "
+                       "device=%s",
+                       of->text, kind, layout, of->rows, way_name[way], expm1(choice->loss[0]),
+                       expm1(choice->loss[3]), expm1(choice->loss[GT_LEARN_PICKS - 1]),
+                       learning->kernels->kernel[choice->row->kernel]->name, point.text,
+                       learning->kernels->kernel[choice->best->kernel]->name, best.text,
+                       of->device);
+    gt_strbuf_release(&point);
+    gt_strbuf_release(&best);
     return rc;
 }
 
 static int write_csv(const struct reporting *reporting, const char *path, struct gt_err *err)
 {
-    const struct gt_learning *learning = reporting->learning;
-    struct gt_csv *csv = NULL;
-    int closed, rc = gt_csv_new(&csv, path, csv_heading, err);
+    int rc = gt_csv_new(&reporting->rows->csv, path, csv_heading, err);
 
-    for (size_t i = 0; i < learning->problems; i++)
+    for (size_t i = 0; i < reporting->learning->problems; i++)
         for (int way = 0; way < WAYS && !rc; way++)
             if (reporting->choice[way] && reporting->choice[way][i].row)
-                rc = write_choice(csv, learning, i, way_name[way], &reporting->choice[way][i], err);
-    closed = gt_csv_close(csv, rc ? NULL : err);
-    return rc ? rc : closed;
+                rc = write_choice(reporting, i, way, err);
+    return rc;
 }
 
 /* ---- the report ---- */
@@ -249,7 +234,7 @@ static int choose(struct reporting *reporting, int way, enum gt_learn_means mean
  * losses of each kind and of all kinds to rows (NULL: prints them), and writes the choices for each
  * problem to options->csv.  Afterwards the learning's parts are those by size. */
 static int report_choices(struct gt_cli *cli, const struct gt_predictor_options *options,
-                          struct gt_learning *learning, cJSON *rows, struct gt_err *err)
+                          struct gt_learning *learning, struct gt_records *rows, struct gt_err *err)
 {
     struct reporting reporting = {cli, learning, rows, {NULL}};
     int rc = GT_OK;
@@ -304,9 +289,10 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_predictor_options *options,
         .rows = {.kernels = &learning.kernels, .narrow = options->narrow},
         .source = {.learning = &learning.rows, .data_dir = cli->data_dir},
     };
-    cJSON *rows = cli->json ? cJSON_CreateArray() : NULL;
+    struct gt_records rows = {0};
     int rc = gt_kernels_load(&learning.kernels, cli->data_dir, NULL, NULL, err);
 
+    gt_records_open(&rows, cli, NULL);
     if (!rc && options->output) /* asked before minutes of work */
         rc = gt_cmd_may_write(options->output, err);
     if (!rc && options->onto)
@@ -319,7 +305,7 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_predictor_options *options,
         rc = read_source(&learning, options->from.text[i], err);
     if (!rc && !learning.rows.rows)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "nothing was measured that could be learned from");
-    GT_STEP(rc, report_choices(cli, options, &learning.rows, rows, err));
+    GT_STEP(rc, report_choices(cli, options, &learning.rows, &rows, err));
     if (!rc && learning.source.other + learning.source.gone && !cli->quiet)
         fprintf(cli->log,
                 "%zu trials left out: of another arch, or of points that no kernel here "
@@ -327,10 +313,7 @@ int gt_cmd_learn(struct gt_cli *cli, const struct gt_predictor_options *options,
                 learning.source.other + learning.source.gone);
     if (!rc && options->output)
         rc = write_ranking(&learning, options->output, err);
-    if (!rc && rows)
-        rc = gt_cmd_print_json(cli, rows, err);
-    else
-        cJSON_Delete(rows);
+    rc = gt_records_close(&rows, cli, rc, err);
     gt_learn_release(&learning.rows);
     gt_ranking_release(&learning.base);
     gt_kernels_release(&learning.kernels);

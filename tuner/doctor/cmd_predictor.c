@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "base/err.h"
 #include "lookup/predict.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "session/cmd_session.h"
 #include "doctor/quality.h"
 #include "learn/learn.h"
@@ -35,8 +35,7 @@ struct predictor {
     struct gt_cli *cli;
     struct gt_kernels kernels;
     struct gt_store *store; /* NULL: no database */
-    struct gt_csv *csv;
-    cJSON *rows; /* NULL: a table is printed */
+    struct gt_records rows;
     struct group group;
     struct gt_device device; /* device on which the group was measured */
     size_t printed, unknown; /* rows printed; points left out because no kernel here has them */
@@ -47,54 +46,9 @@ struct predictor {
 
 /* ---- rows ---- */
 
-static void add_number(const struct gt_record *row, const char *name, double value)
+static double mean_of(double sum, size_t count)
 {
-    gt_record_real(row, name, value, 3, !isnan(value));
-}
-
-static void add_row(const struct gt_record *row, const struct group *group, const char *kernel,
-                    const struct gt_quality *quality)
-{
-    char name[32];
-
-    gt_record_text(row, "device", group->device);
-    gt_record_text(row, "problem", group->problem);
-    gt_record_text(row, "kernel", kernel);
-    gt_record_real(row, "tried", (double)quality->tried, 0, true);
-    gt_record_real(row, "measured", (double)quality->measured, 0, true);
-    add_number(row, "correlation", quality->correlation);
-    for (int i = 0; i < GT_QUALITY_FIRSTS; i++) {
-        snprintf(name, sizeof(name), "first%zu", gt_quality_first[i]);
-        add_number(row, name, quality->near[i]);
-    }
-    add_number(row, "ratio", quality->ratio);
-    add_number(row, "spread", quality->spread);
-    gt_csv_end(row->csv);
-}
-
-static const char *number(char text[16], double value, int decimals)
-{
-    if (isnan(value))
-        return "-";
-    snprintf(text, 16, "%.*f", decimals, value);
-    return text;
-}
-
-static void print_row(struct predictor *predictor, const char *kernel,
-                      const struct gt_quality *quality)
-{
-    const struct group *group = &predictor->group;
-    FILE *out = predictor->cli->out;
-    char text[6][16];
-
-    if (!predictor->printed)
-        fprintf(out, "%-34s %-14s %6s %6s %6s %6s %6s %6s %6s %6s\n", "problem", "kernel", "tried",
-                "timed", "rank", "10", "50", "100", "ratio", "spread");
-    fprintf(out, "%-34s %-14s %6zu %6zu %6s %6s %6s %6s %6s %6s\n", group->problem, kernel,
-            quality->tried, quality->measured, number(text[0], quality->correlation, 2),
-            number(text[1], quality->near[0], 2), number(text[2], quality->near[1], 2),
-            number(text[3], quality->near[2], 2), number(text[4], quality->ratio, 2),
-            number(text[5], quality->spread, 2));
+    return count ? sum / (double)count : NAN;
 }
 
 /* Adds the row of a single kernel to the means. */
@@ -115,21 +69,24 @@ static void count_row(struct predictor *predictor, const struct gt_quality *qual
 static void report(struct predictor *predictor, const char *kernel, struct gt_quality_point *point,
                    size_t count)
 {
-    struct gt_record row = {NULL, predictor->csv};
-    struct gt_quality quality;
+    const struct group *group = &predictor->group;
+    struct gt_quality q;
 
-    gt_quality_of(&quality, point, count);
-    if (!quality.measured)
+    gt_quality_of(&q, point, count);
+    if (!q.measured)
         return;
-    row.json = predictor->rows ? cJSON_CreateObject() : NULL;
-    if (predictor->rows)
-        cJSON_AddItemToArray(predictor->rows, row.json);
-    else
-        print_row(predictor, kernel, &quality);
-    add_row(&row, &predictor->group, kernel, &quality);
+    if (!predictor->printed++ && predictor->rows.out)
+        fputs("problem                            kernel          tried  timed   rank     10     50"
+              "    100  ratio spread\n",
+              predictor->rows.out);
+    gt_records_add(&predictor->rows,
+                   ".device=%s problem=%-34s kernel=%-14s tried=%6zu measured=%6zu "
+                   "correlation=%6.3f first10=%6.3f first50=%6.3f first100=%6.3f ratio=%6.3f "
+                   "spread=%6.3f",
+                   group->device, group->problem, kernel, q.tried, q.measured, q.correlation,
+                   q.near[0], q.near[1], q.near[2], q.ratio, q.spread);
     if (strcmp(kernel, ALL) != 0)
-        count_row(predictor, &quality);
-    predictor->printed++;
+        count_row(predictor, &q);
 }
 
 /* ---- groups ---- */
@@ -234,19 +191,15 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
 
 static void print_means(const struct predictor *predictor)
 {
+    const size_t *count = predictor->nears;
     FILE *out = predictor->cli->out;
-    char text[4][16];
-    double mean[GT_QUALITY_FIRSTS];
+    const struct gt_records line = {.out = out};
 
-    for (int i = 0; i < GT_QUALITY_FIRSTS; i++)
-        mean[i] = predictor->nears[i] ? predictor->near[i] / (double)predictor->nears[i] : NAN;
-    fprintf(out, "%-34s %-14s %6s %6s %6s %6s %6s %6s\n", "mean of the kernels", "", "", "",
-            number(text[0],
-                   predictor->correlations
-                       ? predictor->correlation / (double)predictor->correlations
-                       : NAN,
-                   2),
-            number(text[1], mean[0], 2), number(text[2], mean[1], 2), number(text[3], mean[2], 2));
+    gt_records_add(&line, "=%-34s =%-14s =%6s =%6s =%6.3f =%6.3f =%6.3f =%6.3f",
+                   "mean of the kernels", "", "", "",
+                   mean_of(predictor->correlation, predictor->correlations),
+                   mean_of(predictor->near[0], count[0]), mean_of(predictor->near[1], count[1]),
+                   mean_of(predictor->near[2], count[2]));
     fprintf(out, "rank: correlation of the ranks of predicted and measured times\n"
                  "10, 50, 100: the best time / the best of the first so many by prediction; -: no "
                  "more were tried\n"
@@ -265,11 +218,8 @@ static int open_predictor(struct predictor *predictor, const struct gt_predictor
     if (!rc && options->db)
         rc = gt_session_store(&predictor->store, options->db, GT_STORE_READ, err);
     if (!rc && options->csv)
-        rc = gt_csv_new(&predictor->csv, options->csv, csv_heading, err);
-    if (!rc && predictor->cli->json) {
-        predictor->rows = cJSON_CreateArray();
-        rc = predictor->rows ? GT_OK : gt_err_nomem(err);
-    }
+        rc = gt_csv_new(&predictor->rows.csv, options->csv, csv_heading, err);
+    gt_records_open(&predictor->rows, predictor->cli, NULL);
     return rc;
 }
 
@@ -278,7 +228,7 @@ int gt_cmd_predictor(struct gt_cli *cli, const struct gt_predictor_options *opti
 {
     const struct gt_row_filter filter = {.provenance = 1u << GT_MEASURED};
     struct predictor predictor = {.cli = cli};
-    int closed, rc = open_predictor(&predictor, options, err);
+    int rc = open_predictor(&predictor, options, err);
 
     if (!rc && predictor.store)
         rc = gt_store_trials(predictor.store, &filter, take_trial, &predictor, err);
@@ -292,13 +242,9 @@ int gt_cmd_predictor(struct gt_cli *cli, const struct gt_predictor_options *opti
         rc = gt_err_set(err, GT_EXIT_NOTHING, "there are no measured trials to compare with");
     if (!rc && !cli->json)
         print_means(&predictor);
-    closed = gt_csv_close(predictor.csv, rc ? NULL : err);
-    if (!rc && cli->json)
-        rc = gt_cmd_print_json(cli, predictor.rows, err);
-    else
-        cJSON_Delete(predictor.rows);
+    rc = gt_records_close(&predictor.rows, cli, rc, err);
     gt_store_close(predictor.store);
     gt_kernels_release(&predictor.kernels);
     free(predictor.group.point);
-    return rc ? rc : closed;
+    return rc;
 }

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/strbuf.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "console/terminal.h"
 #include "exchange/export.h"
@@ -33,8 +33,7 @@ struct bench {
     int rounds;                 /* rounds of a contest; 0: as many as take about 2 s */
     int timing;                 /* enum gt_timing */
     double copy_gbps;           /* bandwidth of a copy in this run; 0: not measured */
-    struct gt_csv *csv;
-    cJSON *json, *rows; /* the document and its list; NULL: a table is printed instead */
+    struct gt_records report;   /* list NULL: a table is printed */
     size_t done;
     struct gt_bench_summary summary;
     struct gt_columns columns;
@@ -118,32 +117,14 @@ static void csv_row(const struct bench *bench, const struct winner *winner, cons
                                             .date = date,
                                             .problem = problem},
                            p, &winner->with);
-    gt_csv_line(bench->csv, text.text);
+    gt_csv_line(bench->report.csv, text.text);
     gt_strbuf_release(&text);
 }
 
-/* Adds a time and the ratio of the baseline to this time (of the time to the baseline if `share`),
- * if both are known. */
-static void json_pair(cJSON *row, const char *time, double us, const char *ratio, double over,
-                      double under)
+/* The ratio of two times; NAN: one of them is not known. */
+static double ratio(double over, double under)
 {
-    if (us > 0)
-        cJSON_AddNumberToObject(row, time, us);
-    if (us > 0 && over > 0 && under > 0)
-        cJSON_AddNumberToObject(row, ratio, over / under);
-}
-
-static void json_incumbent(cJSON *row, const struct winner *winner)
-{
-    const struct incumbent *incumbent = &winner->incumbent;
-    cJSON *json = cJSON_AddObjectToObject(row, "incumbent");
-    struct gt_strbuf point = GT_STRBUF_INIT;
-
-    gt_point_format(&point, incumbent->kernel, &incumbent->point);
-    cJSON_AddStringToObject(json, "kernel", incumbent->kernel->name);
-    cJSON_AddStringToObject(json, "point", point.text);
-    json_pair(json, "us", incumbent->us, "ratio", winner->with.baseline_us, incumbent->us);
-    gt_strbuf_release(&point);
+    return gt_if(over > 0 && under > 0, over / under);
 }
 
 static void json_row(const struct bench *bench, const struct winner *winner, const char *problem,
@@ -151,37 +132,34 @@ static void json_row(const struct bench *bench, const struct winner *winner, con
 {
     const struct gt_trial *trial = &winner->trial;
     const struct gt_comparison *with = &winner->with;
+    const struct incumbent *incumbent = &winner->incumbent;
     const double bound_us = gt_export_bound_us(winner->problem, with, bench->timing);
-    cJSON *row = cJSON_CreateObject();
+    const double base = with->baseline_us;
+    const bool measured = trial->provenance == GT_MEASURED;
+    struct gt_strbuf other = GT_STRBUF_INIT;
+    cJSON *row =
+        gt_json_append(bench->report.list,
+                       "problem=%s weight=%g kernel=%s point=%s us=%g lo_us=%g hi_us=%g err_u=%g "
+                       "baseline_us=%+g ratio=%g",
+                       problem, winner->weight, winner->kernel->name, point, trial->us,
+                       gt_if(measured, trial->lo_us), gt_if(measured, trial->hi_us),
+                       gt_if(measured, trial->err_u), base, ratio(base, trial->us));
 
-    cJSON_AddItemToArray(bench->rows, row);
-    cJSON_AddStringToObject(row, "problem", problem);
-    cJSON_AddNumberToObject(row, "weight", winner->weight);
-    cJSON_AddStringToObject(row, "kernel", winner->kernel->name);
-    cJSON_AddStringToObject(row, "point", point);
-    cJSON_AddNumberToObject(row, "us", trial->us);
-    if (trial->provenance == GT_MEASURED) {
-        cJSON_AddNumberToObject(row, "lo_us", trial->lo_us);
-        cJSON_AddNumberToObject(row, "hi_us", trial->hi_us);
-        cJSON_AddNumberToObject(row, "err_u", trial->err_u);
-    }
-    json_pair(row, "baseline_us", with->baseline_us, "ratio", with->baseline_us, trial->us);
-    if (with->baseline_err_u > 0) {
-        cJSON_AddNumberToObject(row, "baseline_err_u", with->baseline_err_u);
-        cJSON_AddBoolToObject(row, "err_above",
-                              gt_export_err_above(trial->err_u, with->baseline_err_u));
-    }
-    json_pair(row, "best_us", with->best_us, "best_ratio", with->baseline_us, with->best_us);
-    if (with->untuned_us > 0) {
-        cJSON_AddStringToObject(row, "untuned", with->untuned);
-        json_pair(row, "untuned_us", with->untuned_us, "untuned_ratio", with->baseline_us,
-                  with->untuned_us);
-        cJSON_AddBoolToObject(row, "worse_by_tuning", with->worse);
-    }
-    json_pair(row, "bound_us", bound_us, "memory", bound_us, trial->us);
-    json_pair(row, "move_us", with->move_us, "moved", with->move_us, trial->us);
-    if (winner->incumbent.kernel)
-        json_incumbent(row, winner);
+    if (with->baseline_err_u > 0)
+        gt_json_add(row, "baseline_err_u=%g err_above=%i", with->baseline_err_u,
+                    gt_export_err_above(trial->err_u, with->baseline_err_u));
+    gt_json_add(row, "best_us=%+g best_ratio=%g", with->best_us, ratio(base, with->best_us));
+    if (with->untuned_us > 0)
+        gt_json_add(row, "untuned=%s untuned_us=%g untuned_ratio=%g worse_by_tuning=%i",
+                    with->untuned, with->untuned_us, ratio(base, with->untuned_us), with->worse);
+    gt_json_add(row, "bound_us=%+g memory=%g move_us=%+g moved=%g", bound_us,
+                ratio(bound_us, trial->us), with->move_us, ratio(with->move_us, trial->us));
+    if (!incumbent->kernel)
+        return;
+    gt_point_format(&other, incumbent->kernel, &incumbent->point);
+    gt_json_object(row, "incumbent", "kernel=%s point=%s us=%+g ratio=%g", incumbent->kernel->name,
+                   other.text, incumbent->us, ratio(base, incumbent->us));
+    gt_strbuf_release(&other);
 }
 
 __attribute__((format(printf, 3, 4))) static void
@@ -189,29 +167,16 @@ report_nothing(const struct bench *bench, const char *problem, const char *forma
 {
     char why[1100];
     va_list args;
-    cJSON *row;
 
     va_start(args, format);
     vsnprintf(why, sizeof(why), format, args);
     va_end(args);
-    if (!bench->json) {
-        gt_progress_clear(bench->session.progress);
-        fprintf(bench->session.cli->out, "%-*s %s\n", PROBLEM, problem, why);
+    if (bench->report.list) {
+        gt_json_append(bench->report.list, "problem=%s nothing=%s", problem, why);
         return;
     }
-    row = cJSON_CreateObject();
-    cJSON_AddItemToArray(bench->rows, row);
-    cJSON_AddStringToObject(row, "problem", problem);
-    cJSON_AddStringToObject(row, "nothing", why);
-}
-
-/* Writes over / under to `text`, or "-" if the ratio is not known. */
-static void ratio_text(char text[32], int digits, double over, double under)
-{
-    if (over > 0 && under > 0)
-        snprintf(text, 32, "%.*f", digits, over / under);
-    else
-        snprintf(text, 32, "-");
+    gt_progress_clear(bench->session.progress);
+    fprintf(bench->session.cli->out, "%-*s %s\n", PROBLEM, problem, why);
 }
 
 /* The incumbent on a line of its own. */
@@ -219,19 +184,12 @@ static void print_incumbent(const struct bench *bench, const struct winner *winn
 {
     const struct incumbent *incumbent = &winner->incumbent;
     struct gt_strbuf tail = GT_STRBUF_INIT;
-    char us[32], ratio[32];
-    const char *cell[FIGURES];
 
-    for (size_t i = 0; i < FIGURES; i++)
-        cell[i] = "";
-    ratio_text(us, 2, incumbent->us, 1);
-    ratio_text(ratio, 3, winner->with.baseline_us, incumbent->us);
-    cell[US] = us;
-    cell[RATIO] = ratio;
     gt_strbuf_addf(&tail, "%s ", incumbent->kernel->name);
     gt_report_point(&tail, &bench->session, incumbent->kernel, &incumbent->point);
-    gt_columns_row(&bench->columns, bench->session.cli->out, "  incumbent, of all kernels", cell,
-                   tail.text);
+    gt_columns_print(&bench->columns, bench->session.cli->out, "  incumbent, of all kernels",
+                     tail.text, "%+.2f|%s|%s|%.3f|%s|%s|%s|%s|%s", incumbent->us, "", "",
+                     ratio(winner->with.baseline_us, incumbent->us), "", "", "", "", "");
     gt_strbuf_release(&tail);
 }
 
@@ -240,25 +198,10 @@ static void print_line(const struct bench *bench, const struct winner *winner, c
     const struct gt_comparison *with = &winner->with;
     struct gt_strbuf tail = GT_STRBUF_INIT;
     FILE *out = bench->session.cli->out;
-    const double us = winner->trial.us;
-    char text[FIGURES][32];
-    const char *cell[FIGURES];
+    const double us = winner->trial.us, base = with->baseline_us;
+    char errors[32];
 
-    for (size_t i = 0; i < FIGURES; i++)
-        cell[i] = text[i];
-    ratio_text(text[US], 2, us, 1);
-    ratio_text(text[UNTUNED_US], 2, with->untuned_us, 1);
-    ratio_text(text[CUBLAS_US], 2, with->baseline_us, 1);
-    ratio_text(text[RATIO], 3, with->baseline_us, us);
-    ratio_text(text[UNTUNED], 3, with->baseline_us, with->untuned_us);
-    ratio_text(text[BEST], 3, with->baseline_us, with->best_us);
-    ratio_text(text[MEMORY], 2, gt_export_bound_us(winner->problem, with, bench->timing), us);
-    ratio_text(text[MOVED], 2, with->move_us, us);
-    if (with->baseline_err_u > 0)
-        snprintf(text[ERROR], sizeof(text[ERROR]), "%.3g/%.3g", winner->trial.err_u,
-                 with->baseline_err_u);
-    else
-        snprintf(text[ERROR], sizeof(text[ERROR]), "-");
+    snprintf(errors, sizeof(errors), "%.3g/%.3g", winner->trial.err_u, with->baseline_err_u);
     gt_strbuf_addf(&tail, "%s ", winner->kernel->name);
     gt_report_point(&tail, &bench->session, winner->kernel, &winner->point);
     if (gt_export_err_above(winner->trial.err_u, with->baseline_err_u))
@@ -266,7 +209,12 @@ static void print_line(const struct bench *bench, const struct winner *winner, c
     if (with->worse)
         gt_strbuf_add(&tail, " [slower than untuned]");
     gt_progress_clear(bench->session.progress);
-    gt_columns_row(&bench->columns, out, problem, cell, tail.text);
+    gt_columns_print(&bench->columns, out, problem, tail.text,
+                     "%+.2f|%+.2f|%+.2f|%.3f|%.3f|%.3f|%s|%.2f|%.2f", us, with->untuned_us, base,
+                     ratio(base, us), ratio(base, with->untuned_us), ratio(base, with->best_us),
+                     with->baseline_err_u > 0 ? errors : NULL,
+                     ratio(gt_export_bound_us(winner->problem, with, bench->timing), us),
+                     ratio(with->move_us, us));
     if (winner->incumbent.kernel)
         print_incumbent(bench, winner);
     fflush(out);
@@ -297,7 +245,7 @@ static int report_row(struct bench *bench, const struct winner *winner, struct g
 
     gt_problem_format(winner->problem, text);
     gt_point_format(&point, winner->kernel, &winner->point);
-    if (bench->json)
+    if (bench->report.list)
         json_row(bench, winner, text, point.text);
     else
         print_line(bench, winner, text);
@@ -305,23 +253,6 @@ static int report_row(struct bench *bench, const struct winner *winner, struct g
     bench->done++;
     gt_strbuf_release(&point);
     return add_figures(bench, winner, err);
-}
-
-/* Begins the document, without its rows. */
-static int begin_json(struct bench *bench, struct gt_err *err)
-{
-    const struct gt_device *device = &bench->session.evaluator->device;
-
-    bench->json = cJSON_CreateObject();
-    cJSON_AddStringToObject(bench->json, "format", "gemmtune bench 1");
-    cJSON_AddStringToObject(bench->json, "device", device->name);
-    cJSON_AddNumberToObject(bench->json, "cc", device->cc);
-    cJSON_AddStringToObject(bench->json, "l2", gt_timing_name(bench->timing));
-    cJSON_AddBoolToObject(bench->json, "predicted", !bench->session.measures);
-    if (bench->copy_gbps > 0)
-        cJSON_AddNumberToObject(bench->json, "copy_gbps", bench->copy_gbps);
-    bench->rows = cJSON_AddArrayToObject(bench->json, "problems");
-    return bench->rows ? GT_OK : gt_err_nomem(err);
 }
 
 static void print_heading(struct bench *bench)
@@ -352,19 +283,23 @@ static void print_heading(struct bench *bench)
 static int report_open(struct bench *bench, const char *csv, struct gt_err *err)
 {
     const struct gt_session *session = &bench->session;
+    const struct gt_device *device = &session->evaluator->device;
     struct gt_strbuf heading = GT_STRBUF_INIT;
     int rc = GT_OK;
 
     if (csv && session->measures) {
         gt_export_bench_heading(&heading);
         rc = gt_strbuf_check(&heading, err);
-        GT_STEP(rc, gt_csv_new(&bench->csv, csv, heading.text, err));
+        GT_STEP(rc, gt_csv_new(&bench->report.csv, csv, heading.text, err));
         gt_strbuf_release(&heading);
     } else if (csv)
         rc = gt_err_set(err, GT_ENOGPU, "--csv holds measured times, but there is no GPU here");
-    if (!rc && session->cli->json)
-        return begin_json(bench, err);
     if (!rc)
+        gt_records_document(&bench->report, session->cli, "problems",
+                            "format=%s device=%s cc=%d l2=%s predicted=%i copy_gbps=%+g",
+                            "gemmtune bench 1", device->name, device->cc,
+                            gt_timing_name(bench->timing), !session->measures, bench->copy_gbps);
+    if (!rc && !session->cli->json)
         print_heading(bench);
     return rc;
 }
@@ -388,28 +323,21 @@ static void print_means(FILE *out, const char *of, const struct gt_bench_means *
 
 static void json_means(cJSON *to, const struct gt_bench_means *means)
 {
-    const struct {
-        const char *key;
-        double value;
-    } row[] = {
-        {"compared", (double)means->problems},   {"mean_ratio", means->ratio},
-        {"worst_ratio", means->worst},           {"below_1", (double)means->below},
-        {"best_mean_ratio", means->best_ratio},  {"best_worst_ratio", means->best_worst},
-        {"err_above", (double)means->err_above}, {"untuned", (double)means->untuned},
-        {"untuned_loss", means->loss},           {"untuned_p90", means->loss_p90},
-        {"untuned_worst", means->loss_worst},    {"worse_by_tuning", (double)means->worse},
-    };
-
-    for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++)
-        cJSON_AddNumberToObject(to, row[i].key, row[i].value);
+    gt_json_add(to,
+                "compared=%zu mean_ratio=%g worst_ratio=%g below_1=%zu best_mean_ratio=%g "
+                "best_worst_ratio=%g err_above=%zu untuned=%zu untuned_loss=%g untuned_p90=%g "
+                "untuned_worst=%g worse_by_tuning=%zu",
+                means->problems, means->ratio, means->worst, means->below, means->best_ratio,
+                means->best_worst, means->err_above, means->untuned, means->loss, means->loss_p90,
+                means->loss_worst, means->worse);
 }
 
 /* Prints the means of each type and, if there are several types, the means of all problems. */
-static int finish(struct bench *bench, struct gt_err *err)
+static void finish(const struct bench *bench)
 {
     const struct gt_bench_summary *summary = &bench->summary;
     const struct gt_bench_means all = gt_bench_summary_means(summary, NULL);
-    cJSON *types = bench->json ? cJSON_AddObjectToObject(bench->json, "types") : NULL;
+    cJSON *json = bench->report.root, *types = json ? cJSON_AddObjectToObject(json, "types") : NULL;
     size_t kinds = 0;
 
     for (size_t i = 0; i < summary->count; i++) {
@@ -424,25 +352,18 @@ static int finish(struct bench *bench, struct gt_err *err)
         else
             print_means(bench->session.cli->out, type, &means);
     }
-    if (bench->json && all.problems)
-        json_means(bench->json, &all);
-    else if (!bench->json && kinds > 1)
+    if (json && all.problems)
+        json_means(json, &all);
+    else if (!json && kinds > 1)
         print_means(bench->session.cli->out, "all", &all);
-    return bench->json ? gt_cmd_print_json(bench->session.cli, bench->json, err) : GT_OK;
 }
 
 static int report_close(struct bench *bench, int rc, struct gt_err *err)
 {
-    int closed = gt_csv_close(bench->csv, rc ? NULL : err), printed;
-
-    if (rc) {
-        gt_bench_summary_release(&bench->summary);
-        cJSON_Delete(bench->json);
-        return rc;
-    }
-    printed = finish(bench, err);
+    if (!rc)
+        finish(bench);
     gt_bench_summary_release(&bench->summary);
-    return printed ? printed : closed;
+    return gt_records_close(&bench->report, bench->session.cli, rc, err);
 }
 
 /* ---- one problem: the winner in turns with the untuned answer and with cuBLASLt ---- */
@@ -676,25 +597,19 @@ static void list_line(FILE *out, const char *text, double weight)
 static int list(const struct gt_cli *cli, const struct gt_problem *problem, const double *weight,
                 size_t problems, struct gt_err *err)
 {
+    struct gt_records records = {0};
     char text[GT_PROBLEM_TEXT_MAX];
-    cJSON *json = NULL;
 
-    if (cli->json)
-        json = cJSON_CreateArray();
+    gt_records_open(&records, cli, NULL);
     for (size_t i = 0; i < problems; i++) {
         gt_problem_format(&problem[i], text);
-        if (cli->json) {
-            cJSON *one = cJSON_CreateObject();
-
-            cJSON_AddStringToObject(one, "problem", text);
-            cJSON_AddNumberToObject(one, "weight", weight[i]);
-            cJSON_AddItemToArray(json, one);
-        } else {
+        if (records.list)
+            gt_json_append(records.list, "problem=%s weight=%g", text, weight[i]);
+        else
             list_line(cli->out, text, weight[i]);
-        }
     }
     if (cli->json)
-        return gt_cmd_print_json(cli, json, err);
+        return gt_records_close(&records, cli, GT_OK, err);
     return ferror(cli->out) ? gt_err_set(err, GT_EIO, "cannot write the list") : GT_OK;
 }
 

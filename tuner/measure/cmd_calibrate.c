@@ -10,7 +10,7 @@
 #include "cuda/cache.h"
 #include "base/err.h"
 #include "console/terminal.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "session/cmd_session.h"
 #include "evaluate/evaluator.h"
 #include "console/options.h"
@@ -24,50 +24,36 @@ static void find_assumed(const struct gt_cli *cli, int cc, const char *name,
         *assumed = (struct gt_device){.cc = cc};
 }
 
-static void print_table(const struct gt_cli *cli, const char *device,
-                        const struct gt_calibration *calibration, const struct gt_device *assumed)
+/* Prints the figures that were measured beside those of the profile. */
+static int report(const struct gt_cli *cli, const char *device,
+                  const struct gt_calibration *calibration, const struct gt_device *assumed,
+                  struct gt_err *err)
 {
-    gt_columns_put(cli->out, device);
-    fprintf(cli->out, " (sm_%d), measured and as %s says\n", assumed->cc,
-            *assumed->name ? assumed->name : "no profile");
+    struct gt_records records = {0};
+
+    gt_records_document(&records, cli, "figures", "format=%s device=%s cc=%d",
+                        "gemmtune calibration 1", device, assumed->cc);
+    if (records.out) {
+        gt_columns_put(cli->out, device);
+        fprintf(cli->out, " (sm_%d), measured and as %s says\n", assumed->cc,
+                *assumed->name ? assumed->name : "no profile");
+    }
     for (int i = 0; i < GT_CALIBRATION_COUNT; i++) {
         const struct gt_calibration_row *row = &gt_calibration_rows[i];
-        double expected = gt_calibration_expected(assumed, (enum gt_calibration_figure)i);
-        char text[32] = "-";
-
-        if (!(calibration->value[i] > 0))
-            continue;
-        if (expected > 0)
-            snprintf(text, sizeof(text), "%.*f", row->decimals, expected);
-        fprintf(cli->out, "  %-12s %10.*f %10s  %-8s %s\n", row->name, row->decimals,
-                calibration->value[i], text, row->unit, row->doc);
-    }
-}
-
-static int print_json(const struct gt_cli *cli, const char *device,
-                      const struct gt_calibration *calibration, const struct gt_device *assumed,
-                      struct gt_err *err)
-{
-    cJSON *root = cJSON_CreateObject(), *list;
-
-    cJSON_AddStringToObject(root, "format", "gemmtune calibration 1");
-    cJSON_AddStringToObject(root, "device", device);
-    cJSON_AddNumberToObject(root, "cc", assumed->cc);
-    list = cJSON_AddArrayToObject(root, "figures");
-    for (int i = 0; i < GT_CALIBRATION_COUNT; i++) {
+        const double value = calibration->value[i];
         const double expected = gt_calibration_expected(assumed, (enum gt_calibration_figure)i);
-        const struct gt_record item = {calibration->value[i] > 0 ? cJSON_CreateObject() : NULL,
-                                       NULL};
+        char profile[32] = "-";
 
-        if (!item.json)
-            continue;
-        cJSON_AddItemToArray(list, item.json);
-        gt_record_text(&item, "figure", gt_calibration_rows[i].name);
-        gt_record_text(&item, "unit", gt_calibration_rows[i].unit);
-        gt_record_real(&item, "measured", calibration->value[i], 0, true);
-        gt_record_real(&item, "profile", expected, 0, expected > 0);
+        if (expected > 0)
+            snprintf(profile, sizeof(profile), "%.*f", row->decimals, expected);
+        if (value > 0 && records.list)
+            gt_json_append(records.list, "figure=%s unit=%s measured=%g profile=%+g", row->name,
+                           row->unit, value, expected);
+        else if (value > 0)
+            fprintf(cli->out, "  %-12s %10.*f %10s  %-8s %s\n", row->name, row->decimals, value,
+                    profile, row->unit, row->doc);
     }
-    return gt_cmd_print_json(cli, root, err);
+    return gt_records_close(&records, cli, GT_OK, err);
 }
 
 /* ---- measuring ---- */
@@ -103,10 +89,7 @@ int gt_cmd_calibrate(struct gt_cli *cli, const char *device, const char *db, str
     GT_STEP(rc, gt_store_put_calibration(store, &evaluator->device, &calibration, err));
     if (!rc) {
         find_assumed(cli, evaluator->device.cc, evaluator->device.name, &assumed);
-        if (cli->json)
-            rc = print_json(cli, evaluator->device.name, &calibration, &assumed, err);
-        else
-            print_table(cli, evaluator->device.name, &calibration, &assumed);
+        rc = report(cli, evaluator->device.name, &calibration, &assumed, err);
     }
     gt_store_close(store);
     gt_evaluator_close(evaluator);
@@ -121,11 +104,9 @@ static int print_calibrated(void *context, const struct gt_calibrated *calibrate
     const struct gt_cli *cli = context;
     struct gt_device assumed;
 
-    (void)err;
     find_assumed(cli, calibrated->cc, calibrated->device, &assumed);
     fprintf(cli->out, "\ncalibrated %s: ", calibrated->date);
-    print_table(cli, calibrated->device, &calibrated->calibration, &assumed);
-    return GT_OK;
+    return report(cli, calibrated->device, &calibrated->calibration, &assumed, err);
 }
 
 int gt_cmd_calibrated(struct gt_cli *cli, const char *db, struct gt_err *err)

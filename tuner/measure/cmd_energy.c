@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "console/terminal.h"

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "problem/problem.h"
 #include "base/strbuf.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "session/cmd_report.h"
 #include "session/cmd_session.h"
 #include "console/terminal.h"
@@ -61,9 +61,8 @@ static double tflops_of(const struct gt_sweep_result *result)
 
 /* The outputs that the rows go to. */
 struct sink {
-    struct gt_csv *csv; /* NULL: no file */
-    cJSON *json;        /* list of problems; NULL: a table is printed */
-    cJSON *rungs;       /* of the current problem */
+    struct gt_records problems; /* the document */
+    struct gt_records rungs;    /* of the current problem; list NULL: a table is printed */
     struct gt_columns columns;
 };
 
@@ -71,8 +70,9 @@ static void print_rung(const struct gt_session *session, const struct sink *sink
                        const struct gt_kernel *kernel, const struct gt_sweep_result *result)
 {
     const struct gt_sweep_row *best = &result->row[0];
+    const double baseline = gt_if(result->have_baseline, result->baseline.us);
     struct gt_strbuf point = GT_STRBUF_INIT, reported = GT_STRBUF_INIT;
-    char rung[16] = "-", lead[64], us[32], rate[32], share[32] = "-", indent[64];
+    char rung[16] = "-", lead[64], indent[64];
 
     gt_report_point(&point, session, kernel, &best->point);
     snprintf(indent, sizeof(indent), "\n%*sreported ", sink->columns.below ? 4 : LEAD + 2, "");
@@ -80,54 +80,34 @@ static void print_rung(const struct gt_session *session, const struct sink *sink
     if (kernel->rung)
         snprintf(rung, sizeof(rung), "%d", kernel->rung);
     snprintf(lead, sizeof(lead), "%4s  %s", rung, kernel->name);
-    snprintf(us, sizeof(us), "%.2f", best->trial.us);
-    snprintf(rate, sizeof(rate), "%.2f", tflops_of(result));
-    if (result->have_baseline)
-        snprintf(share, sizeof(share), "%.1f %%", 100 * result->baseline.us / best->trial.us);
-    gt_columns_row(&sink->columns, session->cli->out, lead, (const char *const[]){us, rate, share},
-                   point.text);
+    gt_columns_print(&sink->columns, session->cli->out, lead, point.text, "%.2f|%.2f|%.1f %%",
+                     best->trial.us, tflops_of(result), 100 * baseline / best->trial.us);
     if (reported.length)
         fprintf(session->cli->out, "%s%s\n", indent + 1, reported.text);
     gt_strbuf_release(&reported);
     gt_strbuf_release(&point);
 }
 
-/* Adds a rung to the document; NULL: there is no document. */
-static cJSON *add_rung(const struct sink *sink)
-{
-    cJSON *rung = sink->rungs ? cJSON_CreateObject() : NULL;
-
-    if (rung)
-        cJSON_AddItemToArray(sink->rungs, rung);
-    return rung;
-}
-
 static void record_rung(const struct gt_session *session, const struct sink *sink,
                         const struct gt_kernel *kernel, const struct gt_sweep_result *result)
 {
-    const struct gt_record row = {add_rung(sink), sink->csv};
-    const struct gt_sweep_row *best = &result->row[0];
-    const bool measured = best->trial.provenance != GT_PREDICTED;
+    const struct gt_trial *best = &result->row[0].trial;
+    const bool measured = best->provenance != GT_PREDICTED;
+    const double baseline = gt_if(result->have_baseline, result->baseline.us);
     struct gt_strbuf point = GT_STRBUF_INIT, reported = GT_STRBUF_INIT;
     char problem[GT_PROBLEM_TEXT_MAX];
 
     gt_problem_format(result->problem, problem);
-    gt_point_format(&point, kernel, &best->point);
+    gt_point_format(&point, kernel, &result->row[0].point);
     add_reported(&reported, kernel, "; ");
-    gt_csv_text(row.csv, session->evaluator->device.name);
-    gt_csv_text(row.csv, problem);
-    gt_record_real(&row, "rung", kernel->rung, 0, kernel->rung);
-    gt_record_text(&row, "kernel", kernel->name);
-    gt_record_text(&row, "point", point.text);
-    gt_record_bool(&row, "predicted", !measured);
-    gt_record_real(&row, "us", best->trial.us, 3, true);
-    gt_record_real(&row, "lo_us", best->trial.lo_us, 3, measured);
-    gt_record_real(&row, "hi_us", best->trial.hi_us, 3, measured);
-    gt_record_real(&row, "tflops", tflops_of(result), 3, true);
-    gt_record_real(&row, "baseline_us", result->baseline.us, 3, result->have_baseline);
-    gt_record_real(&row, "ratio", result->baseline.us / best->trial.us, 4, result->have_baseline);
-    gt_record_text(&row, "reported", reported.length ? reported.text : NULL);
-    gt_csv_end(row.csv);
+    gt_csv_text(sink->rungs.csv, session->evaluator->device.name);
+    gt_csv_text(sink->rungs.csv, problem);
+    gt_records_add(&sink->rungs,
+                   "rung=%+d kernel=%s point=%s predicted=%i us=%.3f lo_us=%.3f hi_us=%.3f "
+                   "tflops=%.3f baseline_us=%.3f ratio=%.4f reported=%s",
+                   kernel->rung, kernel->name, point.text, !measured, best->us,
+                   gt_if(measured, best->lo_us), gt_if(measured, best->hi_us), tflops_of(result),
+                   baseline, baseline / best->us, reported.length ? reported.text : NULL);
     gt_strbuf_release(&reported);
     gt_strbuf_release(&point);
 }
@@ -135,12 +115,10 @@ static void record_rung(const struct gt_session *session, const struct sink *sin
 static void print_nothing(const struct gt_session *session, const struct sink *sink,
                           const struct gt_kernel *kernel, const char *why)
 {
-    const struct gt_record row = {add_rung(sink), NULL};
-
-    gt_record_real(&row, "rung", kernel->rung, 0, kernel->rung);
-    gt_record_text(&row, "kernel", kernel->name);
-    gt_record_text(&row, "nothing", why);
-    if (!sink->rungs)
+    if (sink->rungs.list)
+        gt_json_append(sink->rungs.list, "rung=%+d kernel=%s nothing=%s", kernel->rung,
+                       kernel->name, why);
+    else
         fprintf(session->cli->out, "%4d  %-18s no figure: %s\n", kernel->rung, kernel->name, why);
 }
 
@@ -164,7 +142,7 @@ static int climb(struct gt_session *session, const struct sink *sink,
     rc = gt_session_sweep(session, problem, 1, &kernel, 1, &budget, &result, &why);
     session->label = NULL;
     if ((rc == GT_OK || rc == GT_EINTERRUPTED) && result.rows) {
-        if (!sink->rungs)
+        if (!sink->rungs.list)
             print_rung(session, sink, kernel, &result);
         record_rung(session, sink, kernel, &result);
         (*done)++;
@@ -194,12 +172,9 @@ static bool its_turn(const struct gt_session *session, const struct gt_kernel *k
 
 static void print_heading(const struct gt_session *session, struct sink *sink, const char *text)
 {
-    if (sink->json) {
-        cJSON *item = cJSON_CreateObject();
-
-        cJSON_AddStringToObject(item, "problem", text);
-        sink->rungs = cJSON_AddArrayToObject(item, "rungs");
-        cJSON_AddItemToArray(sink->json, item);
+    if (sink->problems.list) {
+        sink->rungs.list = cJSON_AddArrayToObject(
+            gt_json_append(sink->problems.list, "problem=%s", text), "rungs");
         return;
     }
     fprintf(session->cli->out, "%s on ", text);
@@ -231,22 +206,9 @@ static int climb_all(struct gt_session *session, struct sink *sink,
                 rc = climb(session, sink, kernel, problem, trials, done, err);
         }
     }
-    if (!sink->json)
+    if (!sink->rungs.list)
         fputc('\n', session->cli->out);
     return rc;
-}
-
-/* Begins the document, without its problems. */
-static cJSON *begin_json(const struct gt_session *session, struct sink *sink)
-{
-    const struct gt_device *device = &session->evaluator->device;
-    cJSON *json = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(json, "format", "gemmtune ladder 1");
-    cJSON_AddStringToObject(json, "device", device->name);
-    cJSON_AddNumberToObject(json, "cc", device->cc);
-    sink->json = cJSON_AddArrayToObject(json, "problems");
-    return json;
 }
 
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
@@ -256,9 +218,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_problem *problem = NULL;
     struct gt_session session = {0};
     struct sink sink = {0};
-    cJSON *json = NULL;
     size_t problems = 0, done = 0;
-    int rc, closed;
+    int rc;
 
     if (!asked.shape.count && !asked.shapes)
         asked.shape.text[asked.shape.count++] = DEFAULT_SHAPE;
@@ -268,22 +229,18 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     session.alone = true; /* else the incumbent's time would be a rung's best, and give its points
                              up as slow */
     if (!rc && options->csv)
-        rc = gt_csv_new(&sink.csv, options->csv, csv_heading, err);
-    if (!rc && cli->json) {
-        json = begin_json(&session, &sink);
-        rc = sink.json ? GT_OK : gt_err_nomem(err);
-    }
+        rc = gt_csv_new(&sink.problems.csv, options->csv, csv_heading, err);
+    if (!rc)
+        gt_records_document(&sink.problems, cli, "problems", "format=%s device=%s cc=%d",
+                            "gemmtune ladder 1", session.evaluator->device.name,
+                            session.evaluator->device.cc);
+    sink.rungs.csv = sink.problems.csv;
     for (size_t i = 0; i < problems && !rc; i++)
         rc = climb_all(&session, &sink, &problem[i],
                        options->trials ? options->trials : DEFAULT_TRIALS, &done, err);
-    closed = gt_csv_close(sink.csv, rc ? NULL : err);
-    if (json && !rc)
-        rc = gt_cmd_print_json(cli, json, err);
-    else
-        cJSON_Delete(json);
+    rc = gt_records_close(&sink.problems, cli, rc, err);
     gt_session_close(&session);
     free(problem);
-    rc = rc ? rc : closed;
     if (!rc && !done)
         rc = gt_err_set(err, GT_EXIT_NOTHING, "no rung has a valid candidate; the table says why");
     return rc;

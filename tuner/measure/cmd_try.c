@@ -18,6 +18,7 @@
 #include "base/strbuf.h"
 #include "base/trust.h"
 #include "console/cmd_compile.h"
+#include "console/cmd_record.h"
 #include "console/cmd_write.h"
 #include "console/commands.h"
 #include "console/gpu_names.h"
@@ -671,33 +672,25 @@ static int print_json(const struct gt_try *attempt, const char *point, struct gt
 {
     const struct gt_trial *trial = &attempt->trial;
     const struct gt_baseline *baseline = &attempt->baseline;
-    const struct gt_record to = {cJSON_CreateObject(), NULL};
     const bool timed = !attempt->on_cpu && trial->status == GT_STATUS_OK;
-    const bool paired = timed && baseline->us > 0;
+    cJSON *json = cJSON_CreateObject();
 
-    gt_record_text(&to, "format", "gemmtune try 1");
-    gt_record_text(&to, "kernel", attempt->candidate.kernel->name);
-    gt_record_text(&to, "point", point);
-    gt_record_text(&to, "changed", *attempt->changed ? attempt->changed : NULL);
-    gt_record_text(&to, "problem", attempt->problem_text);
-    gt_record_text(&to, "on", attempt->on_cpu ? "cpu" : "cuda");
-    gt_record_text(&to, "status", gt_status_name(trial->status));
-    gt_record_text(&to, "detail", trial->detail);
-    gt_record_text(&to, "run_as", attempt->on_cpu ? attempt->run_as : NULL);
-    gt_record_real(&to, "problems", attempt->problems, 0, attempt->on_cpu);
-    gt_record_real(&to, "runs", attempt->runs, 0, attempt->on_cpu);
-    gt_record_real(&to, "wrong", attempt->wrong, 0, attempt->on_cpu);
-    gt_record_text(&to, "device", timed ? attempt->device.name : NULL);
-    gt_record_real(&to, "us", trial->us, 0, timed);
-    gt_record_real(&to, "lo_us", trial->lo_us, 0, timed);
-    gt_record_real(&to, "hi_us", trial->hi_us, 0, timed);
-    gt_record_real(&to, "err_u", trial->err_u, 0, timed);
-    gt_record_real(&to, "registers", trial->registers, 0, timed);
-    gt_record_real(&to, "shared_bytes", (double)trial->shared_bytes, 0, timed);
-    gt_record_text(&to, "baseline", paired ? baseline->name : NULL);
-    gt_record_real(&to, "baseline_us", baseline->us, 0, paired);
-    gt_record_real(&to, "ratio", paired ? baseline->us / trial->us : 0, 0, paired);
-    return gt_cmd_print_json(attempt->cli, to.json, err);
+    gt_json_add(json,
+                "format=%s kernel=%s point=%s changed=%s problem=%s on=%s status=%s detail=%s",
+                "gemmtune try 1", attempt->candidate.kernel->name, point,
+                *attempt->changed ? attempt->changed : NULL, attempt->problem_text,
+                attempt->on_cpu ? "cpu" : "cuda", gt_status_name(trial->status), trial->detail);
+    if (attempt->on_cpu)
+        gt_json_add(json, "run_as=%s problems=%d runs=%d wrong=%d", attempt->run_as,
+                    attempt->problems, attempt->runs, attempt->wrong);
+    if (timed)
+        gt_json_add(json, "device=%s us=%g lo_us=%g hi_us=%g err_u=%g registers=%d shared_bytes=%g",
+                    attempt->device.name, trial->us, trial->lo_us, trial->hi_us, trial->err_u,
+                    trial->registers, (double)trial->shared_bytes);
+    if (timed && baseline->us > 0)
+        gt_json_add(json, "baseline=%s baseline_us=%g ratio=%g", baseline->name, baseline->us,
+                    baseline->us / trial->us);
+    return gt_cmd_print_json(attempt->cli, json, err);
 }
 
 static void print_measured(const struct gt_try *attempt)

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "lookup/table.h"
 #include "problem/problem.h"
 #include "recheck/cmd_recheck.h"

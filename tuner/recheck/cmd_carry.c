@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "console/cmd_record.h"
 #include "console/cmd_write.h"
 #include "console/options.h"
 #include "console/terminal.h"

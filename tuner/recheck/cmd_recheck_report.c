@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "lookup/table.h"
 #include "recheck/cmd_recheck.h"
 

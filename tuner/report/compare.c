@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "console/cmd_record.h"
 #include "db/store.h"
 #include "problem/trial.h"
 #include "report/compare.h"
@@ -78,8 +79,7 @@ static struct gt_pair *place_for(struct taking *taking, const struct gt_row *row
     struct gt_pairs *pairs = taking->pairs;
     struct gt_pair key = {.problem = strdup(row->problem),
                           .device = strdup(taking->any_device ? "" : row->device),
-                          .timing = row->timing},
-                   *grown;
+                          .timing = row->timing};
     size_t low = 0, high = pairs->count;
 
     while (low < high && key.problem && key.device) {
@@ -94,16 +94,14 @@ static struct gt_pair *place_for(struct taking *taking, const struct gt_row *row
         release_pair(&key);
         return &pairs->pair[low];
     }
-    grown = key.problem && key.device ? realloc(pairs->pair, (pairs->count + 1) * sizeof(*grown))
-                                      : NULL;
-    if (!grown) {
+    if (!key.problem || !key.device ||
+        GT_ARRAY_RESERVE(&pairs->pair, pairs->count + 1, &pairs->capacity, NULL)) {
         release_pair(&key);
         return NULL;
     }
-    pairs->pair = grown;
-    memmove(grown + low + 1, grown + low, (pairs->count++ - low) * sizeof(*grown));
-    grown[low] = key;
-    return &grown[low];
+    GT_ARRAY_OPEN(pairs->pair, low, pairs->count++);
+    pairs->pair[low] = key;
+    return &pairs->pair[low];
 }
 
 static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
@@ -175,68 +173,53 @@ void gt_pairs_release(struct gt_pairs *pairs)
 
 /* ---- the comparison as a document and as a page ---- */
 
-static cJSON *side_json(const struct gt_side *side)
+static void add_side(const struct gt_record *to, const struct gt_side *side)
 {
-    cJSON *json = cJSON_CreateObject();
+    const bool known = side->us > 0;
 
-    cJSON_AddNumberToObject(json, "us", side->us);
-    cJSON_AddNumberToObject(json, "lo_us", side->lo_us);
-    cJSON_AddNumberToObject(json, "hi_us", side->hi_us);
-    cJSON_AddStringToObject(json, "kernel", side->kernel);
-    cJSON_AddStringToObject(json, "signature", side->signature);
-    cJSON_AddStringToObject(json, "point", side->point);
-    cJSON_AddNumberToObject(json, "driver", side->driver);
-    cJSON_AddNumberToObject(json, "nvrtc", side->nvrtc);
-    cJSON_AddStringToObject(json, "date", side->date);
-    return json;
+    gt_record_add(to,
+                  "us=%+.3f lo_us=%+.3f hi_us=%+.3f kernel=%s signature=%s point=%s driver=%.0f "
+                  "nvrtc=%.0f date=%s",
+                  side->us, side->lo_us, side->hi_us, side->kernel, side->signature, side->point,
+                  gt_if(known, side->driver), gt_if(known, side->nvrtc), side->date);
 }
 
-static cJSON *pair_json(const struct gt_pair *pair)
+static void add_pair(cJSON *list, struct gt_csv *csv, const struct gt_pair *pair)
 {
-    cJSON *json = cJSON_CreateObject();
+    const struct gt_record to = {cJSON_CreateObject(), csv};
 
-    cJSON_AddStringToObject(json, "problem", pair->problem);
-    cJSON_AddStringToObject(json, "device", pair->device);
-    cJSON_AddStringToObject(json, "l2", gt_timing_name(pair->timing));
-    cJSON_AddStringToObject(json, "verdict", gt_verdict_name(pair->verdict));
-    if (pair->ratio > 0) {
-        cJSON_AddNumberToObject(json, "ratio", pair->ratio);
-        cJSON_AddNumberToObject(json, "lo", pair->lo);
-        cJSON_AddNumberToObject(json, "hi", pair->hi);
+    cJSON_AddItemToArray(list, to.json);
+    gt_record_add(&to, "problem=%s device=%s l2=%s verdict=%s ratio=%+.4f lo=%+.4f hi=%+.4f",
+                  pair->problem, pair->device, gt_timing_name(pair->timing),
+                  gt_verdict_name(pair->verdict), pair->ratio, pair->lo, pair->hi);
+    for (int i = 0; i < 2; i++) {
+        const bool known = pair->side[i].us > 0;
+        const struct gt_record side = {
+            known ? cJSON_AddObjectToObject(to.json, i ? "b" : "a") : NULL, csv};
+
+        add_side(&side, &pair->side[i]);
     }
-    if (pair->side[0].us > 0)
-        cJSON_AddItemToObject(json, "a", side_json(&pair->side[0]));
-    if (pair->side[1].us > 0)
-        cJSON_AddItemToObject(json, "b", side_json(&pair->side[1]));
-    return json;
+    gt_csv_end(csv);
 }
 
-cJSON *gt_compare_json(const struct gt_pairs *pairs, const char *const names[2])
+cJSON *gt_compare_json(const struct gt_pairs *pairs, const char *const names[2], struct gt_csv *csv)
 {
     cJSON *json = cJSON_CreateObject(), *list, *counts;
 
-    cJSON_AddStringToObject(json, "format", "gemmtune compare 1");
-    cJSON_AddStringToObject(json, "a", names[0]);
-    cJSON_AddStringToObject(json, "b", names[1]);
-    cJSON_AddNumberToObject(json, "noise", pairs->noise);
-    if (pairs->geometric_mean > 0)
-        cJSON_AddNumberToObject(json, "geometric_mean", pairs->geometric_mean);
+    gt_json_add(json, "format=%s a=%s b=%s noise=%g geometric_mean=%+g", "gemmtune compare 1",
+                names[0], names[1], pairs->noise, pairs->geometric_mean);
     counts = cJSON_AddObjectToObject(json, "verdicts");
     for (int i = 0; i < GT_VERDICTS; i++)
         cJSON_AddNumberToObject(counts, gt_verdict_name((enum gt_verdict)i), (double)pairs->of[i]);
     list = cJSON_AddArrayToObject(json, "pairs");
     for (size_t i = 0; i < pairs->count; i++)
-        cJSON_AddItemToArray(list, pair_json(&pairs->pair[i]));
+        add_pair(list, csv, &pairs->pair[i]);
     return json;
 }
 
-int gt_compare_write(FILE *file, const struct gt_pairs *pairs, const char *const names[2],
-                     struct gt_err *err)
+int gt_compare_write(FILE *file, const cJSON *json, struct gt_err *err)
 {
     const struct gt_page page = {.title = "gemmtune comparison", .script = {gt_compare_js}};
-    cJSON *json = gt_compare_json(pairs, names);
-    int rc = json ? gt_page_write(file, &page, json, err) : gt_err_nomem(err);
 
-    cJSON_Delete(json);
-    return rc;
+    return gt_page_write(file, &page, json, err);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct gt_csv;
 struct gt_err;
 struct gt_store;
 
@@ -46,7 +47,7 @@ struct gt_pair {
 
 struct gt_pairs {
     struct gt_pair *pair; /* by problem, device and L2 mode */
-    size_t count, of[GT_VERDICTS];
+    size_t count, capacity, of[GT_VERDICTS];
     double geometric_mean; /* of the ratios; 0: there is no ratio */
     double noise;          /* a ratio, at least 1 */
 };
@@ -57,12 +58,12 @@ int gt_compare(struct gt_pairs *pairs, struct gt_store *a, struct gt_store *b, d
                bool any_device, struct gt_err *err);
 void gt_pairs_release(struct gt_pairs *pairs);
 
-/* The comparison as a document, to be freed by cJSON_Delete; NULL: no memory.  names: the names of
- * A and B. */
-cJSON *gt_compare_json(const struct gt_pairs *pairs, const char *const names[2]);
+/* The comparison as a document, to be freed by cJSON_Delete.  names: the names of A and B.  Each
+ * pair is also a record of the CSV file, if csv is not NULL. */
+cJSON *gt_compare_json(const struct gt_pairs *pairs, const char *const names[2],
+                       struct gt_csv *csv);
 
-/* Writes the page of the comparison. */
-int gt_compare_write(FILE *file, const struct gt_pairs *pairs, const char *const names[2],
-                     struct gt_err *err);
+/* Writes the page of the comparison's document. */
+int gt_compare_write(FILE *file, const cJSON *json, struct gt_err *err);
 
 #endif

@@ -2,13 +2,13 @@
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "console/cmd_record.h"
 #include "db/store.h"
 #include "gemmtune.h"
 #include "problem/measured.h"
@@ -33,7 +33,6 @@ struct gathering {
     size_t items, trials; /* items in the list so far; trials of all its spaces */
     size_t left;          /* problems, turns and trials that the page has no room for */
     cJSON *space; /* the list's last space, to whose kernel and problem the next trial may belong */
-    bool failed;  /* an item could not be made */
 };
 
 /* The place of a problem in the request; SIZE_MAX: it is not asked for. */
@@ -49,30 +48,6 @@ static size_t place_of(const struct gt_report_request *request, const char *text
     return request->problems ? SIZE_MAX : 0;
 }
 
-/* Adds pairs of a key and a text. */
-__attribute__((sentinel)) static void add_texts(struct gathering *g, cJSON *item, ...)
-{
-    va_list pairs;
-    const char *key;
-
-    va_start(pairs, item);
-    while ((key = va_arg(pairs, const char *)))
-        g->failed |= !cJSON_AddStringToObject(item, key, va_arg(pairs, const char *));
-    va_end(pairs);
-}
-
-/* Rounds to three decimals (a nanosecond, a millisecond), so that meaningless digits of a float
- * stay out of the page. */
-static double rounded(double value)
-{
-    return round(value * 1e3) / 1e3;
-}
-
-static void add_number(struct gathering *g, cJSON *item, const char *key, double value)
-{
-    g->failed |= !cJSON_AddNumberToObject(item, key, rounded(value));
-}
-
 /* Whether the list has no room for another item; such an item is counted. */
 static bool is_full(struct gathering *g)
 {
@@ -82,19 +57,8 @@ static bool is_full(struct gathering *g)
     return full;
 }
 
-/* A new member of the list; after a failure a member that is not in the list, or NULL. */
-static cJSON *new_item(struct gathering *g)
-{
-    cJSON *item = cJSON_CreateObject();
-
-    g->items++;
-    if (!item || !cJSON_AddItemToArray(g->list, item))
-        g->failed = true;
-    return item;
-}
-
 /* Work and traffic of a problem: 2 m n k, and A, B, C (if read) and D each moved once. */
-static void add_size(struct gathering *g, cJSON *item, const char *text)
+static void add_size(cJSON *item, const char *text)
 {
     struct gt_problem problem;
     struct gt_err ignored;
@@ -105,8 +69,7 @@ static void add_size(struct gathering *g, cJSON *item, const char *text)
     bytes = (double)gt_problem_bytes(&problem, GT_OPERAND_A) +
             (double)gt_problem_bytes(&problem, GT_OPERAND_B) +
             (double)gt_problem_bytes(&problem, GT_OPERAND_C) * (problem.beta != 0 ? 2 : 1);
-    add_number(g, item, "flops", gt_problem_flops(&problem));
-    add_number(g, item, "bytes", bytes);
+    gt_json_add(item, "flops=%g bytes=%g", gt_problem_flops(&problem), bytes);
 }
 
 static int take_compared(void *context, const struct gt_row *row, const struct gt_comparison *with,
@@ -122,38 +85,30 @@ static int take_compared(void *context, const struct gt_row *row, const struct g
     g->rows++;
     if (is_full(g))
         return GT_OK;
-    item = new_item(g);
-    add_texts(g, item, "problem", row->problem, "dtype", row->dtype, "accuracy", row->accuracy,
-              "layout", row->layout, "device", row->device, "kernel", row->kernel, "point",
-              row->point, "date", row->date, "provenance", gt_provenance_name(row->provenance),
-              "timing", gt_timing_name(row->timing), NULL);
-    add_number(g, item, "m", (double)row->m);
-    add_number(g, item, "n", (double)row->n);
-    add_number(g, item, "k", (double)row->k);
-    add_number(g, item, "batch", (double)row->batch);
-    add_number(g, item, "us", row->us);
-    add_number(g, item, "lo", row->lo_us);
-    add_number(g, item, "hi", row->hi_us);
-    add_number(g, item, "err", row->err_u);
-    add_number(g, item, "base", row->baseline_us);
-    add_number(g, item, "base_err", with->baseline_err_u);
-    add_number(g, item, "untuned", with->untuned_us);
-    add_number(g, item, "driver", row->driver);
-    add_number(g, item, "weight", request->weight ? request->weight[place] : 1);
-    add_size(g, item, row->problem);
-    return g->failed ? gt_err_nomem(err) : GT_OK;
+    g->items++;
+    item = gt_json_append(
+        g->list,
+        "problem=%s dtype=%s accuracy=%s layout=%s device=%s kernel=%s point=%s date=%s "
+        "provenance=%s timing=%s m=%g n=%g k=%g batch=%g us=%g lo=%g hi=%g err=%g base=%g "
+        "base_err=%g untuned=%g driver=%d weight=%g",
+        row->problem, row->dtype, row->accuracy, row->layout, row->device, row->kernel, row->point,
+        row->date, gt_provenance_name(row->provenance), gt_timing_name(row->timing), (double)row->m,
+        (double)row->n, (double)row->k, (double)row->batch, row->us, row->lo_us, row->hi_us,
+        row->err_u, row->baseline_us, with->baseline_err_u, with->untuned_us, row->driver,
+        request->weight ? request->weight[place] : 1);
+    add_size(item, row->problem);
+    return gt_cmd_json_check(err);
 }
 
 /* Seconds of the GPU and of the compilers in each part of the turn's search, if it was seen. */
-static void add_work(struct gathering *g, cJSON *item, const struct gt_turn *turn)
+static void add_work(cJSON *item, const struct gt_turn *turn)
 {
     cJSON *parts = cJSON_AddArrayToObject(item, "work");
 
     for (int i = 0; i < GT_TURN_PARTS; i++) {
-        const double value[] = {rounded(turn->part[i].gpu_s), rounded(turn->part[i].compile_s)};
-        cJSON *pair = cJSON_CreateDoubleArray(value, 2);
+        const double value[] = {turn->part[i].gpu_s, turn->part[i].compile_s};
 
-        g->failed |= !pair || !cJSON_AddItemToArray(parts, pair);
+        cJSON_AddItemToArray(parts, cJSON_CreateDoubleArray(value, 2));
     }
 }
 
@@ -165,27 +120,23 @@ static int take_turn(void *context, const struct gt_turn *turn, struct gt_err *e
     if (place_of(g->request, turn->problem) == SIZE_MAX ||
         !gt_row_asked(g->request->filter, turn->device) || is_full(g))
         return GT_OK;
-    item = new_item(g);
-    add_texts(g, item, "problem", turn->problem, "device", turn->device, "kernels", turn->kernels,
-              "strategy", turn->strategy, "date", turn->date, "timing",
-              gt_timing_name(turn->timing), NULL);
-    add_number(g, item, "known", (double)turn->known);
-    add_number(g, item, "trials", (double)turn->trials);
-    add_number(g, item, "seconds", turn->seconds);
-    add_number(g, item, "race", turn->race_s);
-    add_number(g, item, "busy", turn->busy_s);
-    add_number(g, item, "us", turn->us);
-    add_number(g, item, "base", turn->baseline_us);
-    add_work(g, item, turn);
+    g->items++;
+    item = gt_json_append(
+        g->list,
+        "problem=%s device=%s kernels=%s strategy=%s date=%s timing=%s known=%g trials=%g "
+        "seconds=%g race=%g busy=%g us=%g base=%g",
+        turn->problem, turn->device, turn->kernels, turn->strategy, turn->date,
+        gt_timing_name(turn->timing), (double)turn->known, (double)turn->trials, turn->seconds,
+        turn->race_s, turn->busy_s, turn->us, turn->baseline_us);
+    add_work(item, turn);
     steps = cJSON_AddArrayToObject(item, "steps");
     for (size_t i = 0; i < turn->improvements; i++) {
         const struct gt_improvement *step = &turn->improvement[i];
-        const double value[] = {rounded(step->seconds), rounded(step->us), (double)step->trials};
-        cJSON *triple = cJSON_CreateDoubleArray(value, 3);
+        const double value[] = {step->seconds, step->us, (double)step->trials};
 
-        g->failed |= !triple || !cJSON_AddItemToArray(steps, triple);
+        cJSON_AddItemToArray(steps, cJSON_CreateDoubleArray(value, 3));
     }
-    return g->failed ? gt_err_nomem(err) : GT_OK;
+    return gt_cmd_json_check(err);
 }
 
 /* The value at the beginning of "128,BN=64": a number, or the word that a recording has. */
@@ -201,18 +152,17 @@ static cJSON *value_of(const char *text)
 }
 
 /* "BM=128,BN=64" as lists: the names once for a space, the values with each trial. */
-static void add_point(struct gathering *g, cJSON *names, cJSON *values, const char *point)
+static void add_point(cJSON *names, cJSON *values, const char *point)
 {
     char name[128];
 
     while (*point) {
         size_t length = strcspn(point, "=");
-        cJSON *value = value_of(point + length + (point[length] == '='));
 
         snprintf(name, sizeof(name), "%.*s", (int)length, point);
-        g->failed |= !value || !cJSON_AddItemToArray(values, value);
+        cJSON_AddItemToArray(values, value_of(point + length + (point[length] == '=')));
         if (names)
-            g->failed |= !cJSON_AddItemToArray(names, cJSON_CreateString(name));
+            cJSON_AddItemToArray(names, cJSON_CreateString(name));
         point += strcspn(point, ",");
         point += *point == ',';
     }
@@ -220,14 +170,16 @@ static void add_point(struct gathering *g, cJSON *names, cJSON *values, const ch
 
 static bool same_text(const cJSON *item, const char *key, const char *text)
 {
-    return strcmp(cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, key)), text) == 0;
+    const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, key));
+
+    return own && strcmp(own, text) == 0;
 }
 
 /* Trials of one space follow each other. */
 static int take_trial(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct gathering *g = context;
-    cJSON *names = NULL, *values, *trials;
+    cJSON *names = NULL, *values;
 
     if (place_of(g->request, named->problem) == SIZE_MAX ||
         !gt_row_asked(g->request->filter, named->device))
@@ -240,26 +192,22 @@ static int take_trial(void *context, const struct gt_named_trial *named, struct 
         !same_text(g->space, "timing", gt_timing_name(named->timing))) {
         if (is_full(g))
             return GT_OK;
-        g->space = new_item(g);
-        add_texts(g, g->space, "problem", named->problem, "kernel", named->kernel, "device",
-                  named->device, "provenance", gt_provenance_name(named->trial.provenance),
-                  "timing", gt_timing_name(named->timing), NULL);
-        add_size(g, g->space, named->problem);
+        g->items++;
+        g->space = gt_json_append(g->list, "problem=%s kernel=%s device=%s provenance=%s timing=%s",
+                                  named->problem, named->kernel, named->device,
+                                  gt_provenance_name(named->trial.provenance),
+                                  gt_timing_name(named->timing));
+        add_size(g->space, named->problem);
         names = cJSON_AddArrayToObject(g->space, "names");
-        g->failed |= !cJSON_AddArrayToObject(g->space, "trials");
-    }
-    values = cJSON_CreateArray();
-    if (!values || g->failed) {
-        cJSON_Delete(values);
-        return gt_err_nomem(err);
+        cJSON_AddArrayToObject(g->space, "trials");
     }
     g->trials++;
-    trials = cJSON_GetObjectItemCaseSensitive(g->space, "trials");
-    g->failed |= !cJSON_AddItemToArray(trials, values) ||
-                 !cJSON_AddItemToArray(values, cJSON_CreateNumber(named->trial.status)) ||
-                 !cJSON_AddItemToArray(values, cJSON_CreateNumber(rounded(named->trial.us)));
-    add_point(g, names, values, named->point);
-    return g->failed ? gt_err_nomem(err) : GT_OK;
+    values = cJSON_CreateArray();
+    cJSON_AddItemToArray(cJSON_GetObjectItemCaseSensitive(g->space, "trials"), values);
+    cJSON_AddItemToArray(values, cJSON_CreateNumber(named->trial.status));
+    cJSON_AddItemToArray(values, cJSON_CreateNumber(named->trial.us));
+    add_point(names, values, named->point);
+    return gt_cmd_json_check(err);
 }
 
 /* The energies of a product, by this project's kernels and by cuBLASLt, in millijoules.  The figure
@@ -272,20 +220,19 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
 
     if (place_of(g->request, row->problem) == SIZE_MAX)
         return GT_OK;
-    item = new_item(g);
-    add_texts(g, item, "problem", row->problem, "device", row->device, "uuid", row->uuid, "kernel",
-              row->kernel, "point", row->point, "date", row->date, NULL);
-    add_number(g, item, "us", energy->us);
-    add_number(g, item, "mj", 1e3 * energy->joules);
-    add_number(g, item, "error", energy->error);
-    add_number(g, item, "watts", energy->watts);
-    add_number(g, item, "mhz", energy->clock_mhz);
-    add_number(g, item, "counted", energy->counted);
+    g->items++;
+    item = gt_json_append(g->list,
+                          "problem=%s device=%s uuid=%s kernel=%s point=%s date=%s us=%g mj=%g "
+                          "error=%g watts=%g mhz=%g counted=%d",
+                          row->problem, row->device, row->uuid, row->kernel, row->point, row->date,
+                          energy->us, 1e3 * energy->joules, energy->error, energy->watts,
+                          energy->clock_mhz, energy->counted);
     for (int i = 0; i < GT_OBJECTIVES; i++)
         if (row->rank.best[i] || row->rank.tie[i])
-            add_number(g, item, gt_objective_name((enum gt_objective)i), row->rank.tie[i] ? 2 : 1);
-    add_size(g, item, row->problem);
-    return g->failed ? gt_err_nomem(err) : GT_OK;
+            cJSON_AddNumberToObject(item, gt_objective_name((enum gt_objective)i),
+                                    row->rank.tie[i] ? 2 : 1);
+    add_size(item, row->problem);
+    return gt_cmd_json_check(err);
 }
 
 static int take_device(void *context, const struct gt_calibrated *calibrated, struct gt_err *err)
@@ -295,12 +242,13 @@ static int take_device(void *context, const struct gt_calibrated *calibrated, st
 
     if (!gt_row_asked(g->request->filter, calibrated->device))
         return GT_OK;
-    item = new_item(g);
-    add_texts(g, item, "name", calibrated->device, "date", calibrated->date, NULL);
+    g->items++;
+    item = gt_json_append(g->list, "name=%s date=%s", calibrated->device, calibrated->date);
     for (int i = 0; i < GT_CALIBRATION_COUNT; i++)
         if (calibrated->calibration.value[i] > 0)
-            add_number(g, item, gt_calibration_rows[i].name, calibrated->calibration.value[i]);
-    return g->failed ? gt_err_nomem(err) : GT_OK;
+            cJSON_AddNumberToObject(item, gt_calibration_rows[i].name,
+                                    calibrated->calibration.value[i]);
+    return gt_cmd_json_check(err);
 }
 
 /* Adds the whole documents that tune recheck printed. */
@@ -324,12 +272,25 @@ static int take_recheck(struct gathering *g, const char *path, struct gt_err *er
     return rc ? rc : gt_err_nomem(err);
 }
 
+/* Rounds to three decimals (a nanosecond, a millisecond), so that meaningless digits of a float
+ * stay out of the page. */
+static void round_numbers(cJSON *list)
+{
+    cJSON *item;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        if (cJSON_IsNumber(item))
+            cJSON_SetNumberValue(item, round(item->valuedouble * 1e3) / 1e3);
+        round_numbers(item);
+    }
+}
+
 /* A list of the document, to be filled. */
 static void begin_list(struct gathering *g, cJSON *data, const char *key)
 {
     g->list = cJSON_AddArrayToObject(data, key);
     g->items = g->trials = 0;
-    g->failed |= !g->list;
 }
 
 /* *data is to be freed with cJSON_Delete, also after a failure. */
@@ -344,31 +305,30 @@ static int gather(cJSON **data, const struct gt_report_request *request, struct 
     int rc;
 
     *data = cJSON_CreateObject();
-    add_number(&g, *data, "made", (double)gt_clock_date_ms());
-    add_number(&g, *data, "version", gt_version());
+    gt_json_add(*data, "made=%g version=%d", (double)gt_clock_date_ms(), gt_version());
     begin_list(&g, *data, "statuses");
-    for (int i = 0; i < GT_STATUS_COUNT && !g.failed; i++)
-        g.failed |= !cJSON_AddItemToArray(
-            g.list, cJSON_CreateString(i ? gt_status_name((enum gt_status)i) : "none"));
+    for (int i = 0; i < GT_STATUS_COUNT; i++)
+        cJSON_AddItemToArray(g.list,
+                             cJSON_CreateString(i ? gt_status_name((enum gt_status)i) : "none"));
     begin_list(&g, *data, "compared");
-    if (g.failed)
-        return gt_err_nomem(err);
-    rc = gt_store_compared(store, request->filter, take_compared, &g, err);
+    rc = gt_cmd_json_check(err);
+    GT_STEP(rc, gt_store_compared(store, request->filter, take_compared, &g, err));
     begin_list(&g, *data, "turns");
     GT_STEP(rc, gt_store_turns(store, &all, take_turn, &g, err));
     begin_list(&g, *data, "spaces");
     GT_STEP(rc, gt_store_trials(store, request->filter, take_trial, &g, err));
     *counts = (struct gt_report_counts){g.rows, g.guesses, g.left};
-    add_number(&g, *data, "left", (double)g.left);
+    gt_json_add(*data, "left=%zu", g.left);
     begin_list(&g, *data, "energies");
     GT_STEP(rc, gt_store_energies(store, &(struct gt_energy_filter){.rows = all}, take_energy, &g,
                                   err));
     begin_list(&g, *data, "devices");
     GT_STEP(rc, gt_store_calibrated(store, request->filter->cc, take_device, &g, err));
+    round_numbers(*data);
     begin_list(&g, *data, "rechecks");
-    for (size_t i = 0; i < request->rechecks && !rc && !g.failed; i++)
+    for (size_t i = 0; i < request->rechecks && !rc; i++)
         rc = take_recheck(&g, request->recheck[i], err);
-    return rc ? rc : g.failed ? gt_err_nomem(err) : GT_OK;
+    return rc ? rc : gt_cmd_json_check(err);
 }
 
 /* ---- the page ---- */

@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/strbuf.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/terminal.h"
 #include "problem/problem.h"
 #include "session/cmd_report.h"

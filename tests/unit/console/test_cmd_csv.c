@@ -10,7 +10,7 @@
 
 #include "gemmtune.h"
 #include "base/strbuf.h"
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 
 static void test_records(void **state)
 {

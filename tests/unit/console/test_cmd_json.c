@@ -8,7 +8,7 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
-#include "console/cmd_write.h"
+#include "console/cmd_record.h"
 #include "console/options.h"
 #include "failmalloc.h"
 

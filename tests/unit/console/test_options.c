@@ -35,7 +35,7 @@ static const struct gt_option more[] = {
 };
 
 static const struct gt_option_group groups[] = {
-    {own, 0}, {more, offsetof(struct fields, more)}, {NULL, 0}};
+    {own, 0, NULL}, {more, offsetof(struct fields, more), NULL}, {NULL, 0, NULL}};
 
 #define MAX_WORDS 10
 
