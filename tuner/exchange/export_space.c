@@ -26,7 +26,7 @@ struct space {
     size_t params;
     struct gt_problem problem;
     /* The facts that all trials share, as JSON: "device_name", "kernel_name", and "gemmtune", which
-     * recording_read.c reads back. */
+     * recordings.py reads back. */
     struct gt_strbuf head;
     struct gt_strbuf identity; /* the first trial's, for comparison */
     struct gt_strbuf text;     /* the trials */
