@@ -192,6 +192,11 @@ struct reader {
     struct gt_err *err;
 };
 
+static int refuse(const struct reader *reader, const char *what)
+{
+    return gt_err_set(reader->err, GT_ECONFIG, "%s: %s", reader->where, what);
+}
+
 /* Replaces *text by a copy of the member; if there is none, it stays. */
 static int copy_text(char **text, struct reader *reader, const cJSON *object, const char *key)
 {
@@ -228,7 +233,7 @@ static int copy_words(char ***words, size_t *count, struct reader *reader, const
     cJSON_ArrayForEach(item, list)
     {
         if (!is_word(item))
-            rc = gt_err_set(reader->err, GT_ECONFIG, "%s: a word of no point", reader->where);
+            rc = refuse(reader, "a word that cannot stand in a point");
         else
             gt_strbuf_add_bytes(&text, item->valuestring, strlen(item->valuestring) + 1);
         *count += 1;
@@ -249,25 +254,22 @@ static int copy_words(char ***words, size_t *count, struct reader *reader, const
 static int read_values(struct gt_param *param, size_t words, struct reader *reader,
                        const cJSON *list)
 {
-    const int64_t most = words ? (int64_t)words - 1 : (int64_t)1e15;
+    const int64_t most = param->word ? (int64_t)words - 1 : (int64_t)1e15;
+    const int64_t least = param->word ? 0 : -most;
     const cJSON *item;
 
     cJSON_ArrayForEach(item, list)
     {
         int64_t value;
-        bool known =
-            param->count > UINT8_MAX || !gt_json_whole(item, words ? 0 : -most, most, &value);
+        bool known = param->count > UINT8_MAX || !gt_json_whole(item, least, most, &value);
 
         for (size_t i = 0; i < param->count && !known; i++)
             known = param->value[i] == value;
         if (known)
-            return gt_err_set(reader->err, GT_ECONFIG,
-                              "%s: the values of %s are no list of at most 256 whole numbers, each "
-                              "once",
-                              reader->where, param->name);
+            return refuse(reader, "values are at most 256 whole numbers, each once");
         param->value[param->count++] = value;
     }
-    return GT_OK;
+    return param->count ? GT_OK : refuse(reader, "a parameter has no value");
 }
 
 static int read_param(struct reader *reader, const cJSON *item)
@@ -276,13 +278,10 @@ static int read_param(struct reader *reader, const cJSON *item)
     struct gt_param *param = &kernel->param[kernel->params];
     const cJSON *values = NULL, *words = NULL;
     size_t count = 0;
-    int rc = kernel->params < GT_MAX_PARAMS
-                 ? GT_OK
-                 : gt_err_set(reader->err, GT_ECONFIG, "%s: more than %d parameters", reader->where,
-                              GT_MAX_PARAMS);
+    int rc;
 
-    if (rc)
-        return rc;
+    if (kernel->params == GT_MAX_PARAMS)
+        return refuse(reader, "too many parameters");
     kernel->params++;
     *param = (struct gt_param){.name = strdup(""),
                                .doc = strdup("recorded"),
@@ -298,11 +297,7 @@ static int read_param(struct reader *reader, const cJSON *item)
                             reader->err));
     if (words)
         GT_STEP(rc, copy_words(&param->word, &count, reader, words));
-    GT_STEP(rc, read_values(param, count, reader, values));
-    if (!rc && !param->count)
-        rc = gt_err_set(reader->err, GT_ECONFIG, "%s: parameter \"%.64s\" has no value",
-                        reader->where, param->name);
-    return rc;
+    return rc ? rc : read_values(param, count, reader, values);
 }
 
 /* Lets the kernel serve every problem, because nobody can check which problem the recording is
@@ -379,12 +374,12 @@ static int read_head(struct reader *reader, const cJSON *head, size_t length)
 
 static int read_time(struct reader *reader, float *time, double us)
 {
+    if (!(us >= GT_LEAST_US && us < GT_MOST_US))
+        return gt_err_set(reader->err, GT_ECONFIG,
+                          "%s: a time is %g us; a time must be from 1e-6 to 1e12 us", reader->where,
+                          us);
     *time = (float)us;
-    return us >= GT_LEAST_US && us < GT_MOST_US
-               ? GT_OK
-               : gt_err_set(reader->err, GT_ECONFIG,
-                            "%s: a time is %g us; a time must be from 1e-6 to 1e12 us",
-                            reader->where, us);
+    return GT_OK;
 }
 
 static int read_samples(struct reader *reader, struct gt_recorded *point, const cJSON *list)
@@ -397,7 +392,7 @@ static int read_samples(struct reader *reader, struct gt_recorded *point, const 
     cJSON_ArrayForEach(item, list)
     {
         if (!rc && recording->samples == reader->samples)
-            rc = gt_err_set(reader->err, GT_ECONFIG, "%s: too many samples", reader->where);
+            rc = refuse(reader, "too many samples");
         GT_STEP(rc, read_time(reader, &recording->sample[recording->samples], item->valuedouble));
         recording->samples += !rc;
     }
@@ -420,10 +415,8 @@ static int read_index(struct reader *reader, uint8_t *index, const cJSON *list)
             break;
         index[p++] = (uint8_t)value;
     }
-    return !item && p == kernel->params
-               ? GT_OK
-               : gt_err_set(reader->err, GT_ECONFIG, "%s: \"point\" is no point of the space",
-                            reader->where);
+    return !item && p == kernel->params ? GT_OK
+                                        : refuse(reader, "\"point\" is no point of the space");
 }
 
 static int read_point(struct reader *reader, const cJSON *line)
@@ -436,9 +429,7 @@ static int read_point(struct reader *reader, const cJSON *line)
     const cJSON *index = NULL, *samples = NULL;
     const char *status = "";
     double us = 0, cost;
-    int rc = recording->points < reader->points
-                 ? GT_OK
-                 : gt_err_set(reader->err, GT_ECONFIG, "%s: too many points", reader->where);
+    int rc = recording->points < reader->points ? GT_OK : refuse(reader, "too many points");
 
     GT_STEP(rc, gt_json_get(&index, line, reader->where, "point", cJSON_Array, GT_REQUIRED,
                             reader->err));
@@ -456,8 +447,7 @@ static int read_point(struct reader *reader, const cJSON *line)
     GT_STEP(rc, gt_json_real(&us, line, reader->where, "us", 0, 1e30, GT_OPTIONAL, reader->err));
     point->status = gt_status_parse(status);
     if (!rc && (!point->status || (point->status == GT_STATUS_OK && !point->samples)))
-        rc = gt_err_set(reader->err, GT_ECONFIG, "%s: \"%.32s\" is no status, or has no sample",
-                        reader->where, status);
+        rc = refuse(reader, "\"status\" is no status, or needs a sample");
     if (!rc && point->status == GT_STATUS_OK)
         rc = read_time(reader, &point->us, us);
     recording->points += !rc;
@@ -467,17 +457,15 @@ static int read_point(struct reader *reader, const cJSON *line)
 /* Reads one line; an error that recordings.py found is a line, too. */
 static int read_line(struct reader *reader, const char *line, size_t size, size_t left)
 {
-    const cJSON *error;
+    const cJSON *error, *range;
     cJSON *object = NULL;
     int rc = gt_json_parse(&object, reader->where, line, size, reader->err);
 
     error = rc ? NULL : cJSON_GetObjectItemCaseSensitive(object, "error");
+    range = cJSON_GetObjectItemCaseSensitive(object, "range");
     if (cJSON_IsString(error))
-        rc =
-            gt_err_set(reader->err,
-                       cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "range")) ? GT_ERANGE
-                                                                                       : GT_ECONFIG,
-                       "%s", error->valuestring);
+        rc = gt_err_set(reader->err, cJSON_IsTrue(range) ? GT_ERANGE : GT_ECONFIG, "%s",
+                        error->valuestring);
     GT_STEP(rc, reader->recording->point ? read_point(reader, object)
                                          : read_head(reader, object, left));
     cJSON_Delete(object);

@@ -144,8 +144,9 @@ def list_of(value, key):
     return found if isinstance(found, list) else []
 
 
-def is_time(value):
-    return isinstance(value, float) and 0 < value < FAILED_MS
+def are_times(values):
+    return set(map(type, values)) <= {float} and (
+        not values or (0 < min(values) and max(values) < FAILED_MS))
 
 
 def single(value):
@@ -155,7 +156,7 @@ def single(value):
 
 def cost(value, *keys):
     """The sum of times or costs, as far as they are recorded."""
-    return single(sum(single(get(value, key)) for key in keys if is_time(get(value, key))))
+    return single(sum(single(value[key]) for key in keys if are_times([get(value, key)])))
 
 
 # ---- parameters ----
@@ -182,6 +183,8 @@ class Param:
 
     def add(self, value):
         """The index of a value, which is added if it is new."""
+        if type(value) is float and value in self.place:
+            return self.place[value]
         self.truths |= type(value) is bool
         if type(value) is not str and not (type(value) in NUMBERS and math.isfinite(value)):
             raise Refused("a value of parameter %s is neither a number nor a text" % self.name)
@@ -263,7 +266,7 @@ class Recording:
         # A point that was given up as slow has the time of its first run.  Here this time counts
         # like any other: whoever searches the recording decides which points to give up.
         status = "ok" if status == "slow" and us > 0 else status
-        if not all(map(is_time, samples)):
+        if not are_times(samples):
             raise Refused('entry "%.128s": a sample is no time' % key)
         total = sum(samples)
         if status == "ok" and not us > 0:
@@ -324,17 +327,30 @@ class Recording:
                        for index, point in self.points.items()}
 
 
+def read_entries(text, recording, top, braces):
+    recording.take_lists(top, braces == "{}")
+    for place, key in enumerate(text.members(braces)):
+        if key is None:
+            recording.add_result("results[%d]" % place, text.value())
+        else:
+            recording.add_cached(key, text.value())
+
+
 def read_recording(text, recording):
-    """Reads a Kernel Tuner cache or T4 results, version 1.0.0; returns the members at the top.  The
-    entries come last, because members that they need may follow: JSON's members have no order."""
-    top, braces = {}, None
+    """Reads a Kernel Tuner cache or T4 results, version 1.0.0; returns the members at the top.
+    JSON's members have no order: entries that stand before their parameters are read last."""
+    top, braces, later = {}, None, None
     for key in text.members("{}"):
-        if key in ("cache", "results"):
-            braces, entries = "{}" if key == "cache" else "[]", text.at
+        if key not in ("cache", "results"):
+            top.setdefault(key, text.value())
+            continue
+        braces = "{}" if key == "cache" else "[]"
+        if {"tune_params_keys", "tune_params"} <= set(top):
+            read_entries(text, recording, top, braces)
+        else:
+            later = text.at
             for _ in text.members(braces):
                 text.value()
-        else:
-            top.setdefault(key, text.value())
     if text.next():
         text.expect("", "more text after the end")
     unit = text_of(top.get("metadata"), "timeunit") or "milliseconds"
@@ -343,14 +359,9 @@ def read_recording(text, recording):
                       "nanoseconds" % unit)
     recording.ms = MILLISECONDS[unit]
     recording.take_objective(top.get("objective"))
-    recording.take_lists(top, braces == "{}")
-    if braces:
-        text.at = entries
-        for place, key in enumerate(text.members(braces)):
-            if key is None:
-                recording.add_result("results[%d]" % place, text.value())
-            else:
-                recording.add_cached(key, text.value())
+    if later is not None:
+        text.at = later
+        read_entries(text, recording, top, braces)
     if not recording.points:
         raise Refused('no recorded point: neither a Kernel Tuner cache ("cache") nor T4 '
                       '("results")')
@@ -648,11 +659,12 @@ def head(recording, top, space):
 
 def line(index, point, ms):
     status, us, costs, samples = point
-    us, *samples = array.array("f", [time * ms * 1e3 for time in (us, *samples)])
+    times = array.array("f", [time * ms * 1e3 for time in (us, *samples)])
     costs = array.array("f", [cost * ms for cost in costs])
     return ('{"point":%s,"status":"%s","us":%.9g,"compile_ms":%.9g,"prove_ms":%.9g,"time_ms":%.9g,'
             '"other_ms":%.9g,"samples":[%s]}'
-            % (list(index), status, us, *costs, ",".join(["%.9g" % time for time in samples])))
+            % (list(index), status, times[0], *costs,
+               ",".join(["%.9g"] * len(samples)) % tuple(times[1:])))
 
 
 def lines_of(path, text, t1, t1_path):

@@ -312,8 +312,9 @@ static void test_own_form(void **state)
         {OWN_HEAD "[", ":2: line 1: the JSON text ends too early"},
         {OWN_HEAD OWN_POINT("[2, 0]", "ok", "[5]"), ":2: \"point\" is no point of the space"},
         {OWN_HEAD OWN_POINT("[0]", "ok", "[5]"), ":2: \"point\" is no point of the space"},
-        {OWN_HEAD OWN_POINT("[0, 0]", "fine", "[5]"), ":2: \"fine\" is no status"},
-        {OWN_HEAD OWN_POINT("[0, 0]", "ok", "[]"), ":2: \"ok\" is no status, or has no sample"},
+        {OWN_HEAD OWN_POINT("[0, 0]", "fine", "[5]"), ":2: \"status\" is no status"},
+        {OWN_HEAD OWN_POINT("[0, 0]", "ok", "[]"),
+         ":2: \"status\" is no status, or needs a sample"},
         {OWN_HEAD OWN_POINT("[0, 0]", "ok", "[5, 6]"), ":2: too many samples"},
         {OWN_HEAD OWN_POINT("[0, 0]", "ok", "[0]"), ":2: a time is 0 us"},
         {OWN_HEAD OWN_POINT("[0, 0]", "ok", "[5]") OWN_POINT("[1, 0]", "ok", "[5]"),
@@ -321,12 +322,15 @@ static void test_own_form(void **state)
         {"{\"gemmtune_recording\": 2}", ":1: \"gemmtune_recording\" is 2"},
         {"{\"gemmtune_recording\": 1, \"params\": []}", ":1: the points have no parameters"},
         {"{\"gemmtune_recording\": 1, \"params\": [{\"name\": \"P\", \"values\": []}]}",
-         ":1: parameter \"P\" has no value"},
+         ":1: a parameter has no value"},
         {"{\"gemmtune_recording\": 1, \"params\": [{\"name\": \"P\", \"values\": [1, 1]}]}",
-         ":1: the values of P are no list"},
+         ":1: values are at most 256 whole numbers, each once"},
         {"{\"gemmtune_recording\": 1, \"params\": [{\"name\": \"P\", \"words\": [\"a,b\"], "
          "\"values\": [0]}]}",
-         ":1: a word of no point"},
+         ":1: a word that cannot stand in a point"},
+        {"{\"gemmtune_recording\": 1, \"params\": [{\"name\": \"P\", \"words\": [], \"values\": "
+         "[0]}]}",
+         ":1: values are at most 256"},
     };
     const char *path = getenv("PATH");
     char *before = strdup(path ? path : "");
