@@ -362,6 +362,8 @@ def read_recording(text, recording):
     if later is not None:
         text.at = later
         read_entries(text, recording, top, braces)
+    elif not braces:
+        recording.take_lists(top, False)
     if not recording.points:
         raise Refused('no recorded point: neither a Kernel Tuner cache ("cache") nor T4 '
                       '("results")')
