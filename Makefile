@@ -61,6 +61,7 @@ CHECKS := \
 	tests/faults/short_powercut \
 	tests/faults/flip_all \
 	tests/replay/score_search \
+	tests/replay/recordings \
 	tests/serve/preloaded \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,exactness proof_kernels proof_types proof_served conversions)) \
@@ -135,6 +136,11 @@ $(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
 $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_css >$@.new && mv $@.new $@
+
+$(BUILD)/tuner/exchange/recording.o: $(BUILD)/exchange/recordings_py.h
+$(BUILD)/exchange/%_py.h: tuner/exchange/%.py tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed $< gt_$*_py >$@.new && mv $@.new $@
 
 # Of the library, what only opens or parses something, what plans, and what a first look-up lists near winners and repairs candidates with (as fast as for
 # speed: 1.72 and 1.77 ms, `make bench-host BENCH=lookups`) is compiled for size: a fifth smaller, and no repeated look-up and no run of a plan goes through it.
