@@ -46,8 +46,10 @@ SERVE_SRC := $(sort $(wildcard src/serve/*.c))
 TUNE_SRC  := $(sort $(wildcard tuner/*.c tuner/*/*.c tuner/*/*/*.c)) src/serve/policy.c
 
 # Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`; the longest first.
-LONGEST := $(addprefix tests/unit/,cuda/test_shared_loads.c $(if $(SAN),,cuda/test_compile_everywhere.c) sweep/test_sweep.c)
-TESTS   := $(LONGEST) $(filter-out $(LONGEST) $(if $(SAN),%/test_compile_everywhere.c),$(sort $(wildcard tests/unit/*/test_*.c)))
+# Sanitizers find nothing in what NVRTC makes.
+OF_NVRTC := $(addprefix tests/unit/cuda/,test_shared_loads.c test_compile_everywhere.c)
+LONGEST := $(if $(SAN),,$(OF_NVRTC)) tests/unit/sweep/test_sweep.c
+TESTS   := $(LONGEST) $(filter-out $(LONGEST) $(OF_NVRTC),$(sort $(wildcard tests/unit/*/test_*.c)))
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -71,6 +73,9 @@ WAITING := $(addprefix tests/cli/,joules.sh recheck.sh report.sh devices.sh setu
 # What is shipped, and not what the code does: run by `make check-release`, or by name.
 RELEASED := $(addprefix tests/cli/,documents.sh measure-steps.sh tables.sh seeds.sh programs.sh bundle.sh install.sh \
 	wheel.sh cmake.sh)
+
+# What reads documents and tables: under sanitizers only by name.
+TEXTS := $(addprefix tests/cli/,expected-files.sh headlines.sh readme.sh sources.sh style.sh)
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := $(sort $(wildcard tests/gpu/test_*.c))
@@ -404,7 +409,7 @@ build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUIL
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(BUILD)/tools/page-trials $(BUILD)/tools/race-replay $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(firstword $(CHECKS)) $(WAITING) $(filter-out $(firstword $(CHECKS)),$(CHECKS)) \
-		$(TEST_BIN) $(filter-out $(WAITING) $(if $(T),,$(RELEASED)),$(CLI_TESTS))
+		$(TEST_BIN) $(filter-out $(WAITING) $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS))),$(CLI_TESTS))
 
 ## check-release: documents, tables, seeds, and the ways in which the program is shipped and installed
 check-release: all $(BUNDLED) $(STUBS) $(SERVE_TEST)
