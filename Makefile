@@ -46,8 +46,10 @@ SERVE_SRC := $(sort $(wildcard src/serve/*.c))
 TUNE_SRC  := $(sort $(wildcard tuner/*.c tuner/*/*.c tuner/*/*/*.c)) src/serve/policy.c
 
 # Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`; the longest first.
-LONGEST := $(addprefix tests/unit/,cuda/test_shared_loads.c $(if $(SAN),,cuda/test_compile_everywhere.c) sweep/test_sweep.c)
-TESTS   := $(LONGEST) $(filter-out $(LONGEST) $(if $(SAN),%/test_compile_everywhere.c),$(sort $(wildcard tests/unit/*/test_*.c)))
+# Sanitizers find nothing in what NVRTC makes.
+OF_NVRTC := $(addprefix tests/unit/cuda/,test_shared_loads.c test_compile_everywhere.c)
+LONGEST := $(if $(SAN),,$(OF_NVRTC)) tests/unit/sweep/test_sweep.c
+TESTS   := $(LONGEST) $(filter-out $(LONGEST) $(OF_NVRTC),$(sort $(wildcard tests/unit/*/test_*.c)))
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -61,6 +63,7 @@ CHECKS := \
 	tests/faults/short_powercut \
 	tests/faults/flip_all \
 	tests/replay/score_search \
+	tests/replay/recordings \
 	tests/serve/preloaded \
 	$(FUZZ:%.c=$(BUILD)/%) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,exactness proof_kernels proof_types proof_served conversions)) \
@@ -71,6 +74,9 @@ WAITING := $(addprefix tests/cli/,joules.sh recheck.sh report.sh devices.sh setu
 # What is shipped, and not what the code does: run by `make check-release`, or by name.
 RELEASED := $(addprefix tests/cli/,documents.sh measure-steps.sh tables.sh seeds.sh programs.sh bundle.sh install.sh \
 	wheel.sh cmake.sh)
+
+# What reads documents and tables: under sanitizers only by name.
+TEXTS := $(addprefix tests/cli/,expected-files.sh headlines.sh readme.sh sources.sh style.sh)
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := $(sort $(wildcard tests/gpu/test_*.c))
@@ -135,6 +141,11 @@ $(BUILD)/report/%_js_page.h: tuner/report/%.js tools/embed
 $(BUILD)/report/%_css_page.h: tuner/report/%.css tools/embed
 	@mkdir -p $(@D)
 	$(Q)tools/embed $< gt_$*_css >$@.new && mv $@.new $@
+
+$(BUILD)/tuner/exchange/recording.o: $(BUILD)/exchange/recordings_py.h
+$(BUILD)/exchange/%_py.h: tuner/exchange/%.py tools/embed
+	@mkdir -p $(@D)
+	$(Q)tools/embed $< gt_$*_py >$@.new && mv $@.new $@
 
 # Of the library, what only opens or parses something, what plans, and what a first look-up lists near winners and repairs candidates with (as fast as for
 # speed: 1.72 and 1.77 ms, `make bench-host BENCH=lookups`) is compiled for size: a fifth smaller, and no repeated look-up and no run of a plan goes through it.
@@ -293,25 +304,47 @@ tune: all
 
 # The emulator: always with the sanitizers, and its functions visible to the kernels it opens.
 # EMU_DRAW: what draws points and problems, and runs nothing.
-EMU_DRAW := $(addprefix tests/emu/,sample.c served.c operands.c numbers.c)
+EMU_DRAW := $(addprefix tests/emu/,served.c operands.c numbers.c)
 EMU_SRC  := $(EMU_DRAW) $(addprefix tests/emu/,build.c fiber.c hang.c machine.c machine_calls.c \
              machine_async.c machine_early.c machine_proxies.c machine_wgmma.c tensor_maps.c reference.c shrink.c statics.c \
              launch.c execute.c)
 EMU_SAN  := -fsanitize=address,undefined -fno-sanitize-recover=all
 EMU_OBJ  := $(EMU_SRC:%.c=$(BUILD)/%.o)
 $(EMU_OBJ): GT_CFLAGS += $(EMU_SAN) -Wno-psabi
-LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $(filter %.c,$^) $(EMU_OBJ) \
+LINK_EMU  = $(CC) $(filter-out -MMD -MP,$(GT_CFLAGS)) $(EMU_SAN) -Wno-psabi -rdynamic $(filter %.c,$^) $(filter %/sample.o,$^) $(EMU_OBJ) \
             $(BUILD)/libtuner.a -o $@ $(LDLIBS)
+# What the verdicts of the emulator's tests and of NVRTC's depend on (tests/remembered.h), preprocessed: no comment counts, no
+# line number, and no other file.
+EMU_TEXT := $(EMU_SRC) tests/emu/emulate.c tests/emu/exactness.c $(filter src/problem/%,$(LIB_SRC)) \
+            $(addprefix src/base/,err.c strbuf.c digest.c)
+NVRTC_TEXT := src/cuda/compile.c tests/unit/cuda/test_compile_everywhere.c tests/unit/cuda/test_shared_loads.c
+EMU_HEADERS := $(wildcard tests/emu/*.h)
+$(BUILD)/tests/emu.text: $(EMU_TEXT) $(EMU_HEADERS) $(LIB_OBJ)
+$(BUILD)/tests/nvrtc.text: $(NVRTC_TEXT) $(LIB_OBJ)
+$(BUILD)/tests/drawn.text: $(EMU_DRAW) tests/emu/sample.c $(wildcard tuner/search/space*.[ch]) $(filter src/kernel/% src/problem/%,$(LIB_SRC)) \
+		src/base/stats.c $(LIB_OBJ)
+$(BUILD)/tests/%.text:
+	@mkdir -p $(@D)
+	$(Q)$(MAKES) -Itests/unit -E -P $(filter-out %.h %.o,$^) > $@
+	$(Q)cat $(filter tests/emu/mma_emulate.h tests/emu/emulate%.h,$^) /dev/null >> $@
 EMU_TEST := $(addprefix $(BUILD)/tests/emu/,emulate exactness proof_kernels proof_types proof_served conversions)
-$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c tests/remembered.c tests/remembered.h $(EMU_OBJ) $(wildcard tests/emu/*.h) \
-		$(BUILD)/libtuner.a
+$(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c tests/remembered.c tests/remembered.h $(EMU_OBJ) $(EMU_HEADERS) \
+		$(BUILD)/libtuner.a | $(BUILD)/tests/emu.text
 	$(SAY)
 	$(Q)$(LINK_EMU)
 
-$(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) \
-		tests/remembered.c tests/remembered.h $(wildcard tests/emu/*.h) $(BUILD)/libtuner.a
+# Drawing points runs nothing of a kernel, and would take three times as long under the sanitizers.
+$(BUILD)/tests/emu/emulate: $(BUILD)/tests/emu/sample.o | $(BUILD)/tests/drawn.text
+$(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) tests/emu/sample.c \
+		tests/remembered.c tests/remembered.h $(EMU_HEADERS) $(BUILD)/libtuner.a \
+		| $(addprefix $(BUILD)/tests/,nvrtc.text drawn.text)
 	$(SAY)
 	$(Q)$(PROGRAM)
+
+$(BUILD)/tests/unit/base/test_remembered: tests/unit/base/test_remembered.c tests/remembered.c tests/remembered.h \
+		$(BUILD)/libtuner.a
+	$(SAY)
+	$(Q)$(PROGRAM) -lcmocka
 
 # What `tune try --on cpu` starts; it stands beside the program, or is installed in libexec.  A
 # compiler without the sanitizers' libraries builds everything else.
@@ -382,7 +415,7 @@ build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUIL
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(BUILD)/tools/page-trials $(BUILD)/tools/race-replay $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(firstword $(CHECKS)) $(WAITING) $(filter-out $(firstword $(CHECKS)),$(CHECKS)) \
-		$(TEST_BIN) $(filter-out $(WAITING) $(if $(T),,$(RELEASED)),$(CLI_TESTS))
+		$(TEST_BIN) $(filter-out $(WAITING) $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS))),$(CLI_TESTS))
 
 ## check-release: documents, tables, seeds, and the ways in which the program is shipped and installed
 check-release: all $(BUNDLED) $(STUBS) $(SERVE_TEST)
@@ -473,4 +506,4 @@ help:
 clean:
 	$(Q)rm -rf $(BUILD) compile_commands.json
 
--include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TUNE_OBJ:.o=.d) $(EMU_OBJ:.o=.d) $(TEST_BIN:=.d)
+-include $(LIB_OBJ:.o=.d) $(SERVE_OBJ:.o=.d) $(TUNE_OBJ:.o=.d) $(EMU_OBJ:.o=.d) $(BUILD)/tests/emu/sample.d $(TEST_BIN:=.d)

@@ -1,8 +1,6 @@
 /* remembered.c - test: the files of remembered verdicts (remembered.h). */
 #include "remembered.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,44 +10,118 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 
-/* Adds a file, or that there is none. */
-static void add_file(struct gt_digest *digest, const char *path)
+/* The length of blanks and comments at the beginning of the text; *line: there is a line break. */
+static size_t gap_length(const char *text, bool *line)
 {
-    struct gt_strbuf text = GT_STRBUF_INIT;
+    size_t length = 0, more;
 
-    if (gt_strbuf_add_file(&text, path, NULL) == GT_OK)
-        gt_digest_add(digest, text.text, text.length);
-    gt_digest_add(digest, path, text.length != 0);
+    for (*line = false;; length += more) {
+        const char *at = text + length, *end;
+
+        more = strspn(at, " \t\n");
+        if (more && memchr(at, '\n', more))
+            *line = true;
+        if (!strncmp(at, "//", 2))
+            more = strcspn(at, "\n");
+        else if (!strncmp(at, "/*", 2) && (end = strstr(at + 2, "*/")) != NULL)
+            more = (size_t)(end + 2 - at);
+        if (!more)
+            return length;
+    }
+}
+
+/* The length of what stands until the next gap may begin: a literal is not looked into. */
+static size_t solid_length(const char *text)
+{
+    size_t length = 1;
+
+    if (*text != '"' && *text != '\'')
+        return length + strcspn(text + 1, " \t\n/\"'");
+    while (text[length] && text[length] != *text)
+        length += text[length] == '\\' && text[length + 1] ? 2 : 1;
+    return length + (text[length] != '\0');
+}
+
+/* Adds what a compiler sees of a text: of comments and blanks, that they are there. */
+static void add_code(struct gt_digest *digest, const char *text)
+{
+    size_t length;
+    bool line;
+
+    for (text += gap_length(text, &line); *text; text += length) {
+        length = gap_length(text, &line);
+        if (length) {
+            gt_digest_add(digest, line ? "\n" : " ", 1);
+        } else {
+            length = solid_length(text);
+            gt_digest_add(digest, text, length);
+        }
+    }
+    gt_digest_add(digest, "", 1);
+}
+
+static void add_includes(struct gt_digest *digest, struct gt_strbuf *seen, const char *folders,
+                         const char *text);
+
+/* Adds the file of this name in the first of the folders that has it, if it is not among the
+ * seen. */
+static void add_file(struct gt_digest *digest, struct gt_strbuf *seen, const char *folders,
+                     const char *name)
+{
+    struct gt_strbuf path = GT_STRBUF_INIT, text = GT_STRBUF_INIT;
+
+    for (const char *folder = folders; *folder; folder += strspn(folder, "\n")) {
+        const size_t length = strcspn(folder, "\n");
+
+        gt_strbuf_reset(&path);
+        gt_strbuf_add_bytes(&path, folder, length);
+        gt_strbuf_addf(&path, "/%s\n", name);
+        folder += length;
+        if (seen->length && strstr(seen->text, path.text))
+            break;
+        path.text[path.length - 1] = '\0';
+        if (access(path.text, R_OK))
+            continue;
+        gt_strbuf_addf(seen, "%s\n", path.text);
+        gt_strbuf_add_file(&text, path.text, NULL);
+        add_code(digest, name);
+        add_code(digest, text.text);
+        add_includes(digest, seen, folders, text.text);
+        break;
+    }
     gt_strbuf_release(&text);
+    gt_strbuf_release(&path);
 }
 
-static int is_header(const struct dirent *entry)
+/* Adds the files that a text includes, and those that they include, in any branch. */
+static void add_includes(struct gt_digest *digest, struct gt_strbuf *seen, const char *folders,
+                         const char *text)
 {
-    const size_t length = strlen(entry->d_name);
+    static const char include[] = "#include \"";
+    char name[256];
 
-    return length > 2 && strcmp(entry->d_name + length - 2, ".h") == 0;
+    for (const char *at = text; (at = strstr(at, include)); at++)
+        if (sscanf(at + sizeof include - 1, "%255[^\"]", name) == 1)
+            add_file(digest, seen, folders, name);
 }
 
-void gt_remember_base(char base[GT_DIGEST_HEX], const char *data_dir, const char *compiler)
+void gt_remember_base(char base[GT_DIGEST_HEX], const char *sources, const char *compiler)
 {
-    struct dirent **header = NULL;
+    const char *build = getenv("BUILD");
+    struct gt_strbuf text = GT_STRBUF_INIT;
     struct gt_digest digest;
     char path[4096];
-    int count;
 
-    if (gt_digest_init(&digest))
-        abort();
-    gt_digest_add(&digest, compiler, strlen(compiler));
-    add_file(&digest, "/proc/self/exe");
-    snprintf(path, sizeof path, "%s/tests/emu", data_dir);
-    count = scandir(path, &header, is_header, alphasort);
-    for (int i = 0; i < count; i++) {
-        snprintf(path, sizeof path, "%s/tests/emu/%s", data_dir, header[i]->d_name);
-        add_file(&digest, path);
-        free(header[i]);
+    snprintf(path, sizeof path, "%s/tests/%s.text", build ? build : "build", sources);
+    *base = '\0';
+    if (gt_strbuf_add_file(&text, path, NULL) == GT_OK) {
+        if (gt_digest_init(&digest))
+            abort();
+        gt_digest_add(&digest, compiler, strlen(compiler) + 1);
+        add_code(&digest, text.text);
+        gt_digest_final(&digest, base);
     }
-    free(header);
-    gt_digest_final(&digest, base);
+    gt_strbuf_release(&text);
 }
 
 char *gt_remember_host_compiler(void)
@@ -69,18 +141,23 @@ char *gt_remember_host_compiler(void)
     return gt_strbuf_detach(&version);
 }
 
-void gt_remember_key(char key[GT_DIGEST_HEX], const char *base, const struct gt_kernel *kernel,
-                     const char *what)
+void gt_remember_key(char key[GT_DIGEST_HEX], const char *base, const char *folders,
+                     const char *source, const char *what)
 {
+    struct gt_strbuf seen = GT_STRBUF_INIT;
     struct gt_digest digest;
 
+    *key = '\0';
+    if (!*base)
+        return;
     if (gt_digest_init(&digest))
         abort();
     gt_digest_add(&digest, base, strlen(base));
-    gt_digest_add(&digest, kernel->signature, strlen(kernel->signature));
-    add_file(&digest, kernel->path);
-    gt_digest_add(&digest, what, strlen(what));
+    add_code(&digest, what);
+    add_code(&digest, source);
+    add_includes(&digest, &seen, folders, source);
     gt_digest_final(&digest, key);
+    gt_strbuf_release(&seen);
 }
 
 static bool place(char *path, size_t size, const char *key)
@@ -99,7 +176,7 @@ bool gt_remembered(const char *key, void *result, size_t size)
     FILE *file;
     bool read;
 
-    if ((fresh && *fresh) || !place(path, sizeof path, key) || !(file = fopen(path, "rb")))
+    if (!*key || (fresh && *fresh) || !place(path, sizeof path, key) || !(file = fopen(path, "rb")))
         return false;
     read = fstat(fileno(file), &status) == 0 && (size_t)status.st_size == size &&
            fread(result, 1, size, file) == size;
@@ -112,7 +189,7 @@ void gt_remember(const char *key, const void *result, size_t size)
     char folder[4096], path[4096], part[4200];
     FILE *file;
 
-    if (!place(folder, sizeof folder, "") || !place(path, sizeof path, key))
+    if (!*key || !place(folder, sizeof folder, "") || !place(path, sizeof path, key))
         return;
     mkdir(folder, 0777);
     snprintf(part, sizeof part, "%s.%d", path, (int)getpid());

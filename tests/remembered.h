@@ -1,10 +1,11 @@
 /* remembered.h - test: verdicts of pure functions that were found before, so that they need not be
  * found again.
  *
- * A verdict belongs to the digest of all that decides it: this program, the compiler, the kernel's
- * signature and description, and what is asked.  They lie in $BUILD/remembered, a file each; `make
- * clean` forgets them, and with FRESH=1 in the environment nothing is read from there.  Only good
- * verdicts are kept: what fails is tried again. */
+ * A verdict belongs to the digest of all that decides it, without comments: the sources of what
+ * finds it, the compiler, the source that is judged with all that it includes, and what is asked.
+ * They lie in $BUILD/remembered, a file each; `make clean` forgets them, and with FRESH=1 in the
+ * environment nothing is read from there.  Only good verdicts are kept: what fails is tried again.
+ */
 #ifndef GT_REMEMBERED_H
 #define GT_REMEMBERED_H
 
@@ -12,18 +13,19 @@
 #include <stddef.h>
 
 #include "base/digest.h"
-#include "kernel/kernel.h"
 
-/* What the verdicts of this process depend on, whatever is asked: its program, the headers of
- * tests/emu in data_dir, and `compiler`, a text that names the compiler and its version. */
-void gt_remember_base(char base[GT_DIGEST_HEX], const char *data_dir, const char *compiler);
+/* What the verdicts of this process depend on, whatever is asked: the sources that `make` leaves,
+ * preprocessed, in $BUILD/tests/<sources>.text, and `compiler`, a text that names the compiler and
+ * its version.  Without that file base is "", and nothing is remembered. */
+void gt_remember_base(char base[GT_DIGEST_HEX], const char *sources, const char *compiler);
 
 /* "$CXX --version", or c++'s, malloc'ed; "" if it cannot be run. */
 char *gt_remember_host_compiler(void);
 
-/* The digest of what is asked: `what` of a kernel, whose template and description count. */
-void gt_remember_key(char key[GT_DIGEST_HEX], const char *base, const struct gt_kernel *kernel,
-                     const char *what);
+/* The digest of what is asked: `what` of a source, which includes files of these folders, a line
+ * each. */
+void gt_remember_key(char key[GT_DIGEST_HEX], const char *base, const char *folders,
+                     const char *source, const char *what);
 
 /* Whether the verdict is known; then its bytes are in result, of the size it was kept with. */
 bool gt_remembered(const char *key, void *result, size_t size);

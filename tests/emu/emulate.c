@@ -4,14 +4,14 @@
  *   emulate [--all | KERNEL]
  *
  * Of each kernel it runs the default point for all types it serves (gt_emu_types_of) and the points
- * of tests/emu/points.txt.  Of a production kernel it also runs points that together have every
- * value of each parameter three times, with the types in turn (sample.h).
+ * of tests/emu/points.txt.  Of a production kernel it also runs points that together with these
+ * have every value of each parameter three times, with the types in turn (sample.h).
  *
  * Without arguments, as a part of `make check`, it runs less, above all fewer builds, because the
- * compiler takes most of the time.  These points have every value once.  Each point is run for
- * every fifth case, another one for each point, layout and epilogue.  The default point has every
- * layout and every epilogue in as few builds as that takes; for types after the first it has two of
- * the layouts.  Listed points are run in one layout each, in turn.
+ * compiler takes most of the time.  These points have every value once, together with the listed
+ * ones.  Each point is run for every fifth case, another one for each point, layout and epilogue.
+ * The default point has every layout and every epilogue in as few builds as that takes; for types
+ * after the first it has two of the layouts.  Listed points are run in one layout each, in turn.
  *
  * Each kernel must have run in every layout that it serves, and for LEAST_PROBLEMS.  A point runs
  * in a process of its own, two at a time; a process that dies has failed.  Sources, objects and a
@@ -129,15 +129,22 @@ static void add_default(struct jobs *jobs, const struct gt_kernel *kernel,
     }
 }
 
-/* A production kernel's space is too large for a list: it is sampled. */
+/* A production kernel's space is too large for a list: it is sampled, for what its points so far do
+ * not have. */
 static void add_sample(struct jobs *jobs, const struct gt_kernel *kernel, const struct place *place)
 {
     struct gt_emu_sample *sample = calloc(GT_EMU_SAMPLES, sizeof *sample);
+    struct gt_point *known = calloc(jobs->count + 1, sizeof *known);
     struct gt_err err;
-    size_t count;
+    size_t count, knowns = 0;
 
-    if (!sample || gt_emu_sample(sample, &count, kernel, place->all ? SAMPLE_TIMES : 1, &err)) {
-        fprintf(stderr, "tests/emu: kernel %s: %s\n", kernel->name, sample ? err.msg : "no memory");
+    for (size_t i = 0; known && i < jobs->count; i++)
+        if (jobs->job[i].emu.kernel == kernel)
+            known[knowns++] = jobs->job[i].emu.point;
+    if (!sample || !known ||
+        gt_emu_sample(sample, &count, kernel, place->all ? SAMPLE_TIMES : 1, known, knowns, &err)) {
+        fprintf(stderr, "tests/emu: kernel %s: %s\n", kernel->name,
+                sample && known ? err.msg : "no memory");
         exit(1);
     }
     for (size_t i = 0; i < count; i++) {
@@ -147,6 +154,7 @@ static void add_sample(struct jobs *jobs, const struct gt_kernel *kernel, const 
         job->emu.once = !place->all;
     }
     free(sample);
+    free(known);
 }
 
 /* Which types a listed point is run for: those behind a colon in its text (":bf16" or ":bf16:f32"),
@@ -291,19 +299,21 @@ static void tell(const struct job *job, size_t number, int status, double second
     fflush(stdout);
 }
 
-/* The digest of all that decides the job's verdict. */
+/* The digest of all that decides the job's verdict: what would be run, and what must be found. None
+ * if nothing can be run. */
 static void add_key(struct job *job, const char *base)
 {
-    const struct gt_emu_job *emu = &job->emu;
-    struct gt_strbuf what = GT_STRBUF_INIT;
+    const struct gt_kernel *kernel = job->emu.kernel;
+    struct gt_strbuf plan = GT_STRBUF_INIT;
+    struct gt_emu_job emu = job->emu;
+    struct gt_emu_tally none = {0};
+    struct gt_err err;
 
-    gt_strbuf_addf(&what, "%s accuracy=%d layouts=%x epilogues=%x once=%d part=%u first=%u %d %d",
-                   job->point_text, (int)emu->types.accuracy, emu->layouts, emu->epilogues,
-                   emu->once, emu->part, emu->first, emu->seconds, emu->cc);
-    gt_strbuf_addf(&what, " %dx%dx%d %s", emu->scale.m, emu->scale.n, emu->scale.k,
-                   job->expected ? job->expected : "");
-    gt_remember_key(job->key, base, emu->kernel, what.text);
-    gt_strbuf_release(&what);
+    gt_strbuf_addf(&plan, "%s\n", job->expected ? job->expected : "");
+    emu.plan = &plan;
+    if (gt_emu_execute(&emu, &none, &err) == GT_OK && gt_strbuf_check(&plan, &err) == GT_OK)
+        gt_remember_key(job->key, base, kernel->include_dirs, kernel->text, plan.text);
+    gt_strbuf_release(&plan);
 }
 
 static void finish(struct job *job, int status, const struct rusage *used, size_t number)
@@ -403,15 +413,20 @@ static void release(struct jobs *jobs, struct gt_kernels *kernels, char *data_di
 static void add_all(struct jobs *jobs, const struct gt_kernels *kernels, const char *only,
                     const struct place *place)
 {
-    for (size_t i = 0; i < kernels->count; i++) {
-        const struct gt_kernel *kernel = kernels->kernel[i];
-        if (only && strcmp(only, kernel->name) != 0)
-            continue;
-        add_default(jobs, kernel, place);
-        if (kernel->production)
-            add_sample(jobs, kernel, place);
+    for (int sampled = 0; sampled < 2; sampled++) {
+        for (size_t i = 0; i < kernels->count; i++) {
+            const struct gt_kernel *kernel = kernels->kernel[i];
+
+            if (only && strcmp(only, kernel->name) != 0)
+                continue;
+            if (!sampled)
+                add_default(jobs, kernel, place);
+            else if (kernel->production)
+                add_sample(jobs, kernel, place);
+        }
+        if (!sampled)
+            add_listed(jobs, kernels, "points.txt", only, place);
     }
-    add_listed(jobs, kernels, "points.txt", only, place);
     add_listed(jobs, kernels, "planted/faults.txt", only, place);
 }
 
@@ -445,7 +460,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "tests/emu: no kernel is named '%s'; tune list kernels names them\n", only);
     printf("1..%zu\n", jobs.count);
     char *compiler = gt_remember_host_compiler();
-    gt_remember_base(base, data_dir, compiler ? compiler : "");
+    gt_remember_base(base, "emu", compiler ? compiler : "");
     free(compiler);
     run_all(&jobs, base);
     int status = report(&jobs, &kernels) || (only && !jobs.count);

@@ -109,6 +109,12 @@ static int run_problem(struct gt_emu_build *build, const struct gt_candidate *ca
         struct gt_err wrong;
         if (build->job->once && (tally->problems + build->trans_a + schedule) % 2)
             continue;
+        if (build->job->plan) {
+            gt_strbuf_addf(build->job->plan, "%s, case %d, schedule %d\n", text,
+                           (int)(cases - gt_emu_cases), schedule);
+            gt_emu_plan_geometry(build->job->plan, &geometry);
+            continue;
+        }
         /* The sanitizers end the process: let the log name the case first. */
         printf("%s, schedule %d\n", text, schedule);
         fflush(stdout);
@@ -280,7 +286,9 @@ int gt_emu_given(struct gt_emu_build *build, const struct gt_problem *problem, c
         status = gt_candidate_geometry(&candidate, &geometry, err);
     if (!status)
         status = gt_emu_prepare(build, &candidate, err);
-    if (status)
+    if (!status && build->job->plan)
+        gt_emu_plan_geometry(build->job->plan, &geometry);
+    if (status || build->job->plan)
         return status;
     gt_emu_operands_init(&operands, problem, &plain, 3);
     memcpy(operands.a, a, size_a);

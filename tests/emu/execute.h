@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/strbuf.h"
 #include "kernel/kernel.h"
 #include "operands.h"
 
@@ -26,6 +27,7 @@ struct gt_emu_job {
     struct gt_emu_scale scale; /* of cases, besides the usual ones */
     const char *data_dir;      /* holds templates/ */
     const char *build_path;    /* sources and objects are written to <build_path>-... */
+    struct gt_strbuf *plan;    /* not NULL: nothing is compiled or run; what would be is added */
 };
 
 struct gt_emu_tally {

@@ -57,11 +57,42 @@ int gt_emu_prepare(struct gt_emu_build *build, const struct gt_candidate *candid
     }
     gt_strbuf_add(&build->source, source.text);
     status = gt_strbuf_check(&build->source, err);
-    if (!status)
+    if (!status && build->job->plan) {
+        build->object = build;
+        status = gt_render_header(build->job->plan, candidate, err);
+    } else if (!status) {
         status = compile(build, err);
+    }
 out:
     gt_strbuf_release(&source);
     return status;
+}
+
+static void plan_map(struct gt_strbuf *plan, const struct gt_map_geometry *map)
+{
+    gt_strbuf_addf(plan, "map %d %d %lld %d %d\n", (int)map->operand, (int)map->element,
+                   (long long)map->offset, map->rank, map->swizzle);
+    for (int i = 0; map->used && i < map->rank; i++)
+        gt_strbuf_addf(plan, " %llu %llu %u\n", (unsigned long long)map->dims[i],
+                       (unsigned long long)map->strides[i], map->box[i]);
+}
+
+void gt_emu_plan_geometry(struct gt_strbuf *plan, const struct gt_geometry *geometry)
+{
+    for (size_t i = 0; i < geometry->launches; i++) {
+        const struct gt_launch_geometry *launch = &geometry->launch[i];
+
+        gt_strbuf_addf(plan, "launch %s %u %d %d\n", launch->entry, launch->shared_bytes,
+                       launch->pdl, launch->maps);
+        for (int d = 0; d < 3; d++)
+            gt_strbuf_addf(plan, " %u %u %u\n", launch->grid[d], launch->block[d],
+                           launch->cluster[d]);
+    }
+    for (size_t i = 0; i < geometry->maps; i++)
+        plan_map(plan, &geometry->map[i]);
+    gt_strbuf_addf(plan, "workspace %zu\n", geometry->workspace_bytes);
+    for (size_t i = 0; i < sizeof geometry->launch_param / sizeof *geometry->launch_param; i++)
+        gt_strbuf_addf(plan, " %d", geometry->launch_param[i]);
 }
 
 #define WORKSPACE 6 /* its place among the blocks of the operands */
@@ -227,7 +258,7 @@ int gt_emu_launch_all(const struct gt_emu_build *build, const struct gt_geometry
 
 void gt_emu_build_release(struct gt_emu_build *build)
 {
-    if (build->object)
+    if (build->object && !build->job->plan)
         dlclose(build->object);
     gt_strbuf_release(&build->source);
 }

@@ -13,7 +13,7 @@ struct gt_emu_build {
     bool trans_a, trans_b;
     unsigned epilogue;
     struct gt_strbuf source;
-    void *object;      /* of dlopen; NULL before the first case */
+    void *object;      /* of dlopen, or of a plan anything; NULL before the first case */
     bool without_beta; /* it was launched with a beta of 0 for a point that reads C */
     bool every_warp;   /* besides the two schedules, each warp of a block is late once */
     unsigned turn;     /* problems so far: it says which block of a cluster has the late warp */
@@ -29,6 +29,9 @@ int gt_emu_prepare(struct gt_emu_build *build, const struct gt_candidate *candid
 int gt_emu_launch_all(const struct gt_emu_build *build, const struct gt_geometry *geometry,
                       struct gt_emu_operands *operands, const struct gt_problem *problem,
                       int schedule, struct gt_err *err);
+
+/* Adds what launches of a geometry depend on to the job's plan. */
+void gt_emu_plan_geometry(struct gt_strbuf *plan, const struct gt_geometry *geometry);
 
 /* Warps of a block, of the launch that has most. */
 int gt_emu_warps(const struct gt_geometry *geometry);

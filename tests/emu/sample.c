@@ -1,15 +1,19 @@
 /* sample.c - test: a cover of a kernel's parameter values by few points (sample.h): of the points
  * of several problems, the one that brings the most new values is taken until none brings any; a
- * layout counts like a value. */
+ * layout counts like a value.  Values of points that are run anyway are not new the first time. */
 #include "sample.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "operands.h"
 #include "problem/problem.h"
 #include "served.h"
 
+#include "base/err.h"
+#include "base/strbuf.h"
 #include "search/space.h"
+#include "tests/remembered.h"
 
 #define KEPT         3000 /* points of a space that are examined */
 #define ORIGIN_TYPES 3    /* pairs of types for which an origin is examined, in turn */
@@ -113,12 +117,12 @@ static void take(struct cover *cover, struct place *place, size_t i, struct gt_e
     place->taken++;
 }
 
-/* Takes the best point of all places until none has anything new.  Among equals it takes that of
- * the place with fewest points so far, so that types and layouts take turns. */
-static void cover_once(struct place *place, size_t places, struct gt_emu_sample *sample,
-                       size_t *count)
+/* Takes the best point of all places until none has anything new that is not in the cover.  Among
+ * equals it takes that of the place with fewest points so far, so that types and layouts take
+ * turns. */
+static void cover_once(struct cover cover, struct place *place, size_t places,
+                       struct gt_emu_sample *sample, size_t *count)
 {
-    struct cover cover = {0};
     while (*count < GT_EMU_SAMPLES) {
         size_t from = 0, best = 0;
         int most = 0;
@@ -163,8 +167,22 @@ static int find_place(struct place *place, const struct gt_kernel *kernel,
     return GT_OK;
 }
 
-int gt_emu_sample(struct gt_emu_sample *sample, size_t *count, const struct gt_kernel *kernel,
-                  int times, struct gt_err *err)
+/* The values that points have. */
+static struct cover cover_of(const struct gt_kernel *kernel, const struct gt_point *point,
+                             size_t points)
+{
+    struct cover cover = {0};
+
+    for (size_t i = 0; i < points; i++)
+        for (size_t p = 0; p < kernel->params; p++)
+            for (size_t v = 0; v < kernel->param[p].count; v++)
+                if (kernel->param[p].value[v] == point[i].value[p])
+                    cover.value[p] |= (uint64_t)1 << v;
+    return cover;
+}
+
+static int draw(struct gt_emu_sample *sample, size_t *count, const struct gt_kernel *kernel,
+                int times, struct cover cover, struct gt_err *err)
 {
     static struct place place[ORIGIN_TYPES * sizeof origins / sizeof *origins];
     struct gt_emu_types types[GT_EMU_TYPES];
@@ -175,9 +193,55 @@ int gt_emu_sample(struct gt_emu_sample *sample, size_t *count, const struct gt_k
         for (size_t j = 0; j < pairs && j < ORIGIN_TYPES && !status; j++)
             status =
                 find_place(&place[places++], kernel, &origins[i], &types[(i + j) % pairs], err);
-    for (*count = 0; times > 0 && !status; times--)
-        cover_once(place, places, sample, count);
+    for (*count = 0; times > 0 && !status; times--) {
+        cover_once(cover, place, places, sample, count);
+        cover = (struct cover){0};
+    }
     for (size_t i = 0; i < places; i++)
         gt_space_release(&place[i].space);
+    return status;
+}
+
+/* The digest of all that decides what is drawn. */
+static void find_key(char key[GT_DIGEST_HEX], const struct gt_kernel *kernel, int times,
+                     const struct cover *cover)
+{
+    struct gt_strbuf description = GT_STRBUF_INIT, what = GT_STRBUF_INIT;
+    static char base[GT_DIGEST_HEX];
+
+    if (!*base)
+        gt_remember_base(base, "drawn", "");
+    gt_strbuf_addf(&what, "times=%d", times);
+    for (size_t p = 0; p < kernel->params; p++)
+        gt_strbuf_addf(&what, " %llx", (unsigned long long)cover->value[p]);
+    *key = '\0';
+    if (gt_strbuf_add_file(&description, kernel->path, NULL) == GT_OK)
+        gt_remember_key(key, base, "", description.text, what.text);
+    gt_strbuf_release(&description);
+    gt_strbuf_release(&what);
+}
+
+int gt_emu_sample(struct gt_emu_sample *sample, size_t *count, const struct gt_kernel *kernel,
+                  int times, const struct gt_point *known, size_t knowns, struct gt_err *err)
+{
+    const struct cover cover = cover_of(kernel, known, knowns);
+    struct drawn {
+        size_t count;
+        struct gt_emu_sample sample[GT_EMU_SAMPLES];
+    } *drawn = calloc(1, sizeof *drawn);
+    char key[GT_DIGEST_HEX];
+    int status = GT_OK;
+
+    if (!drawn)
+        return gt_err_nomem(err);
+    find_key(key, kernel, times, &cover);
+    if (!gt_remembered(key, drawn, sizeof *drawn)) {
+        status = draw(drawn->sample, &drawn->count, kernel, times, cover, err);
+        if (!status)
+            gt_remember(key, drawn, sizeof *drawn);
+    }
+    *count = drawn->count;
+    memcpy(sample, drawn->sample, drawn->count * sizeof *sample);
+    free(drawn);
     return status;
 }

@@ -17,8 +17,9 @@ struct gt_emu_sample {
     struct gt_emu_scale scale; /* and how large some case was */
 };
 
-/* Fills sample[0 .. *count), *count <= GT_EMU_SAMPLES; always the same for the same description. */
+/* Fills sample[0 .. *count), *count <= GT_EMU_SAMPLES; always the same for the same description.
+ * The known points are run anyway: they count once. */
 int gt_emu_sample(struct gt_emu_sample *sample, size_t *count, const struct gt_kernel *kernel,
-                  int times, struct gt_err *err);
+                  int times, const struct gt_point *known, size_t knowns, struct gt_err *err);
 
 #endif

@@ -15,6 +15,7 @@ static const struct {
     [GT_FIELDS_MD] = {"| ", " | ", NULL, " |\n"},
     [GT_FIELDS_JSON] = {"{", ",", ":", "}"},
     [GT_FIELDS_SPACED_JSON] = {"{", ", ", ": ", "}"},
+    [GT_FIELDS_JSON_LINES] = {"{\n", ",\n", ":", "\n}\n"},
 };
 
 /* Overwrites each control character behind the first `begin` bytes with a blank or U+00BF. */
@@ -81,7 +82,7 @@ static void add_item(struct gt_strbuf *text, cJSON *item)
     cJSON_Delete(item);
 }
 
-static void add_json_text(struct gt_strbuf *text, const char *value)
+void gt_export_quoted(struct gt_strbuf *text, const char *value)
 {
     struct gt_strbuf valid = GT_STRBUF_INIT;
 
@@ -155,7 +156,7 @@ static void add_text(struct gt_fields *fields, const char *name, const char *tex
     else if (fields->form == GT_FIELDS_MD)
         add_cell(fields->text, text);
     else
-        add_json_text(fields->text, text);
+        gt_export_quoted(fields->text, text);
 }
 
 void gt_fields_text(struct gt_fields *fields, const char *name, const char *text)
@@ -195,6 +196,12 @@ void gt_fields_put(struct gt_fields *fields, const char *name, bool known, const
     vsnprintf(value, sizeof(value), format, arguments);
     va_end(arguments);
     gt_strbuf_add(fields->text, value);
+}
+
+struct gt_strbuf *gt_fields_value(struct gt_fields *fields, const char *name)
+{
+    begin_field(fields, name, true);
+    return fields->text;
 }
 
 void gt_fields_end(struct gt_fields *fields)

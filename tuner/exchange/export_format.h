@@ -19,7 +19,13 @@ struct gt_export_out {
 
 /* The printer of records: one function names each field and its value, and the form decides how a
  * field is written; with `heading` the names are written. */
-enum gt_fields_form { GT_FIELDS_CSV, GT_FIELDS_MD, GT_FIELDS_JSON, GT_FIELDS_SPACED_JSON };
+enum gt_fields_form {
+    GT_FIELDS_CSV,
+    GT_FIELDS_MD,
+    GT_FIELDS_JSON,
+    GT_FIELDS_SPACED_JSON,
+    GT_FIELDS_JSON_LINES /* a field a line */
+};
 
 struct gt_fields {
     struct gt_strbuf *text;
@@ -36,6 +42,8 @@ void gt_fields_real(struct gt_fields *fields, const char *name, bool known, doub
 void gt_fields_version(struct gt_fields *fields, const char *name, int version);
 __attribute__((format(printf, 4, 5))) void gt_fields_put(struct gt_fields *fields, const char *name,
                                                          bool known, const char *format, ...);
+/* Begins a field of JSON whose value, a list or an object, the caller appends to the text. */
+struct gt_strbuf *gt_fields_value(struct gt_fields *fields, const char *name);
 void gt_fields_end(struct gt_fields *fields);
 
 /* A format.  `begin` writes the text before the rows, `end` the text after them; NULL: nothing. */
@@ -70,6 +78,9 @@ bool gt_export_older(const struct gt_kernels *today, const char *kernel, const c
  * as blanks.  A spreadsheet would run free text that begins with = + - @, so an apostrophe is put
  * before such a text. */
 void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text);
+
+/* Appends a text in quotes, as JSON; control characters that JSON need not escape become blanks. */
+void gt_export_quoted(struct gt_strbuf *text, const char *value);
 
 /* Appends a text for JSON, with a question mark for each byte that is not UTF-8. */
 void gt_export_utf8(struct gt_strbuf *to, const char *text);

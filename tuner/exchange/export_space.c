@@ -25,20 +25,19 @@ struct space {
     struct param param[GT_MAX_PARAMS];
     size_t params;
     struct gt_problem problem;
-    /* The facts that all trials share, as JSON: "device_name", "kernel_name", and "gemmtune", which
-     * recording_read.c reads back. */
-    struct gt_strbuf head;
+    struct gt_fields head;     /* the file up to the trials */
     struct gt_strbuf identity; /* the first trial's, for comparison */
     struct gt_strbuf text;     /* the trials */
 };
 
-/* Functions that write the text before the trials, a trial with its point's values as JSON, and the
- * text after the trials. */
 struct format {
-    void (*begin)(struct gt_strbuf *text, const struct space *space);
+    const char *version; /* of the schema */
+    /* Writes the last fields before the trials, when the values of all points are known. */
+    void (*before)(struct gt_fields *head, const struct space *space);
+    /* Writes a trial with its point's values as JSON. */
     void (*entry)(struct gt_strbuf *text, const struct space *space,
                   const struct gt_named_trial *named, const char *const *values);
-    const char *end;
+    const char *name, *open, *close; /* of the field with the trials */
 };
 
 const struct gt_export_called gt_export_called[GT_STATUS_COUNT] = {
@@ -67,28 +66,12 @@ static bool has_time(const struct gt_trial *trial)
     return trial->us > 0 && (trial->status == GT_STATUS_OK || trial->status == GT_STATUS_SLOW);
 }
 
-/* Adds `before`, and the text as JSON. */
-static void add_string(struct gt_strbuf *text, const char *before, const char *value)
+/* Adds the names of the parameters with their values. */
+static void put_values(struct gt_fields *fields, const struct space *space,
+                       const char *const *values)
 {
-    gt_strbuf_add(text, before);
-    gt_strbuf_add_char(text, '"');
-    for (; *value; value++)
-        if (*value == '"' || *value == '\\')
-            gt_strbuf_addf(text, "\\%c", *value);
-        else if ((unsigned char)*value < ' ' || (unsigned char)*value >= 127)
-            gt_strbuf_add_char(text, '?');
-        else
-            gt_strbuf_add_char(text, *value);
-    gt_strbuf_add_char(text, '"');
-}
-
-/* Adds the names of the parameters with their values, without a comma behind the last. */
-static void add_values(struct gt_strbuf *text, const struct space *space, const char *const *values)
-{
-    for (size_t i = 0; i < space->params; i++) {
-        add_string(text, i ? "," : "", space->param[i].name);
-        gt_strbuf_addf(text, ":%s", values[i]);
-    }
+    for (size_t i = 0; i < space->params; i++)
+        gt_strbuf_add(gt_fields_value(fields, space->param[i].name), values[i]);
 }
 
 /* Adds "[1.5,2.25]": the samples in milliseconds, or without samples the time; "[]" if there is
@@ -115,13 +98,12 @@ static void add_identity(struct gt_strbuf *text, const struct gt_named_trial *na
 
 /* Writes the names of the launch parameters: points that differ only in them share a cubin.  A
  * kernel without a description (a recording's) has none. */
-static int write_launch_params(struct space *space, const struct gt_named_trial *named,
-                               struct gt_err *err)
+static int put_launch_params(struct gt_fields *fields, struct space *space,
+                             const struct gt_named_trial *named, struct gt_err *err)
 {
-    struct gt_strbuf text = GT_STRBUF_INIT;
+    struct gt_strbuf text = GT_STRBUF_INIT, names = GT_STRBUF_INIT;
     const cJSON *param;
     cJSON *root = NULL;
-    size_t names = 0;
     int code = gt_store_description(space->store, named->kernel, named->signature, &text, err);
 
     if (!code && gt_json_parse(&root, named->kernel, text.text, text.length, NULL) == GT_ENOMEM)
@@ -133,29 +115,38 @@ static int write_launch_params(struct space *space, const struct gt_named_trial 
 
         if (!name || !kind || strcmp(kind, "launch") != 0)
             continue;
-        add_string(&space->head, names++ ? "," : ",\"launch\":[", name);
+        gt_strbuf_add_char(&names, names.length ? ',' : '[');
+        gt_export_quoted(&names, name);
     }
-    gt_strbuf_add(&space->head, names ? "]" : "");
+    if (names.length)
+        gt_strbuf_addf(gt_fields_value(fields, "launch"), "%s]", names.text);
+    GT_STEP(code, gt_strbuf_check(&names, err));
     cJSON_Delete(root);
+    gt_strbuf_release(&names);
     gt_strbuf_release(&text);
     return code;
 }
 
-static int write_head(struct space *space, const struct gt_named_trial *named, struct gt_err *err)
+/* Writes the facts that all trials share; recordings.py reads "gemmtune" back. */
+static int put_head(struct space *space, const struct gt_named_trial *named, struct gt_err *err)
 {
-    struct gt_strbuf *text = &space->head;
+    struct gt_fields *fields = &space->head, ours = {.form = GT_FIELDS_JSON};
     int code;
 
-    add_string(text, "\"device_name\":", named->device);
-    add_string(text, ",\n\"kernel_name\":", named->kernel);
-    add_string(text, ",\n\"gemmtune\":{\"version\":1,\"problem\":", named->problem);
-    gt_strbuf_addf(text,
-                   ",\"cc\":%d,\"provenance\":\"%s\",\"l2\":\"%s\",\"driver\":%d,\"nvrtc\":%d",
-                   named->cc, gt_provenance_name(named->trial.provenance),
-                   gt_timing_name(named->timing), named->driver, named->nvrtc);
-    add_string(text, ",\"signature\":", named->signature);
-    code = write_launch_params(space, named, err);
-    gt_strbuf_add(text, "}");
+    gt_fields_word(fields, "schema_version", space->format->version);
+    gt_fields_word(fields, "device_name", named->device);
+    gt_fields_word(fields, "kernel_name", named->kernel);
+    ours.text = gt_fields_value(fields, "gemmtune");
+    gt_fields_put(&ours, "version", true, "1");
+    gt_fields_word(&ours, "problem", named->problem);
+    gt_fields_put(&ours, "cc", true, "%d", named->cc);
+    gt_fields_word(&ours, "provenance", gt_provenance_name(named->trial.provenance));
+    gt_fields_word(&ours, "l2", gt_timing_name(named->timing));
+    gt_fields_put(&ours, "driver", true, "%d", named->driver);
+    gt_fields_put(&ours, "nvrtc", true, "%d", named->nvrtc);
+    gt_fields_word(&ours, "signature", named->signature);
+    code = put_launch_params(&ours, space, named, err);
+    gt_fields_end(&ours);
     return code;
 }
 
@@ -208,7 +199,7 @@ static int take_value(struct param *param, const char *text, size_t length, cons
         strcmp(word, "false") == 0)
         gt_strbuf_add(&json, word);
     else
-        add_string(&json, "", word);
+        gt_export_quoted(&json, word);
     code = gt_strbuf_check(&json, err);
     GT_STEP(code, intern(param, json.text, interned, err));
     gt_strbuf_release(&json);
@@ -267,7 +258,7 @@ static int add_trial(void *context, const struct gt_named_trial *named, struct g
     add_identity(&identity, named);
     if (first) {
         gt_strbuf_add(&space->identity, identity.text);
-        code = write_head(space, named, err);
+        code = put_head(space, named, err);
         GT_STEP(code, gt_problem_parse(&space->problem, named->problem, err));
     } else if (strcmp(identity.text, space->identity.text) != 0) {
         code = gt_err_set(err, GT_ERANGE,
@@ -292,26 +283,25 @@ static int write_space(struct gt_export_out *out, const struct format *format,
     struct space space = {.out = out,
                           .store = store,
                           .format = format,
-                          .head = GT_STRBUF_INIT,
+                          .head = {.text = out->text, .form = GT_FIELDS_JSON_LINES},
                           .identity = GT_STRBUF_INIT,
                           .text = GT_STRBUF_INIT};
     int code = gt_store_trials(store, out->filter, add_trial, &space, err);
 
     if (!code && !out->rows)
         code = gt_err_set(err, GT_ENOTFOUND, "there is no trial to export");
-    GT_STEP(code, gt_strbuf_check(&space.head, err));
     GT_STEP(code, gt_strbuf_check(&space.identity, err));
     GT_STEP(code, gt_strbuf_check(&space.text, err));
-    format->begin(out->text, &space); /* only now are the values of all points known */
-    gt_strbuf_add(out->text, space.text.text);
-    gt_strbuf_add(out->text, format->end);
+    format->before(&space.head, &space);
+    gt_strbuf_addf(gt_fields_value(&space.head, format->name), "%s\n%s\n%s", format->open,
+                   space.text.text, format->close);
+    gt_fields_end(&space.head);
     for (size_t i = 0; i < space.params; i++) {
         for (size_t v = 0; v < space.param[i].count; v++)
             free(space.param[i].value[v]);
         free(space.param[i].name);
         free(space.param[i].value);
     }
-    gt_strbuf_release(&space.head);
     gt_strbuf_release(&space.identity);
     gt_strbuf_release(&space.text);
     return code;
@@ -325,31 +315,36 @@ static int write_space(struct gt_export_out *out, const struct format *format,
  * failure "time" and "__error__" are the name of Kernel Tuner's error class, with our status beside
  * them. */
 
-static void begin_cache(struct gt_strbuf *text, const struct space *space)
+static void put_lists(struct gt_fields *head, const struct space *space)
 {
-    gt_strbuf_addf(text,
-                   "{\n\"schema_version\":\"1.1.0\",\n%s,\n\"problem_size\":[%" PRId64 ",%" PRId64
-                   ",%" PRId64 "],\n\"tune_params_keys\":[",
-                   space->head.text, space->problem.m, space->problem.n, space->problem.k);
-    for (size_t i = 0; i < space->params; i++)
-        add_string(text, i ? "," : "", space->param[i].name);
-    gt_strbuf_add(text, "],\n\"tune_params\":{");
-    for (size_t i = 0; i < space->params; i++) {
-        const struct param *param = &space->param[i];
+    struct gt_fields lists = {.form = GT_FIELDS_JSON};
 
-        add_string(text, i ? "," : "", param->name);
-        for (size_t v = 0; v < param->count; v++)
-            gt_strbuf_addf(text, "%s%s", v ? "," : ":[", param->value[v]);
-        gt_strbuf_add(text, "]");
+    gt_fields_put(head, "problem_size", true, "[%" PRId64 ",%" PRId64 ",%" PRId64 "]",
+                  space->problem.m, space->problem.n, space->problem.k);
+    gt_fields_value(head, "tune_params_keys");
+    for (size_t i = 0; i < space->params; i++) {
+        gt_strbuf_add_char(head->text, i ? ',' : '[');
+        gt_export_quoted(head->text, space->param[i].name);
     }
-    gt_strbuf_add(text, "},\n\"objective\":\"time\",\n\"cache\":{\n");
+    gt_strbuf_add_char(head->text, ']');
+    lists.text = gt_fields_value(head, "tune_params");
+    for (size_t i = 0; i < space->params; i++) {
+        gt_fields_value(&lists, space->param[i].name);
+        for (size_t v = 0; v < space->param[i].count; v++)
+            gt_strbuf_addf(head->text, "%c%s", v ? ',' : '[', space->param[i].value[v]);
+        gt_strbuf_add_char(head->text, ']');
+    }
+    gt_fields_end(&lists);
+    gt_fields_word(head, "objective", "time");
 }
 
 static void add_cached(struct gt_strbuf *text, const struct space *space,
                        const struct gt_named_trial *named, const char *const *values)
 {
     const struct gt_trial *trial = &named->trial;
-    const char *failure = gt_export_called[trial->status].kernel_tuner;
+    const bool timed = has_time(trial), ok = trial->status == GT_STATUS_OK;
+    const char *failure = timed ? NULL : gt_export_called[trial->status].kernel_tuner;
+    struct gt_fields fields = {.text = text, .form = GT_FIELDS_JSON};
 
     for (size_t i = 0; i < space->params; i++) { /* the key: the values without quotes */
         const int quotes = values[i][0] == '"';
@@ -357,27 +352,28 @@ static void add_cached(struct gt_strbuf *text, const struct space *space,
         gt_strbuf_addf(text, "%s%.*s", i ? "," : "\"", (int)strlen(values[i]) - 2 * quotes,
                        values[i] + quotes);
     }
-    gt_strbuf_add(text, "\":{");
-    add_values(text, space, values);
-    if (has_time(trial)) {
-        gt_strbuf_addf(text, ",\"time\":%.9g,\"times\":", trial->us * 1e-3);
-        add_samples(text, trial);
-        gt_strbuf_addf(text, ",\"GFLOP/s\":%.9g,",
-                       gt_problem_flops(&space->problem) / trial->us * 1e-3);
-    } else {
-        gt_strbuf_addf(text, ",\"time\":\"%s\",\"__error__\":\"%s\",", failure, failure);
-    }
-    if (trial->status != GT_STATUS_OK)
-        gt_strbuf_addf(text, "\"gemmtune_status\":\"%s\",", gt_status_name(trial->status));
-    gt_strbuf_addf(text,
-                   "\"compile_time\":%.6g,\"verification_time\":%.6g,\"benchmark_time\":%.6g,"
-                   "\"strategy_time\":0,\"framework_time\":0,\"timestamp\":\"%s\"}",
-                   trial->compile_ms, trial->prove_ms, trial->time_ms, named->date);
+    gt_strbuf_add(text, "\":");
+    put_values(&fields, space, values);
+    gt_fields_put(&fields, "time", timed, "%.9g", trial->us * 1e-3);
+    gt_fields_word(&fields, "time", failure);
+    gt_fields_word(&fields, "__error__", failure);
+    if (timed)
+        add_samples(gt_fields_value(&fields, "times"), trial);
+    gt_fields_put(&fields, "GFLOP/s", timed, "%.9g",
+                  gt_problem_flops(&space->problem) / trial->us * 1e-3);
+    gt_fields_word(&fields, "gemmtune_status", ok ? NULL : gt_status_name(trial->status));
+    gt_fields_put(&fields, "compile_time", true, "%.6g", trial->compile_ms);
+    gt_fields_put(&fields, "verification_time", true, "%.6g", trial->prove_ms);
+    gt_fields_put(&fields, "benchmark_time", true, "%.6g", trial->time_ms);
+    gt_fields_put(&fields, "strategy_time", true, "0");
+    gt_fields_put(&fields, "framework_time", true, "0");
+    gt_fields_word(&fields, "timestamp", named->date);
+    gt_fields_end(&fields);
 }
 
 static int cache_rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
 {
-    static const struct format cache = {begin_cache, add_cached, "\n}\n}\n"};
+    static const struct format cache = {"1.1.0", put_lists, add_cached, "cache", "{", "}"};
 
     return write_space(out, &cache, store, err);
 }
@@ -392,14 +388,25 @@ const struct gt_export_ops gt_export_kt_cache = {.rows = cache_rows, .one_proble
  * are written.  Times are milliseconds.  "invalidity" has six values; "gemmtune_status" among the
  * measurements says which of our statuses it was. */
 
-#define T4_VERSION "\"schema_version\":\"1.0.0\""
+#define T4_VERSION "1.0.0"
 
-static void begin_t4(struct gt_strbuf *text, const struct space *space)
+static void put_unit(struct gt_fields *head, const struct space *space)
 {
-    gt_strbuf_addf(text,
-                   "{" T4_VERSION ",\n\"metadata\":{\"timeunit\":\"milliseconds\"},\n%s,\n"
-                   "\"results\":[\n",
-                   space->head.text);
+    (void)space;
+    gt_strbuf_add(gt_fields_value(head, "metadata"), "{\"timeunit\":\"milliseconds\"}");
+}
+
+static void add_measurements(struct gt_strbuf *text, const struct space *space,
+                             const struct gt_trial *trial)
+{
+    gt_strbuf_add_char(text, '[');
+    if (has_time(trial))
+        gt_strbuf_addf(text,
+                       "{\"name\":\"time\",\"value\":%.9g,\"unit\":\"ms\"},"
+                       "{\"name\":\"GFLOP/s\",\"value\":%.9g,\"unit\":\"GFLOP/s\"},",
+                       trial->us * 1e-3, gt_problem_flops(&space->problem) / trial->us * 1e-3);
+    gt_strbuf_addf(text, "{\"name\":\"gemmtune_status\",\"value\":\"%s\",\"unit\":\"\"}]",
+                   gt_status_name(trial->status));
 }
 
 static void add_result(struct gt_strbuf *text, const struct space *space,
@@ -407,29 +414,32 @@ static void add_result(struct gt_strbuf *text, const struct space *space,
 {
     const struct gt_trial *trial = &named->trial;
     const bool timed = has_time(trial);
+    struct gt_fields fields = {.text = text, .form = GT_FIELDS_JSON};
+    struct gt_fields point = fields, times = fields;
 
-    gt_strbuf_addf(text, "{\"timestamp\":\"%s\",\"configuration\":{", named->date);
-    add_values(text, space, values);
-    gt_strbuf_addf(text,
-                   "},\"objectives\":[\"time\"],"
-                   "\"times\":{\"compilation\":%.6g,\"compilation_time\":%.6g,\"benchmark\":%.6g,"
-                   "\"validation\":%.6g,\"framework\":0,\"search_algorithm\":0,\"runtimes\":",
-                   trial->compile_ms, trial->compile_ms, trial->time_ms, trial->prove_ms);
-    add_samples(text, trial);
-    gt_strbuf_addf(text, "},\"invalidity\":\"%s\",\"correctness\":%d,\"measurements\":[",
-                   timed ? "correct" : gt_export_called[trial->status].t4, timed);
-    if (timed)
-        gt_strbuf_addf(text,
-                       "{\"name\":\"time\",\"value\":%.9g,\"unit\":\"ms\"},"
-                       "{\"name\":\"GFLOP/s\",\"value\":%.9g,\"unit\":\"GFLOP/s\"},",
-                       trial->us * 1e-3, gt_problem_flops(&space->problem) / trial->us * 1e-3);
-    gt_strbuf_addf(text, "{\"name\":\"gemmtune_status\",\"value\":\"%s\",\"unit\":\"\"}]}",
-                   gt_status_name(trial->status));
+    gt_fields_word(&fields, "timestamp", named->date);
+    gt_fields_value(&fields, "configuration");
+    put_values(&point, space, values);
+    gt_fields_end(&point);
+    gt_strbuf_add(gt_fields_value(&fields, "objectives"), "[\"time\"]");
+    gt_fields_value(&fields, "times");
+    gt_fields_put(&times, "compilation", true, "%.6g", trial->compile_ms);
+    gt_fields_put(&times, "compilation_time", true, "%.6g", trial->compile_ms);
+    gt_fields_put(&times, "benchmark", true, "%.6g", trial->time_ms);
+    gt_fields_put(&times, "validation", true, "%.6g", trial->prove_ms);
+    gt_fields_put(&times, "framework", true, "0");
+    gt_fields_put(&times, "search_algorithm", true, "0");
+    add_samples(gt_fields_value(&times, "runtimes"), trial);
+    gt_fields_end(&times);
+    gt_fields_word(&fields, "invalidity", timed ? "correct" : gt_export_called[trial->status].t4);
+    gt_fields_put(&fields, "correctness", true, "%d", timed);
+    add_measurements(gt_fields_value(&fields, "measurements"), space, trial);
+    gt_fields_end(&fields);
 }
 
 static int t4_rows(struct gt_export_out *out, struct gt_store *store, struct gt_err *err)
 {
-    static const struct format t4 = {begin_t4, add_result, "\n]}\n"};
+    static const struct format t4 = {T4_VERSION, put_unit, add_result, "results", "[", "]"};
 
     return write_space(out, &t4, store, err);
 }
@@ -443,11 +453,20 @@ struct devices {
     char last[192]; /* name and uuid of the device written last */
 };
 
+/* Writes a version; "" if it is not known. */
+static void put_version(struct gt_fields *fields, const char *name, int version)
+{
+    if (version > 0)
+        gt_fields_version(fields, name, version);
+    else
+        gt_fields_word(fields, name, "");
+}
+
 /* Adds a trial's device.  Trials are sorted by device, so that each device is written once. */
 static int add_device(void *context, const struct gt_named_trial *named, struct gt_err *err)
 {
     struct devices *devices = context;
-    struct gt_strbuf *text = devices->out->text;
+    struct gt_fields fields = {.text = devices->out->text, .form = GT_FIELDS_JSON};
     char name[sizeof(devices->last)];
 
     (void)err;
@@ -455,15 +474,13 @@ static int add_device(void *context, const struct gt_named_trial *named, struct 
     if (strcmp(name, devices->last) == 0 || !gt_row_asked(devices->out->filter, named->device))
         return GT_OK;
     memcpy(devices->last, name, sizeof(name));
-    add_string(text,
-               devices->out->rows++ ? ",\n{\"device_name\":" : "{\"device_name\":", named->device);
-    add_string(text, ",\"uuid\":", named->uuid);
-    gt_strbuf_addf(text, ",\"compute_capability\":\"%d.%d\",\"cuda_driver\":\"", named->cc / 10,
-                   named->cc % 10);
-    gt_export_version(text, named->driver);
-    gt_strbuf_add(text, "\",\"nvrtc\":\"");
-    gt_export_version(text, named->nvrtc);
-    gt_strbuf_add(text, "\"}");
+    gt_strbuf_add(fields.text, devices->out->rows++ ? ",\n" : "");
+    gt_fields_word(&fields, "device_name", named->device);
+    gt_fields_word(&fields, "uuid", named->uuid);
+    gt_fields_put(&fields, "compute_capability", true, "\"%d.%d\"", named->cc / 10, named->cc % 10);
+    put_version(&fields, "cuda_driver", named->driver);
+    put_version(&fields, "nvrtc", named->nvrtc);
+    gt_fields_end(&fields);
     return GT_OK;
 }
 
@@ -474,8 +491,8 @@ static int metadata_rows(struct gt_export_out *out, struct gt_store *store, stru
     struct devices devices = {.out = out};
     int code;
 
-    gt_strbuf_add(out->text,
-                  "{" T4_VERSION ",\n\"metadata\":{\"hardware\":{\"hardware_description\":[\n");
+    gt_strbuf_add(out->text, "{\"schema_version\":\"" T4_VERSION
+                             "\",\n\"metadata\":{\"hardware\":{\"hardware_description\":[\n");
     code = gt_store_trials(store, out->filter, add_device, &devices, err);
     gt_strbuf_addf(out->text,
                    "\n]},\n\"environment\":{\"device_query\":{},\"requirements\":[\"gemmtune "

@@ -1,49 +1,34 @@
-/* recording.c - a recorded space: reads the file (zlib reads plain and gzipped files), converts
- * times to microseconds, and makes a space for the strategies. */
+/* recording.c - a recorded space: reads files (zlib reads plain and gzipped ones), has
+ * recordings.py convert the forms of other programs, and reads the form that it writes. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/digest.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "exchange/recording_impl.h"
-#include "exchange/t1.h"
+#include "exchange/recording.h"
+#include "exchange/recordings_py.h"
+#include "problem/problem.h"
 
 #define CHUNK      ((unsigned)1 << 20)
 #define TEXT_LIMIT ((size_t)1 << 30)  /* bytes of an unpacked file, at most */
 #define FREE_TEXT  ((size_t)64 << 20) /* bytes that any file may unpack to; above: INFLATION */
 #define INFLATION  200                /* times the file's size; JSON is compressed 10 to 40 times */
 
-/* Replaces NaN and Infinity, which Python's json writes but JSON does not have.  Outside strings
- * they become empty texts, which count as no times. */
-static void replace_nan(char *text, size_t length)
-{
-    static const char *const word[] = {"NaN", "-Infinity", "Infinity"};
-    bool quoted = false;
+#define OWN "{\"gemmtune_recording\"" /* how the form of recordings.py begins */
 
-    for (size_t i = 0; i < length; i++) {
-        if (quoted) {
-            i += text[i] == '\\'; /* an escaped quote does not end the string */
-            quoted = i >= length || text[i] != '"' || text[i - 1] == '\\';
-            continue;
-        }
-        quoted = text[i] == '"';
-        for (size_t w = 0; w < 3; w++) {
-            size_t size = strlen(word[w]);
-
-            if (text[i] != *word[w] || strncmp(text + i, word[w], size) != 0)
-                continue;
-            memset(text + i, ' ', size);
-            text[i] = text[i + 1] = '"';
-            i += size - 1;
-            break;
-        }
-    }
-}
+/* ---- files ---- */
 
 /* Opens a regular file: a pipe may never be written to, and a device may never end. */
 static int open_file(gzFile *file, size_t *bytes, const char *path, struct gt_err *err)
@@ -114,52 +99,377 @@ bool gt_recording_begins(const char *path, const char *start)
     return so;
 }
 
-/* ---- what was read ---- */
+/* ---- other programs' forms ---- */
 
-/* Converts a recorded time to microseconds. */
-static int scale_time(float *time, double us, const struct gt_recording_reader *reader)
+/* A file in T1 that describes the space. */
+struct t1 {
+    const char *path;
+    struct gt_strbuf text;
+};
+
+/* Makes a file in memory. */
+static FILE *open_memory(void)
+{
+    const int fd = memfd_create("gemmtune-recording", MFD_CLOEXEC);
+
+    return fd < 0 ? NULL : fdopen(fd, "w+");
+}
+
+static bool put(FILE *file, const struct gt_strbuf *text)
+{
+    return fwrite(text->text, 1, text->length, file) == text->length;
+}
+
+#define NO_PYTHON 127 /* the exit status if python3 could not be started */
+
+/* Runs recordings.py and waits for its end.  -I and -S: no variable of Python's and no folder but
+ * Python's own names code that is run. */
+static int run_python(const char *const argument[3], FILE *in, FILE *out)
+{
+    const char *const argv[] = {"python3",   "-I",        "-S",        "-c", gt_recordings_py,
+                                argument[0], argument[1], argument[2], NULL};
+    const pid_t pid = fork();
+    int status = 0;
+
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (dup2(fileno(in), 0) == 0 && dup2(fileno(out), 1) == 1)
+            execvp(argv[0], (char *const *)argv); /* the cast: nothing writes to arguments */
+        _exit(NO_PYTHON);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int read_converted(struct gt_strbuf *text, FILE *out, const char *path, int status,
+                          struct gt_err *err)
+{
+    char name[32];
+
+    if (status == NO_PYTHON)
+        return gt_err_set(err, GT_EIO,
+                          "%s: recordings of other programs are read by python3, which is not in "
+                          "$PATH; without it only what share/gemmtune/recordings.py made elsewhere "
+                          "is read",
+                          path);
+    if (status)
+        return gt_err_set(err, GT_EIO, "%s: python3 ended before it had read the recording", path);
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fileno(out));
+    return gt_recording_read_text(text, name, err);
+}
+
+/* Replaces the text by the same in our own form; t1: NULL, or what describes the space. */
+static int convert(struct gt_strbuf *text, const char *path, const struct t1 *t1,
+                   struct gt_err *err)
+{
+    FILE *in = open_memory(), *out = open_memory();
+    char length[24];
+    const char *const argument[] = {path, t1 ? length : NULL, t1 ? t1->path : NULL};
+    int rc = GT_OK;
+
+    snprintf(length, sizeof(length), "%zu", t1 ? t1->text.length : 0);
+    if (!in || !out || (t1 && !put(in, &t1->text)) || !put(in, text) || fflush(in) != 0 ||
+        fseek(in, 0, SEEK_SET) != 0)
+        rc = gt_err_set(err, GT_EIO, "%s: cannot be kept in memory: %s", path, strerror(errno));
+    gt_strbuf_reset(text);
+    GT_STEP(rc, read_converted(text, out, path, run_python(argument, in, out), err));
+    if (in)
+        fclose(in);
+    if (out)
+        fclose(out);
+    return rc;
+}
+
+/* ---- our own form ----
+ * A line of JSON for the space, then one for each point, as recordings.py writes them. */
+
+struct reader {
+    struct gt_recording *recording;
+    char where[512];        /* for sentences: the file, and the line if the file has our own form */
+    size_t points, samples; /* as many as the first line says */
+    struct gt_err *err;
+};
+
+static int refuse(const struct reader *reader, const char *what)
+{
+    return gt_err_set(reader->err, GT_ECONFIG, "%s: %s", reader->where, what);
+}
+
+/* Replaces *text by a copy of the member; if there is none, it stays. */
+static int copy_text(char **text, struct reader *reader, const cJSON *object, const char *key)
+{
+    const char *found = NULL;
+    int rc = gt_json_string(&found, object, reader->where, key, GT_OPTIONAL, reader->err);
+
+    if (rc || !found)
+        return rc;
+    free(*text);
+    *text = strdup(found);
+    return *text ? GT_OK : gt_err_nomem(reader->err);
+}
+
+/* Whether a text may stand in a point, where commas separate the values. */
+static bool is_word(const cJSON *item)
+{
+    const char *text = cJSON_GetStringValue(item);
+    bool is = text && *text;
+
+    for (size_t i = 0; is && text[i]; i++)
+        is = text[i] != ',' && !gt_is_control(text, i);
+    return is;
+}
+
+/* Makes the values' names, in one block of pointers and texts. */
+static int copy_words(char ***words, size_t *count, struct reader *reader, const cJSON *list)
+{
+    struct gt_strbuf text = GT_STRBUF_INIT;
+    const cJSON *item;
+    size_t bytes;
+    char *at;
+    int rc = GT_OK;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!is_word(item))
+            rc = refuse(reader, "a word that cannot stand in a point");
+        else
+            gt_strbuf_add_bytes(&text, item->valuestring, strlen(item->valuestring) + 1);
+        *count += 1;
+    }
+    bytes = (*count + 1) * sizeof(**words);
+    GT_STEP(rc, gt_strbuf_check(&text, reader->err));
+    *words = rc ? NULL : malloc(bytes + text.length);
+    if (*words) {
+        at = memcpy((char *)*words + bytes, text.text, text.length);
+        for (size_t i = 0; i < *count; i++, at += strlen(at) + 1)
+            (*words)[i] = at;
+        (*words)[*count] = NULL;
+    }
+    gt_strbuf_release(&text);
+    return rc || *words ? rc : gt_err_nomem(reader->err);
+}
+
+static int read_values(struct gt_param *param, size_t words, struct reader *reader,
+                       const cJSON *list)
+{
+    const int64_t most = param->word ? (int64_t)words - 1 : (int64_t)1e15;
+    const int64_t least = param->word ? 0 : -most;
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        int64_t value;
+        bool known = param->count > UINT8_MAX || !gt_json_whole(item, least, most, &value);
+
+        for (size_t i = 0; i < param->count && !known; i++)
+            known = param->value[i] == value;
+        if (known)
+            return refuse(reader, "values are at most 256 whole numbers, each once");
+        param->value[param->count++] = value;
+    }
+    return param->count ? GT_OK : refuse(reader, "a parameter has no value");
+}
+
+static int read_param(struct reader *reader, const cJSON *item)
+{
+    struct gt_kernel *kernel = reader->recording->kernel;
+    struct gt_param *param = &kernel->param[kernel->params];
+    const cJSON *values = NULL, *words = NULL;
+    size_t count = 0;
+    int rc;
+
+    if (kernel->params == GT_MAX_PARAMS)
+        return refuse(reader, "too many parameters");
+    kernel->params++;
+    *param = (struct gt_param){.name = strdup(""),
+                               .doc = strdup("recorded"),
+                               .value = calloc(UINT8_MAX + 1, sizeof(*param->value))};
+    if (!param->name || !param->doc || !param->value)
+        return gt_err_nomem(reader->err);
+    rc = copy_text(&param->name, reader, item, "name");
+    GT_STEP(rc,
+            gt_json_bool(&param->launch, item, reader->where, "launch", GT_OPTIONAL, reader->err));
+    GT_STEP(rc, gt_json_get(&words, item, reader->where, "words", cJSON_Array, GT_OPTIONAL,
+                            reader->err));
+    GT_STEP(rc, gt_json_get(&values, item, reader->where, "values", cJSON_Array, GT_REQUIRED,
+                            reader->err));
+    if (words)
+        GT_STEP(rc, copy_words(&param->word, &count, reader, words));
+    return rc ? rc : read_values(param, count, reader, values);
+}
+
+/* Lets the kernel serve every problem, because nobody can check which problem the recording is
+ * of. */
+static int serve_everything(struct gt_kernel *kernel, struct gt_err *err)
+{
+    kernel->production = true;
+    kernel->entries = 1;
+    kernel->entry[0] = (struct gt_serves){.types = UINT_MAX,
+                                          .outs = UINT_MAX,
+                                          .layouts = UINT_MAX,
+                                          .epilogues = UINT_MAX,
+                                          .max_cc = INT_MAX,
+                                          .max_m = GT_MAX_EXTENT,
+                                          .accuracy = GT_ACCURACY_STRICT,
+                                          .batched = true};
+    kernel->name = strdup("recorded");
+    kernel->doc = strdup("a recorded space");
+    kernel->text = strdup("");
+    return kernel->name && kernel->doc && kernel->text ? GT_OK : gt_err_nomem(err);
+}
+
+/* Reads the numbers of points and samples, and makes room for them; no text of `length` bytes holds
+ * more of either. */
+static int read_sizes(struct reader *reader, const cJSON *head, size_t length)
+{
+    struct gt_recording *recording = reader->recording;
+    int64_t points = 0, samples = 0;
+    int rc = gt_json_integer(&points, head, reader->where, "points", 1, (int64_t)length,
+                             GT_REQUIRED, reader->err);
+
+    GT_STEP(rc, gt_json_integer(&samples, head, reader->where, "samples", 0, (int64_t)length,
+                                GT_REQUIRED, reader->err));
+    if (rc)
+        return rc;
+    reader->points = (size_t)points;
+    reader->samples = (size_t)samples;
+    recording->point = calloc(reader->points, sizeof(*recording->point));
+    recording->index = calloc(reader->points, recording->kernel->params + 1);
+    recording->sample = calloc(reader->samples + 1, sizeof(*recording->sample));
+    return recording->point && recording->index && recording->sample ? GT_OK
+                                                                     : gt_err_nomem(reader->err);
+}
+
+static int read_head(struct reader *reader, const cJSON *head, size_t length)
+{
+    struct gt_recording *recording = reader->recording;
+    const cJSON *params = NULL, *item;
+    int64_t version = 0, cc = 0, described = 0;
+    int rc = gt_json_integer(&version, head, reader->where, "gemmtune_recording", 1, 1, GT_REQUIRED,
+                             reader->err);
+
+    GT_STEP(rc, copy_text(&recording->kernel->name, reader, head, "kernel"));
+    GT_STEP(rc, copy_text(&recording->device, reader, head, "device"));
+    GT_STEP(rc, copy_text(&recording->problem, reader, head, "problem"));
+    GT_STEP(rc, copy_text(&recording->objective, reader, head, "objective"));
+    GT_STEP(rc, gt_json_integer(&cc, head, reader->where, "cc", 0, 9999, GT_OPTIONAL, reader->err));
+    GT_STEP(rc, gt_json_integer(&described, head, reader->where, "described", 0, GT_SPACE_LIMIT,
+                                GT_OPTIONAL, reader->err));
+    GT_STEP(rc, gt_json_bool(&recording->predicted, head, reader->where, "predicted", GT_OPTIONAL,
+                             reader->err));
+    GT_STEP(rc, gt_json_bool(&recording->costs, head, reader->where, "costs", GT_OPTIONAL,
+                             reader->err));
+    GT_STEP(rc, gt_json_get(&params, head, reader->where, "params", cJSON_Array, GT_REQUIRED,
+                            reader->err));
+    cJSON_ArrayForEach(item, params) GT_STEP(rc, read_param(reader, item));
+    if (!rc && !recording->kernel->params)
+        rc =
+            gt_err_set(reader->err, GT_ECONFIG, "%s: the points have no parameters", reader->where);
+    recording->cc = (int)cc;
+    recording->described = (size_t)described;
+    return rc ? rc : read_sizes(reader, head, length);
+}
+
+static int read_time(struct reader *reader, float *time, double us)
 {
     if (!(us >= GT_LEAST_US && us < GT_MOST_US))
         return gt_err_set(reader->err, GT_ECONFIG,
-                          "%s: a time is %g us; a time must be from 1e-6 to 1e12 us", reader->path,
+                          "%s: a time is %g us; a time must be from 1e-6 to 1e12 us", reader->where,
                           us);
     *time = (float)us;
     return GT_OK;
 }
 
-/* Converts the file's unit of time to microseconds (times) and milliseconds (costs). */
-static int scale(const struct gt_recording_reader *reader)
+static int read_samples(struct reader *reader, struct gt_recorded *point, const cJSON *list)
 {
     struct gt_recording *recording = reader->recording;
-    const double ms = reader->ms;
+    const cJSON *item;
     int rc = GT_OK;
 
-    for (size_t i = 0; i < recording->samples && !rc; i++)
-        rc = scale_time(&recording->sample[i], recording->sample[i] * ms * 1e3, reader);
-    for (size_t i = 0; i < recording->points && !rc; i++) {
-        struct gt_recorded *point = &recording->point[i];
-
-        if (point->status == GT_STATUS_OK)
-            rc = scale_time(&point->us, point->us * ms * 1e3, reader);
-        point->compile_ms = (float)(point->compile_ms * ms);
-        point->prove_ms = (float)(point->prove_ms * ms);
-        point->time_ms = (float)(point->time_ms * ms);
-        point->other_ms = (float)(point->other_ms * ms);
+    point->first = (uint32_t)recording->samples;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!rc && recording->samples == reader->samples)
+            rc = refuse(reader, "too many samples");
+        GT_STEP(rc, read_time(reader, &recording->sample[recording->samples], item->valuedouble));
+        recording->samples += !rc;
     }
+    point->samples = (uint32_t)(recording->samples - point->first);
     return rc;
 }
 
-/* Makes the signature depend also on text[0..length). */
-static int sign(struct gt_recording *recording, const char *text, size_t length, struct gt_err *err)
+static int read_index(struct reader *reader, uint8_t *index, const cJSON *list)
 {
-    struct gt_digest digest;
+    const struct gt_kernel *kernel = reader->recording->kernel;
+    const cJSON *item;
+    size_t p = 0;
 
-    if (gt_digest_init(&digest))
-        return gt_err_nomem(err);
-    gt_digest_add(&digest, text, length);
-    gt_digest_add(&digest, recording->kernel->signature, GT_DIGEST_HEX);
-    gt_digest_final(&digest, recording->kernel->signature);
-    return GT_OK;
+    cJSON_ArrayForEach(item, list)
+    {
+        int64_t value;
+
+        if (p == kernel->params ||
+            !gt_json_whole(item, 0, (int64_t)kernel->param[p].count - 1, &value))
+            break;
+        index[p++] = (uint8_t)value;
+    }
+    return !item && p == kernel->params ? GT_OK
+                                        : refuse(reader, "\"point\" is no point of the space");
+}
+
+static int read_point(struct reader *reader, const cJSON *line)
+{
+    struct gt_recording *recording = reader->recording;
+    struct gt_recorded *point = &recording->point[recording->points];
+    static const char *const keys[] = {"compile_ms", "prove_ms", "time_ms", "other_ms"};
+    float *const costs[] = {&point->compile_ms, &point->prove_ms, &point->time_ms,
+                            &point->other_ms};
+    const cJSON *index = NULL, *samples = NULL;
+    const char *status = "";
+    double us = 0, cost;
+    int rc = recording->points < reader->points ? GT_OK : refuse(reader, "too many points");
+
+    GT_STEP(rc, gt_json_get(&index, line, reader->where, "point", cJSON_Array, GT_REQUIRED,
+                            reader->err));
+    GT_STEP(rc, read_index(reader, recording->index + recording->points * recording->kernel->params,
+                           index));
+    GT_STEP(rc, gt_json_string(&status, line, reader->where, "status", GT_REQUIRED, reader->err));
+    GT_STEP(rc, gt_json_get(&samples, line, reader->where, "samples", cJSON_Array, GT_REQUIRED,
+                            reader->err));
+    GT_STEP(rc, read_samples(reader, point, samples));
+    for (size_t i = 0; i < 4 && !rc; i++) {
+        cost = 0;
+        rc = gt_json_real(&cost, line, reader->where, keys[i], 0, 1e30, GT_OPTIONAL, reader->err);
+        *costs[i] = (float)cost;
+    }
+    GT_STEP(rc, gt_json_real(&us, line, reader->where, "us", 0, 1e30, GT_OPTIONAL, reader->err));
+    point->status = gt_status_parse(status);
+    if (!rc && (!point->status || (point->status == GT_STATUS_OK && !point->samples)))
+        rc = refuse(reader, "\"status\" is no status, or needs a sample");
+    if (!rc && point->status == GT_STATUS_OK)
+        rc = read_time(reader, &point->us, us);
+    recording->points += !rc;
+    return rc;
+}
+
+/* Reads one line; an error that recordings.py found is a line, too. */
+static int read_line(struct reader *reader, const char *line, size_t size, size_t left)
+{
+    const cJSON *error, *range;
+    cJSON *object = NULL;
+    int rc = gt_json_parse(&object, reader->where, line, size, reader->err);
+
+    error = rc ? NULL : cJSON_GetObjectItemCaseSensitive(object, "error");
+    range = cJSON_GetObjectItemCaseSensitive(object, "range");
+    if (cJSON_IsString(error))
+        rc = gt_err_set(reader->err, cJSON_IsTrue(range) ? GT_ERANGE : GT_ECONFIG, "%s",
+                        error->valuestring);
+    GT_STEP(rc, reader->recording->point ? read_point(reader, object)
+                                         : read_head(reader, object, left));
+    cJSON_Delete(object);
+    return rc;
 }
 
 /* Makes an empty recording, to be released also after a failure. */
@@ -172,47 +482,51 @@ static int begin(struct gt_recording *recording, struct gt_err *err)
         .objective = strdup(""),
     };
     return recording->kernel && recording->device && recording->problem && recording->objective
-               ? GT_OK
+               ? serve_everything(recording->kernel, err)
                : gt_err_nomem(err);
 }
 
-/* Drops repeated points.  The results of a search (T4) name a point as often as the search asked
- * for it.  The first result that is ok counts, or without one the first result. */
-static int drop_repeats(struct gt_recording *recording, struct gt_err *err)
+/* Reads a text in our own form into a recording that is begun.  numbered: sentences name lines. */
+static int read_lines(struct gt_recording *recording, const char *path, bool numbered, char *text,
+                      size_t length, struct gt_err *err)
 {
-    size_t params = recording->kernel->params, size = 64, kept = 0;
-    uint32_t *slot; /* 1 + the index of a kept point */
+    struct reader reader = {.recording = recording, .err = err};
+    size_t number = 1;
+    int rc = GT_OK;
 
-    while (size < 2 * recording->points)
-        size *= 2;
-    slot = calloc(size, sizeof(*slot));
-    if (!slot)
-        return gt_err_nomem(err);
-    for (size_t i = 0; i < recording->points; i++) {
-        const uint8_t *index = recording->index + i * params;
-        uint64_t hash = params;
-        size_t at;
-
-        for (size_t p = 0; p < params; p++) {
-            hash = (hash ^ index[p]) * 0x9e3779b97f4a7c15ull;
-            hash ^= hash >> 32; /* the low bits of a product do not depend on the high ones */
-        }
-        at = hash % size;
-        while (slot[at] && memcmp(recording->index + (slot[at] - 1) * params, index, params) != 0)
-            at = (at + 1) % size;
-        if (slot[at]) {
-            struct gt_recorded *first = &recording->point[slot[at] - 1];
-
-            if (first->status != GT_STATUS_OK)
-                *first = recording->point[i];
-            continue;
-        }
-        memmove(recording->index + kept * params, index, params);
-        recording->point[kept++] = recording->point[i];
-        slot[at] = (uint32_t)kept;
+    for (char *line = text, *end; line < text + length && !rc; line = end + 1, number++) {
+        end = line + strcspn(line, "\n");
+        *end = '\0';
+        snprintf(reader.where, sizeof(reader.where), numbered ? "%.480s:%zu" : "%.480s", path,
+                 number);
+        rc = read_line(&reader, line, (size_t)(end - line), (size_t)(text + length - line));
     }
-    recording->points = kept;
-    free(slot);
+    if (!rc && (!recording->points || recording->points != reader.points))
+        rc = gt_err_set(err, GT_ECONFIG, "%s: the text ends too early", path);
+    return rc;
+}
+
+int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,
+                       struct gt_err *err)
+{
+    int rc = begin(recording, err);
+
+    GT_STEP(rc, read_lines(recording, path, true, text, length, err));
+    return rc;
+}
+
+/* ---- files of any form ---- */
+
+/* Makes the signature depend also on text[0..length). */
+static int sign(struct gt_recording *recording, const char *text, size_t length, struct gt_err *err)
+{
+    struct gt_digest digest;
+
+    if (gt_digest_init(&digest))
+        return gt_err_nomem(err);
+    gt_digest_add(&digest, text, length);
+    gt_digest_add(&digest, recording->kernel->signature, GT_DIGEST_HEX);
+    gt_digest_final(&digest, recording->kernel->signature);
     return GT_OK;
 }
 
@@ -228,183 +542,82 @@ static int sign_words(struct gt_recording *recording, struct gt_err *err)
     return words ? sign(recording, "words", 5, err) : GT_OK;
 }
 
-/* As gt_recording_parse, with a reader whose recording is begun and whose parameters may be
- * preset.  Releases the parameters. */
-static int parse_into(struct gt_recording_reader *reader, char *text, size_t length)
+/* Whether a text is meant to be T1: an object with "ConfigurationSpace". */
+static bool is_t1(const struct gt_strbuf *text)
 {
-    struct gt_recording *recording = reader->recording;
+    static const char key[] = "\"ConfigurationSpace\"";
+
+    return memmem(text->text, text->length, key, sizeof(key) - 1) != NULL;
+}
+
+/* Makes the path of the recording, which T1 gives relative to the folder of its own file. */
+static int named_recording(struct gt_strbuf *path, const struct t1 *t1, struct gt_err *err)
+{
+    const char *slash = strrchr(t1->path, '/'), *recording = NULL;
+    const cJSON *object = NULL;
+    cJSON *root;
+    int rc = gt_json_parse(&root, t1->path, t1->text.text, t1->text.length, err);
+
+    GT_STEP(rc, gt_json_get(&object, root, t1->path, "ConfigurationSpace", cJSON_Object,
+                            GT_REQUIRED, err));
+    GT_STEP(rc, gt_json_get(&object, root, t1->path, "KernelSpecification", cJSON_Object,
+                            GT_REQUIRED, err));
+    GT_STEP(rc, gt_json_string(&recording, object, t1->path, "SimulationInput", GT_OPTIONAL, err));
+    if (!rc && !recording)
+        rc = gt_err_set(err, GT_ECONFIG,
+                        "%s describes a space and names no recording to answer from: add "
+                        "\"SimulationInput\": \"FILE\" to its KernelSpecification, or name "
+                        "it with --space beside --device replay:FILE",
+                        t1->path);
+    if (!rc && slash && *recording != '/')
+        gt_strbuf_add_bytes(path, t1->path, (size_t)(slash - t1->path) + 1);
+    gt_strbuf_add(path, rc ? "" : recording);
+    cJSON_Delete(root);
+    return rc ? rc : gt_strbuf_check(path, err);
+}
+
+/* Reads the text of a recording in any form.  t1: NULL, or what describes its space. */
+static int load_text(struct gt_recording *recording, const char *path, struct gt_strbuf *text,
+                     const struct t1 *t1, struct gt_err *err)
+{
+    const bool own = strncmp(text->text, OWN, strlen(OWN)) == 0 && !t1;
+    char signature[GT_DIGEST_HEX];
     int rc = GT_OK;
 
-    reader->at = text;
-    reader->end = text + length;
-    gt_digest_bytes(text, length, recording->kernel->signature);
-    replace_nan(text, length);
-    if (memchr(text, '\0', length) || gt_json_escapes_nul(text))
-        rc = gt_err_set(reader->err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text",
-                        reader->path);
-    GT_STEP(rc, gt_recording_read(reader));
-    GT_STEP(rc, gt_recording_finish_params(reader));
-    gt_recording_release_params(reader);
-    GT_STEP(rc, sign_words(recording, reader->err));
-    GT_STEP(rc, drop_repeats(recording, reader->err));
-    return rc ? rc : scale(reader);
-}
-
-int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,
-                       struct gt_err *err)
-{
-    struct gt_recording_reader reader = {.recording = recording, .path = path, .ms = 1, .err = err};
-    int rc = begin(recording, err);
-
-    return rc ? rc : parse_into(&reader, text, length);
-}
-
-/* ---- a space that is described in T1 ----
- * T1 lists the points; the recording that T1 names has their results. */
-
-/* Keeps only the recorded ones of T1's points (*count of them, by index), each with its result,
- * because the results of the others are not known. */
-static int select_points(struct gt_recording *recording, const struct gt_t1 *t1, uint8_t *index,
-                         size_t *count, struct gt_err *err)
-{
-    struct gt_recorded *selected = calloc(*count, sizeof(*selected));
-    struct gt_kernel *kernel = recording->kernel;
-    struct gt_space space = {0};
-    int rc = selected ? gt_recording_space(&space, recording, NULL, NULL, err) : gt_err_nomem(err);
-    size_t found = 0;
-
-    for (size_t i = 0; i < *count && !rc; i++) {
-        struct gt_point point = {{0}};
-        size_t at;
-
-        for (size_t p = 0; p < t1->params; p++)
-            point.value[p] = kernel->param[p].value[index[i * t1->params + p]];
-        at = gt_space_find(&space, &point);
-        if (at == SIZE_MAX)
-            continue;
-        memmove(index + found * t1->params, index + i * t1->params, t1->params);
-        selected[found++] = recording->point[at];
-    }
-    gt_space_release(&space);
-    if (!rc && !found)
-        rc = gt_err_set(err, GT_ECONFIG, "%s: the recording has none of its points", t1->kernel);
-    if (rc) {
-        free(selected);
-        return rc;
-    }
-    free(recording->point);
-    recording->point = selected;
-    recording->described = *count;
-    *count = found;
-    for (size_t p = 0; p < t1->params; p++) /* T1's values come first */
-        kernel->param[p].count = t1->param[p].count;
-    return GT_OK;
-}
-
-/* Presets the reader with T1's parameters and values, in T1's order, before it reads the recording.
- */
-static int preset(struct gt_recording_reader *reader, const struct gt_t1 *t1)
-{
-    int rc = GT_OK;
-
-    reader->preset = reader->listed = true;
-    for (size_t p = 0; p < t1->params && !rc; p++) {
-        rc = gt_recording_add_param(reader, t1->param[p].name);
-        for (size_t i = 0; i < t1->param[p].count && !rc; i++)
-            rc = gt_t1_value(&reader->param[p], &t1->param[p].value[i], &(uint8_t){0}, reader->err);
-    }
+    gt_digest_bytes(text->text, text->length, signature);
+    if (memchr(text->text, '\0', text->length) || gt_json_escapes_nul(text->text))
+        rc = gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text", path);
+    if (!own)
+        GT_STEP(rc, convert(text, path, t1, err));
+    GT_STEP(rc, read_lines(recording, path, own, text->text, text->length, err));
+    memcpy(recording->kernel->signature, signature, sizeof(signature));
+    GT_STEP(rc, sign_words(recording, err));
+    if (t1)
+        GT_STEP(rc, sign(recording, t1->text.text, t1->text.length, err));
     return rc;
-}
-
-static int answer_from(struct gt_recording *recording, const struct gt_t1 *t1, const char *path,
-                       struct gt_err *err)
-{
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    struct gt_recording_reader reader = {.recording = recording, .path = path, .ms = 1, .err = err};
-    uint8_t *index = NULL;
-    size_t count = 0;
-    int rc = gt_recording_read_text(&text, path, err);
-
-    GT_STEP(rc, preset(&reader, t1));
-    if (rc)
-        gt_recording_release_params(&reader);
-    GT_STEP(rc, parse_into(&reader, text.text, text.length));
-    GT_STEP(rc, gt_t1_points(t1, GT_SPACE_LIMIT, &index, &count, err));
-    GT_STEP(rc, select_points(recording, t1, index, &count, err));
-    gt_strbuf_release(&text);
-    if (rc) {
-        free(index);
-        return rc;
-    }
-    free(recording->index);
-    recording->index = index;
-    recording->points = count;
-    free(recording->kernel->name);
-    recording->kernel->name = strdup(t1->kernel);
-    return recording->kernel->name ? GT_OK : gt_err_nomem(err);
-}
-
-/* Turns an error in a file's Python or lists into an error of the file. */
-static int malformed(const char *path, struct gt_err *err)
-{
-    if (err && !strstr(err->msg, path))
-        gt_err_prefix(err, err->code, "%s", path);
-    if (err)
-        err->code = GT_ECONFIG;
-    return GT_ECONFIG;
-}
-
-/* Makes the path of the recording, which T1 gives relative to the folder of the T1 file. */
-static int recording_path(struct gt_strbuf *path, const struct gt_t1 *t1, const char *t1_path,
-                          struct gt_err *err)
-{
-    const char *slash = strrchr(t1_path, '/');
-
-    if (!*t1->recording)
-        return gt_err_set(err, GT_ECONFIG,
-                          "%s describes a space and names no recording to answer from: add "
-                          "\"SimulationInput\": \"FILE\" to its KernelSpecification, or name "
-                          "it with --space beside --device replay:FILE",
-                          t1_path);
-    if (slash && *t1->recording != '/')
-        gt_strbuf_add_bytes(path, t1_path, (size_t)(slash - t1_path) + 1);
-    gt_strbuf_add(path, t1->recording);
-    return gt_strbuf_check(path, err);
-}
-
-static int load_t1(struct gt_recording *recording, const char *path, const char *text,
-                   size_t length, const char *from, struct gt_err *err)
-{
-    struct gt_strbuf named = GT_STRBUF_INIT;
-    struct gt_t1 t1;
-    int rc = begin(recording, err);
-
-    if (rc)
-        return rc;
-    rc = gt_t1_parse(&t1, path, text, length, err);
-    if (!rc && !from)
-        rc = recording_path(&named, &t1, path, err);
-    GT_STEP(rc, answer_from(recording, &t1, from ? from : named.text, err));
-    GT_STEP(rc, sign(recording, text, length, err));
-    gt_strbuf_release(&named);
-    gt_t1_release(&t1);
-    return rc == GT_ESYNTAX || rc == GT_ERANGE || rc == GT_ENOTFOUND ? malformed(path, err) : rc;
 }
 
 /* from: the recording that answers for a T1 file; NULL: the recording that the T1 file names. */
 static int load_file(struct gt_recording *recording, const char *path, const char *from,
                      struct gt_err *err)
 {
-    struct gt_strbuf text = GT_STRBUF_INIT;
-    int rc;
+    struct t1 t1 = {.path = path, .text = GT_STRBUF_INIT};
+    struct gt_strbuf text = GT_STRBUF_INIT, named = GT_STRBUF_INIT;
+    int rc = begin(recording, err);
 
-    *recording = (struct gt_recording){0};
-    rc = gt_recording_read_text(&text, path, err);
-    if (!rc && (from || gt_t1_is(text.text, text.length)))
-        rc = load_t1(recording, path, text.text, text.length, from, err);
-    else if (!rc)
-        rc = gt_recording_parse(recording, path, text.text, text.length, err);
+    GT_STEP(rc, gt_recording_read_text(&t1.text, path, err));
+    if (!rc && !from && !is_t1(&t1.text)) {
+        rc = load_text(recording, path, &t1.text, NULL, err);
+    } else {
+        if (!from)
+            GT_STEP(rc, named_recording(&named, &t1, err));
+        from = from ? from : named.text;
+        GT_STEP(rc, gt_recording_read_text(&text, from, err));
+        GT_STEP(rc, load_text(recording, from, &text, &t1, err));
+    }
+    gt_strbuf_release(&t1.text);
     gt_strbuf_release(&text);
+    gt_strbuf_release(&named);
     return rc;
 }
 

@@ -1,14 +1,16 @@
 /* recording.h - a recorded space: the result of every point that somebody measured, read back so
  * that a search can be run and scored without a GPU.
  *
- * Forms that are read, plain or gzipped:
+ * There is one form that C reads, plain or gzipped: a line of JSON for the space, then one for each
+ * point (described at recording.c's reader).  python3 with recordings.py, which is compiled in,
+ * makes it of the forms of other programs when such a file is loaded:
  *   - Kernel Tuner's cache file, also one whose last braces are missing (its writer was stopped);
  *   - T4 results, version 1.0.0 (https://github.com/odgaard/TuningSchema, branch T4);
  *   - our own (`tune export --format kt-cache`): Kernel Tuner's cache with an object "gemmtune" for
  *     facts that have no field there (problem, arch, provenance), and "gemmtune_status" in points
  *     whose status Kernel Tuner's words cannot tell apart.
  *   - T1, the input format, whose KernelSpecification.SimulationInput names one of the above: the
- *     space is T1's (t1.h), the answers are the recording's.
+ *     space is T1's, with the Python of its values and conditions, the answers are the recording's.
  * Only one entry at a time is held as JSON: 100 000 points take some 20 MB beside the text. */
 #ifndef GT_RECORDING_H
 #define GT_RECORDING_H
@@ -47,9 +49,9 @@ struct gt_recording {
     size_t samples;
 };
 
-/* GT_EIO (unreadable file, damaged gzip), GT_ECONFIG (none of the forms above; the sentence names
- * file and entry), GT_ERANGE (more than GT_MAX_PARAMS parameters, 256 values or 4 GiB of text).
- * Release it also after a failure. */
+/* GT_EIO (unreadable file, damaged gzip, no python3), GT_ECONFIG (none of the forms above; the
+ * sentence names file and entry), GT_ERANGE (more than GT_MAX_PARAMS parameters, 256 values or 4
+ * GiB of text). Release it also after a failure. */
 int gt_recording_load(struct gt_recording *recording, const char *path, struct gt_err *err);
 
 /* Appends the file's bytes, unpacked. */
@@ -63,8 +65,8 @@ bool gt_recording_begins(const char *path, const char *start);
 int gt_recording_load_space(struct gt_recording *recording, const char *path, const char *space,
                             struct gt_err *err);
 
-/* As gt_recording_load for text[0..length) from `path`, where text[length] is NUL.  The text is
- * changed: NaN and Infinity, which Python writes and JSON does not have, are replaced in place. */
+/* As gt_recording_load for text[0..length) of the form that C reads, where text[length] is NUL. The
+ * text is changed.  GT_ECONFIG names `path` and line.  The signature is left empty. */
 int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,
                        struct gt_err *err);
 void gt_recording_release(struct gt_recording *recording); /* a zeroed one is accepted */

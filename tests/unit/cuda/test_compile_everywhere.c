@@ -1,9 +1,9 @@
 /* test_compile_everywhere.c - test: every kernel compiles with NVRTC for every architecture it
  * serves: the default point, which must not spill, or where it is valid for no rows the nearest
- * that is; each point of tests/emu/points.txt for one of them; and a third of the points that the
- * emulator draws (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not
- * (an array of no elements, say): most of these as PTX, which is half as long.  A register limit
- * must be kept.
+ * that is; each point of tests/emu/points.txt for one of them, as far as PTX, which is half as
+ * long, where ptxas has met each of its values; and a third of the points that the emulator draws
+ * (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not (an array of no
+ * elements, say): most of these as PTX.  A register limit must be kept.
  *
  * Two processes share the work.  What compiled before, from the same source by the same NVRTC, is
  * not compiled again (tests/remembered.h).  Prints TAP; without NVRTC it is skipped. */
@@ -215,7 +215,31 @@ static enum gt_dtype listed_type(const struct gt_kernel *kernel, char *text)
     return type;
 }
 
-/* The points that the emulator runs, each for one arch in turn. */
+/* Whether the last job's point has a value that no other valid point of its kernel has which goes
+ * through ptxas. */
+static bool has_new_value(const struct jobs *jobs)
+{
+    const struct job *job = &jobs->job[jobs->count - 1];
+    bool any = false;
+
+    for (size_t p = 0; p < job->kernel->params && !any; p++) {
+        any = true;
+        for (size_t i = 0; i + 1 < jobs->count && any; i++) {
+            const struct job *other = &jobs->job[i];
+            const struct gt_candidate candidate = {other->kernel, &other->problem, &other->device,
+                                                   other->point};
+            int failed = -1;
+
+            any = other->kernel != job->kernel || other->ptx ||
+                  other->point.value[p] != job->point.value[p] ||
+                  gt_candidate_valid(&candidate, &failed, NULL) || failed >= 0;
+        }
+    }
+    return any;
+}
+
+/* The points that the emulator runs, each for one arch in turn; one whose values ptxas has met is
+ * compiled as far as PTX. */
 static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, const char *data_dir)
 {
     char path[4096], line[1024], name[64], text[512];
@@ -238,21 +262,29 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
         enum gt_dtype type = listed_type(kernel, text);
         if (gt_point_parse(&point, kernel, text, &err))
             fail(path, &err);
+        const size_t before = jobs->count;
         add(jobs, kernel, &point, type, (int)(turn / ARCHES % 4), arches[turn % ARCHES], data_dir,
             false);
+        if (jobs->count > before)
+            jobs->job[before].ptx = !has_new_value(jobs);
         turn++;
     }
     fclose(file);
 }
 
-/* The points that the emulator draws out of large spaces, for the problems it runs them for. */
+/* The points that the emulator draws out of large spaces, for the problems it runs them for: those
+ * that have what no point so far has. */
 static void add_drawn(struct jobs *jobs, const struct gt_kernel *kernel)
 {
     struct gt_emu_sample *sample = calloc(GT_EMU_SAMPLES, sizeof *sample);
+    struct gt_point *known = calloc(jobs->count + 1, sizeof *known);
     struct gt_err err;
-    size_t count;
+    size_t count, knowns = 0;
 
-    if (!sample || gt_emu_sample(sample, &count, kernel, 1, &err))
+    for (size_t i = 0; known && i < jobs->count; i++)
+        if (jobs->job[i].kernel == kernel)
+            known[knowns++] = jobs->job[i].point;
+    if (!sample || !known || gt_emu_sample(sample, &count, kernel, 1, known, knowns, &err))
         fail(kernel->name, &err);
     for (size_t i = 0; i < count; i += DRAWN_PART) {
         if (jobs->count == MAX_JOBS)
@@ -264,12 +296,13 @@ static void add_drawn(struct jobs *jobs, const struct gt_kernel *kernel)
                                                 .ptx = i / DRAWN_PART % CUBIN_PART != 0};
     }
     free(sample);
+    free(known);
 }
 
 static char base[GT_DIGEST_HEX]; /* of the keys of verdicts */
 
 /* The version of NVRTC, and which file it is. */
-static void find_base(const struct gt_nvrtc *nvrtc, const char *data_dir)
+static void find_base(const struct gt_nvrtc *nvrtc)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     char line[4096];
@@ -289,7 +322,7 @@ static void find_base(const struct gt_nvrtc *nvrtc, const char *data_dir)
     }
     if (maps)
         fclose(maps);
-    gt_remember_base(base, data_dir, text.text);
+    gt_remember_base(base, "nvrtc", text.text);
     gt_strbuf_release(&text);
 }
 
@@ -298,11 +331,11 @@ static void find_key(char key[GT_DIGEST_HEX], const struct job *job,
 {
     struct gt_strbuf what = GT_STRBUF_INIT;
 
-    gt_strbuf_addf(&what, "arch %d, device %d, features %d, ptx %d, registers %d, spills %d: %s",
+    gt_strbuf_addf(&what, "arch %d, device %d, features %d, ptx %d, registers %d, spills %d",
                    geometry->code_arch, job->device.cc, (int)geometry->arch_features,
                    job->ptx || geometry->code_ptx, geometry->max_registers,
-                   job->standard && !job->moved, source);
-    gt_remember_key(key, base, job->kernel, what.text);
+                   job->standard && !job->moved);
+    gt_remember_key(key, base, job->kernel->include_dirs, source, what.text);
     gt_strbuf_release(&what);
 }
 
@@ -449,7 +482,7 @@ int main(void)
     setenv("GEMMTUNE_LIBNVJITLINK", "/nowhere", 1); /* what is asked for as PTX stays PTX */
     if (gt_data_dir(&data_dir, &err) || gt_kernels_load(&kernels, data_dir, NULL, NULL, &err))
         fail("kernels", &err);
-    find_base(nvrtc, data_dir);
+    find_base(nvrtc);
     gt_nvrtc_close(nvrtc);
     struct jobs jobs = {.job = mmap(NULL, MAX_JOBS * sizeof(struct job), PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
@@ -457,11 +490,11 @@ int main(void)
         abort();
     for (size_t i = 0; i < kernels.count; i++)
         add_default(&jobs, kernels.kernel[i], i, data_dir);
-    add_once_spilled(&jobs, &kernels, data_dir);
     add_listed(&jobs, &kernels, data_dir);
     for (size_t i = 0; i < kernels.count; i++)
         if (kernels.kernel[i]->production)
             add_drawn(&jobs, kernels.kernel[i]);
+    add_once_spilled(&jobs, &kernels, data_dir);
     printf("1..%zu\n", jobs.count);
     for (size_t i = 0; i < PROCESSES; i++)
         pid[i] = start(&jobs, i);

@@ -19,14 +19,18 @@
     "\"framework_time\": 1, \"strategy_time\": 0.5, \"GFLOP/s\": NaN}"
 #define SECOND "\"16,b\": {\"WG\": 16, \"KIND\": \"b\", \"time\": \"CompilationFailedConfig\"}"
 
+/* Reads a file of that text. */
 static int parse(struct gt_recording *recording, const char *json, struct gt_err *err)
 {
-    char *text = strdup(json); /* it is changed, and its end is to be watched */
+    char path[] = "/tmp/gemmtune-recording-XXXXXX";
+    const int fd = mkstemp(path);
     int rc;
 
-    assert_non_null(text);
-    rc = gt_recording_parse(recording, "some.json", text, strlen(text), err);
-    free(text);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, json, strlen(json)), strlen(json));
+    close(fd);
+    rc = gt_recording_load(recording, path, err);
+    unlink(path);
     return rc;
 }
 
@@ -212,7 +216,7 @@ static void test_broken(void **state)
         {"[1]", "an object is expected near \"[1]\""},
         {"{\"a\": 1}", "no recorded point"},
         {"{\"cache\": {}}", "\"tune_params_keys\" is missing beside \"cache\""},
-        {"{\"cache\": 1}", "\"tune_params_keys\" is missing"},
+        {"{\"cache\": 1}", "an object is expected near \"1}\""},
         {"{\"tune_params_keys\": [\"P\"], \"cache\": 1}", "an object is expected near \"1}\""},
         {HEAD "\"32,a\": {\"WG\": 32, \"KIND\": ", "ends in the middle"},
         {HEAD "\"32,a\": {\"WG\": 32, \"time\": 1}}}", "\"32,a\" has no value for parameter KIND"},
@@ -239,7 +243,7 @@ static void test_broken(void **state)
         struct gt_err err = {0};
 
         assert_int_equal(parse(&recording, broken[i].json, &err), GT_ECONFIG);
-        assert_int_equal(strncmp(err.msg, "some.json: ", 11), 0);
+        assert_int_equal(strncmp(err.msg, "/tmp/gemmtune-recording-", 24), 0);
         if (!strstr(err.msg, broken[i].says))
             fail_msg("\"%s\" does not say: %s", err.msg, broken[i].says);
         gt_recording_release(&recording);
@@ -289,6 +293,71 @@ static void test_repeats(void **state)
     assert_int_equal(recording.point[2].status, GT_STATUS_COMPILE_ERROR);
     assert_int_equal(recording.index[2], 2);
     gt_recording_release(&recording);
+}
+
+#define OWN_HEAD                                                                                 \
+    "{\"gemmtune_recording\": 1, \"device\": \"G\", \"params\": [{\"name\": \"P\", \"values\": " \
+    "[4, 2]}, {\"name\": \"Q\", \"words\": [\"a\", \"b\"], \"values\": [1]}], \"points\": 1, "   \
+    "\"samples\": 1}\n"
+#define OWN_POINT(index, status, samples) \
+    "{\"point\": " index ", \"status\": \"" status "\", \"us\": 5, \"samples\": " samples "}\n"
+
+/* The form that is read without Python: its mistakes are named with their line. */
+static void test_own_form(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } broken[] = {
+        {OWN_HEAD, ": the text ends too early"},
+        {OWN_HEAD "[", ":2: line 1: the JSON text ends too early"},
+        {OWN_HEAD OWN_POINT("[2, 0]", "ok", "[5]"), ":2: \"point\" is no point of the space"},
+        {OWN_HEAD OWN_POINT("[0]", "ok", "[5]"), ":2: \"point\" is no point of the space"},
+        {OWN_HEAD OWN_POINT("[0, 0]", "fine", "[5]"), ":2: \"status\" is no status"},
+        {OWN_HEAD OWN_POINT("[0, 0]", "ok", "[]"),
+         ":2: \"status\" is no status, or needs a sample"},
+        {OWN_HEAD OWN_POINT("[0, 0]", "ok", "[5, 6]"), ":2: too many samples"},
+        {OWN_HEAD OWN_POINT("[0, 0]", "ok", "[0]"), ":2: a time is 0 us"},
+        {OWN_HEAD OWN_POINT("[0, 0]", "ok", "[5]") OWN_POINT("[1, 0]", "ok", "[5]"),
+         ":3: too many points"},
+        {"{\"gemmtune_recording\": 2}", ":1: \"gemmtune_recording\" is 2"},
+        {"{\"gemmtune_recording\": 1, \"params\": []}", ":1: the points have no parameters"},
+        {"{\"gemmtune_recording\": 1, \"params\": [{\"name\": \"P\", \"values\": []}]}",
+         ":1: a parameter has no value"},
+        {"{\"gemmtune_recording\": 1, \"params\": [{\"name\": \"P\", \"values\": [1, 1]}]}",
+         ":1: values are at most 256 whole numbers, each once"},
+        {"{\"gemmtune_recording\": 1, \"params\": [{\"name\": \"P\", \"words\": [\"a,b\"], "
+         "\"values\": [0]}]}",
+         ":1: a word that cannot stand in a point"},
+        {"{\"gemmtune_recording\": 1, \"params\": [{\"name\": \"P\", \"words\": [], \"values\": "
+         "[0]}]}",
+         ":1: values are at most 256"},
+    };
+    const char *path = getenv("PATH");
+    char *before = strdup(path ? path : "");
+    struct gt_recording recording;
+    struct gt_err err = {0};
+
+    (void)state;
+    setenv("PATH", "/nowhere", 1);
+    OK(&err, parse(&recording, OWN_HEAD OWN_POINT("[1, 0]", "ok", "[6]"), &err));
+    assert_string_equal(recording.device, "G");
+    assert_int_equal(recording.points, 1);
+    assert_int_equal(recording.index[0], 1);
+    assert_string_equal(recording.kernel->param[1].word[1], "b");
+    assert_float_equal(recording.point[0].us, 5, 0);
+    assert_float_equal(recording.sample[0], 6, 0);
+    gt_recording_release(&recording);
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+        assert_int_equal(parse(&recording, broken[i].text, &err), GT_ECONFIG);
+        if (!strstr(err.msg, broken[i].says))
+            fail_msg("\"%s\" does not say: %s", err.msg, broken[i].says);
+        gt_recording_release(&recording);
+    }
+    assert_int_equal(parse(&recording, HEAD FIRST, &err), GT_EIO);
+    assert_non_null(strstr(err.msg, "read by python3, which is not in $PATH"));
+    gt_recording_release(&recording);
+    setenv("PATH", before, 1);
+    free(before);
 }
 
 static void test_files(void **state)
@@ -389,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_space),
         cmocka_unit_test(test_repeats),
+        cmocka_unit_test(test_own_form),
         cmocka_unit_test_setup_teardown(test_files, search_setup, search_teardown),
         cmocka_unit_test_setup_teardown(test_own_spaces, search_setup, search_teardown),
         cmocka_unit_test_setup_teardown(test_recorded_spaces, search_setup, search_teardown),

@@ -50,10 +50,10 @@ static int do_strategies(struct gt_err *err)
     return rc;
 }
 
-/* A recording, a space in T1 that it answers for, and a second form of both kinds of values. */
+/* A recording in the form that C reads, and a space in T1 with one of another form. */
 static int do_replay(struct gt_err *err)
 {
-    static const char *const file[] = {"t4.json", "t1.json"};
+    static const char *const file[] = {"own.json", "t1.json"};
     int rc = GT_OK;
 
     for (int i = 0; i < 2 && !rc; i++) {
@@ -71,6 +71,12 @@ static int do_replay(struct gt_err *err)
 
 static void write_recordings(const char *folder)
 {
+    write_file(
+        folder, "own.json",
+        "{\"gemmtune_recording\": 1, \"device\": \"G\", \"params\": [{\"name\": \"P\", "
+        "\"values\": [1, 2]}, {\"name\": \"Q\", \"words\": [\"x\", \"y\"], \"values\": [0, 1]}], "
+        "\"points\": 1, \"samples\": 2}\n{\"point\": [0, 1], \"status\": \"ok\", \"us\": 2, "
+        "\"samples\": [1, 3]}\n");
     write_file(folder, "t4.json",
                "{\"results\": [{\"configuration\": {\"P\": 1, \"Q\": \"x\"}, \"times\": "
                "{\"runtimes\": [1, 2]}, \"invalidity\": \"correct\"}]}");
