@@ -48,7 +48,7 @@ static int do_problemset(struct gt_err *err)
 static int do_random_problems(struct gt_err *err)
 {
     struct gt_problemset set = {0};
-    int rc = gt_random_problems(&set, ".", 5, 1, err);
+    int rc = gt_random_problems(&set, ".", NULL, 5, 1, err);
 
     gt_problemset_release(&set);
     return rc;
