@@ -77,12 +77,12 @@ struct Factors {
         gt_named_barrier_sync(1 + consumer, 128);
 #pragma unroll
         for (int r = 0; r < BLOCKS_64 * 2; r++)
-            row[r] = OF_ROWS ? rows[r / 2 * 64 + r % 2 * 8 + first] : 1.0f;
+            row[r] = OF_ROWS != GT_SCALE_NONE ? rows[r / 2 * 64 + r % 2 * 8 + first] : 1.0f;
 #pragma unroll
         for (int i = 0; i < BN / 8; i++) {
             gt_vec<float, 2> column;
             column.at[0] = column.at[1] = 1.0f;
-            if (OF_COLUMNS)
+            if (OF_COLUMNS != GT_SCALE_NONE)
                 column = gt_load_vec<float, 2>(columns + i * 8 + lane % 4 * 2);
 #pragma unroll
             for (int r = 0; r < BLOCKS_64 * 4; r++)

@@ -11,7 +11,8 @@
  *       | A  | +-----+-----+-----+      shared memory of a cluster, has its factors already.
  *       |    | | w3  | w4  | w5  |
  *       +----+ +-----+-----+-----+      With promoted sums each instruction's 32 of k are added in
- *                                       FP32 (promote.cuh).
+ *                                       FP32 (promote.cuh). Factors of blocks along k multiply
+ *                                       the sums of each 128 of k (blocks.cuh).
  */
 #include "common/tensor.cuh"
 #include "common/factors.cuh"
@@ -36,6 +37,7 @@
 #include "mma/gemm_store.cuh"
 #include "mma/gemm_work.cuh"
 #include "mma_scaled/factors.cuh"
+#include "mma_scaled/blocks.cuh"
 
 GT_KERNEL_MORE_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
@@ -48,7 +50,11 @@ GT_KERNEL_MORE_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Accumulator acc;
         acc.clear();
+#if GT_SCALE_A == GT_SCALE_BLOCK
+        accumulate_blocks(args, more, work, batch, shared, p, acc);
+#else
         accumulate(args, work, batch, shared, p, acc);
+#endif
         gt_cp_async_wait<0>();
         gt_sync(); /* the last tile has been read */
         if (WARPS_K > 1) {
@@ -56,7 +62,7 @@ GT_KERNEL_MORE_BOUNDS(gemm, THREADS, MIN_BLOCKS)
                 &acc.sum[0][0][0], p.slice, reinterpret_cast<SumRegister *>(shared), add_sums);
             gt_sync();
         }
-        if (p.slice == 0)
+        if ((GT_FACTORS_A || GT_FACTORS_B) && p.slice == 0)
             scale_sums(args, more, work, p, acc);
 #if SPLIT_MODE == 3
         store_part(args, work, batch, shared, p, acc);
