@@ -173,13 +173,18 @@ static void add_arch(struct gt_strbuf *buf, const char *who, const struct gt_ser
     gt_strbuf_addf(buf, ", and this is sm_%d", cc);
 }
 
-/* "the kernels cannot take scale_a=1x128 and scale_b=1x128 with FP8" */
+/* "the kernels cannot take scale_a=1x128 and scale_b=1x128 with FP8"; of a plain problem "it cannot
+ * take FP8 without scales" */
 static void add_words(struct gt_strbuf *buf, const char *who, const char *type,
                       const struct gt_problem *problem)
 {
     char word[GT_WORD_TEXT_MAX], next[GT_WORD_TEXT_MAX];
     bool more = gt_problem_word(problem, 0, word);
 
+    if (!more) {
+        gt_strbuf_addf(buf, "%s cannot take %s without scales", who, type);
+        return;
+    }
     gt_strbuf_addf(buf, "%s cannot take", who);
     for (unsigned i = 1; more; i++) {
         more = gt_problem_word(problem, i, next);

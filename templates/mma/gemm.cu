@@ -31,53 +31,13 @@
 #include "common/split_k.cuh"
 #include "common/warp_tile.cuh"
 
-typedef gt_element<GT_TYPE>::type Element;
-constexpr int SIZE = (int)sizeof(Element);
-constexpr int BK = BK_BYTES / SIZE;
-constexpr int THREADS = (BM / WM) * (BN / WN) * WARPS_K * 32;
-constexpr int STEPS = BK_BYTES / 32 / WARPS_K; /* of a warp in a tile */
-/* Copies under masks, for tiny products: tile rows and columns are two dimensions of the grid. This
- * is no constant, since all constants become symbols of the cubin, whatever the point. */
-#define MASKED (PATH_A == 3 || PATH_B == 3)
-
-static_assert(WM % 16 == 0 && WN % 16 == 0, "a warp tile is made of 16 x 16 elements");
-static_assert(STEPS >= 2 && STAGES >= 2, "the pipeline overlaps at least two steps and two tiles");
-
+#include "mma/gemm_layout.cuh"
 #include "pack/pack.cuh"
 
 #include "mma/gemm_operand.cuh"
 #include "mma/gemm_multiply.cuh"
 #include "mma/gemm_store.cuh"
-
-/* First row or column of a tile, shifted back inside if it would reach beyond the edge and its
- * operand can be read from there. The block then computes elements of its neighbour again instead
- * of elements outside of D, and none of its copies needs a mask. */
-template <class OPERAND> GT_DEVICE long long shifted(long long first, int extent, long long end)
-{
-    bool aligned = OPERAND::ALONG_K || end * SIZE % OPERAND::WIDTH == 0;
-    return first + extent > end && end >= extent && aligned ? end - extent : first;
-}
-
-/* The tile of this block and, with split-K, its part of the tiles along k. */
-GT_DEVICE Work work_of(const gt_args &args)
-{
-    unsigned tile_rows = (unsigned)gt_cdiv(args.m, BM);
-    unsigned tile_columns = (unsigned)gt_cdiv(args.n, BN);
-    Work work;
-    const gt_tile tile =
-        MASKED || EARLY ? gt_tile{blockIdx.x, blockIdx.y}
-                        : gt_raster_by(ORDER, blockIdx.x, tile_rows, tile_columns, GROUP_M);
-    work.row = MASKED ? tile.row * BM : shifted<X>(tile.row * BM, BM, args.m);
-    work.column = tile.column * BN;
-    if (!MASKED && args.n % OUT_VECTOR == 0)
-        work.column = shifted<Y>(work.column, BN, args.n);
-    work.skip_rows = (int)(tile.row * BM - work.row);
-    work.skip_columns = (int)(tile.column * BN - work.column);
-    /* Known not to be negative, it is divided by a shift. */
-    const long long depth = EARLY ? (long long)(unsigned)gt_depth(args) : gt_depth(args);
-    work.k = SPLIT_MODE == 0 ? gt_k_range{0, depth} : gt_k_range_of(depth, SPLIT_K, blockIdx.y, BK);
-    return work;
-}
+#include "mma/gemm_work.cuh"
 
 #if PACK_A || PACK_B
 GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
@@ -121,31 +81,4 @@ GT_KERNEL_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     }
 }
 
-#if SPLIT_MODE == 1
-/* D from the partial results. */
-GT_KERNEL(reduce)
-{
-    const Sum *parts = partial_sums(args);
-    const long long ld = partial_ld(args);
-
-    gt_each_vector<OUT_VECTOR>(args, ld / OUT_VECTOR, [&](long long row, long long column) {
-        Sum sum[OUT_VECTOR];
-        gt_sum_splits(sum, parts + row * ld + column, args.batch * args.m * ld, SPLIT_K);
-        gt_typed_output_store<OUT_VECTOR>(gt_typed_output_of(args, row / args.m), row % args.m,
-                                          column, sum);
-    });
-}
-#endif
-
-#if SPLIT_MODE == 2
-/* D = beta*C (+ bias), which the splits then add to. */
-GT_KERNEL(prepare)
-{
-    gt_each_vector<OUT_VECTOR>(
-        args, gt_cdiv(args.n, OUT_VECTOR), [&](long long row, long long column) {
-            const Sum zero[OUT_VECTOR] = {};
-            gt_typed_output_store<OUT_VECTOR>(gt_typed_output_of(args, row / args.m), row % args.m,
-                                              column, zero);
-        });
-}
-#endif
+#include "mma/gemm_split.cuh"

@@ -4,6 +4,7 @@ t show simt_thread1d TM=4 --problem 4096x4096x4096:f32:nt --arch sm_86 | grep -v
 t show simt_warptile VEC=4 --problem 1000x1001x1002 --no-compile | grep -E "NOT|not valid|exit"
 t show simt_naive --source | head -n 12
 t show simt_naive --problem 64x64x64:f16
+t show mma_scaled --problem 64x64x64:e4m3:nt --arch sm_90
 cp -r "$ROOT/tests/unit/data/mapped" mapped
 t show mapped L2=64 --kernels-dir mapped --problem 100x96x200:bf16:nn:lda=208:accuracy=strict --arch sm_90 --no-compile | sed -n '/^launches/,$p'
 t show hopper_transposed SPLIT=2,SPLITS=4,CONSUMERS=1,BLOCKS=1,WIDTH=64,STAGES=8,VEC_C=4,SPREAD=0 --problem 4096x4096x4096:tf32:nn --arch sm_90 --no-compile | grep -E "NOT|not valid|exit"

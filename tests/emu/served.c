@@ -98,6 +98,13 @@ static void add_scales(struct gt_emu_types *types, size_t *count, const struct g
         types[at].sums = gt_type_f8(types[at].type) ? sums : GT_SUMS_FAST;
         at++;
     }
+    for (size_t i = 1; i < kernel->entries; i++) { /* what other entries list first */
+        const struct gt_serves *other = &kernel->entry[i];
+        types[*count] = types[0];
+        types[*count].scale_a = scale_at(&other->scale_a, 0);
+        types[*count].scale_b = scale_at(&other->scale_b, 0);
+        types[(*count)++].sums = other->sums & 1 ? GT_SUMS_FAST : GT_SUMS_PROMOTED;
+    }
     for (; at < pairs; at++) { /* more types than combinations */
         types[at].scale_a = types[0].scale_a;
         types[at].scale_b = types[0].scale_b;

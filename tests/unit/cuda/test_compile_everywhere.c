@@ -80,6 +80,7 @@ static void make_problem(struct gt_problem *problem, const struct gt_kernel *ker
     problem->out = (enum gt_dtype)out;
     problem->acc = gt_dtype_default_acc(type);
     problem->accuracy = entry->accuracy > least ? entry->accuracy : least;
+    gt_serves_words(problem, entry);
 }
 
 /* Fewer rows, until the point is valid: a kernel for few is made for so many and no more.  As they

@@ -68,6 +68,7 @@ static void some_problem(const struct gt_candidate *candidate, struct gt_problem
             tried.accuracy = entry->accuracy;
         tried.trans_a = (unsigned char)(layout >> 1);
         tried.trans_b = (unsigned char)(layout & 1);
+        gt_serves_words(&tried, entry);
         trial.problem = &tried;
         bool valid = gt_candidate_valid(&trial, &failed, NULL) || failed < 0;
         if (valid || !some)
