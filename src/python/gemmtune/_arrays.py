@@ -14,10 +14,11 @@ KDL_CUDA = 2
 KDL_CUDA_MANAGED = 13
 
 # By (kind, bits) of DLPack, by typestr of __cuda_array_interface__, by name of PyTorch's type.
-_DLPACK = {(2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 8): "s8", (0, 32): "s32"}
-_TYPESTR = {"<f4": "f32", "<f2": "f16", "|i1": "s8", "<i4": "s32"}
+_DLPACK = {(2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 8): "s8", (0, 32): "s32", (2, 64): "f64"}
+_TYPESTR = {"<f4": "f32", "<f2": "f16", "|i1": "s8", "<i4": "s32", "<f8": "f64"}
 _TORCH = {
     "torch.float32": "f32",
+    "torch.float64": "f64",
     "torch.float16": "f16",
     "torch.bfloat16": "bf16",
     "torch.float8_e4m3fn": "e4m3",
@@ -26,7 +27,7 @@ _TORCH = {
     "torch.int32": "s32",
 }
 _torch_kinds: Dict[Any, str] = {}  # by PyTorch's type itself, which costs no text
-SIZES = {"f32": 4, "f16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1, "s8": 1, "s32": 4, "bytes": 1}
+SIZES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1, "s8": 1, "s32": 4, "bytes": 1}
 
 
 class View(NamedTuple):

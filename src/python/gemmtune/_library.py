@@ -7,15 +7,16 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_float, c_int, c_int64
+from ctypes import POINTER, byref, c_char, c_char_p, c_double, c_int, c_int64
 from ctypes import c_size_t, c_ubyte, c_uint, c_void_p
+from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Optional
 
 PACKAGE = Path(__file__).resolve().parent
-DTYPES = ("f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8", "s32")
-SIZES = (4, 4, 2, 2, 1, 1, 1, 4)  # bytes of an element of each
-PROBLEM_TEXT_MAX = 320
+DTYPES = ("f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8", "s32", "f64", "c64", "c128", "s4", "u4", "e2m1")
+SIZES = (4, 4, 2, 2, 1, 1, 1, 4, 8, 8, 16, 1, 1, 1)  # bytes of an element of each, at least one
+PROBLEM_TEXT_MAX = 640
 
 
 class Error(RuntimeError):
@@ -37,6 +38,10 @@ class CErr(ctypes.Structure):
     _fields_ = [("code", c_int), ("msg", c_char * 1020)]
 
 
+class CScale(ctypes.Structure):
+    _fields_ = [(name, c_ubyte) for name in ("kind", "rows", "depth", "type", "order", "tensor")]
+
+
 class CProblem(ctypes.Structure):
     _fields_: ClassVar[Any] = (
         [("version", c_uint)]
@@ -44,7 +49,13 @@ class CProblem(ctypes.Structure):
         + [(name, c_int64) for name in ("stride_a", "stride_b", "stride_c")]
         + [(name, c_int) for name in ("type", "out", "acc")]
         + [(name, c_ubyte) for name in ("trans_a", "trans_b", "epilogue", "align")]
-        + [("accuracy", c_int), ("alpha", c_double), ("beta", c_double), ("reserved", c_int64 * 4)]
+        + [("accuracy", c_int)]
+        + [(name, c_double) for name in ("alpha", "beta", "alpha_im", "beta_im")]
+        + [("scale_a", CScale), ("scale_b", CScale)]
+        + [(name, c_int64) for name in ("lsa", "lsb", "groups")]
+        + [("type_b", c_int), ("bias", c_int)]
+        + [(name, c_ubyte) for name in ("by", "sizes", "sums", "gate", "conj_a", "conj_b", "zero_a", "zero_b")]
+        + [("scale_d", CScale), ("symmetric", c_ubyte), ("same_bits", c_ubyte), ("reserved", c_int64 * 4)]
     )
 
 
@@ -95,12 +106,18 @@ class CAnswer(ctypes.Structure):
 class COperands(ctypes.Structure):
     _fields_ = [("size", c_size_t)] + [
         (name, c_void_p) for name in ("a", "b", "c", "d", "bias", "workspace")
-    ] + [("alpha", c_float), ("beta", c_float)]
+    ] + [
+        (name, c_double) for name in ("alpha", "beta", "alpha_im", "beta_im")
+    ] + [
+        (name, c_void_p)
+        for name in ("scale_a", "scale_b", "scale_a_tensor", "scale_b_tensor", "zero_a", "zero_b", "scale_d", "sizes")
+    ]
 
 
 # The same as bytes, which takes a fifth of the time: pack(SIZE, a, b, c, d, bias, workspace, alpha, beta).
-pack_operands = struct.Struct("@N6Pff").pack
 OPERANDS_SIZE = ctypes.sizeof(COperands)
+pack_operands = struct.Struct(f"@N6Pdd{OPERANDS_SIZE - COperands.alpha_im.offset}x").pack
+FLOAT_MAX = 3.4028234663852886e38  # float32's largest number
 
 
 def _load() -> ctypes.CDLL:
@@ -163,10 +180,16 @@ def number(value: int, name: str) -> int:
 
 
 def operands(
-    a: int, b: int, c: int, d: int, bias: int, workspace: int, alpha: float, beta: float, stream: int
+    a: int, b: int, c: int, d: int, bias: int, workspace: int, alpha: float, beta: float, stream: int,
+    doubles: bool = False,
 ) -> bytes:
-    """struct gt_operands; of larger numbers, and of the stream's, C would take the lower 64 bits."""
+    """struct gt_operands; of larger numbers, and of the stream's, C would take the lower 64 bits.
+
+    doubles: the product's sums are doubles, and so alpha and beta; else they are rounded to float32.
+    """
     try:
+        if not doubles and (FLOAT_MAX < abs(alpha) < inf or FLOAT_MAX < abs(beta) < inf):
+            raise OverflowError
         if not 0 <= a | b | c | d | bias | workspace | stream < 2**64:
             raise OverflowError
         return pack_operands(OPERANDS_SIZE, a, b, c, d, bias, workspace, alpha, beta)
@@ -175,7 +198,7 @@ def operands(
         for name, value in addresses.items():
             if not hasattr(value, "__index__") or not 0 <= value < 2**64:
                 raise ValueError(f"{name} is {value!r}; addresses and streams are whole numbers from 0 to 2^64 - 1")
-        raise ValueError(f"alpha is {alpha!r} and beta {beta!r}; they are numbers of float32's range")
+        raise ValueError(f"alpha is {alpha!r} and beta {beta!r}; they are numbers of {'float64' if doubles else 'float32'}'s range")
 
 
 def path_bytes(path: "Optional[str | os.PathLike[str]]") -> Optional[bytes]:
