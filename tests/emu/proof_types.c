@@ -34,7 +34,7 @@ static void test_typed_fill(struct proof *proof, const struct type *t)
 {
     enum { ROWS = 13, COLS = 31 };
     struct matrix as_float = filled(proof, matrix(ROWS, COLS, 0, 1, 0, 0), GT_FILL_NORMAL, 0, 5);
-    struct matrix m = filled(proof, typed(t->type, ROWS, COLS, 3, 1, 0, 4), GT_FILL_NORMAL, 0, 5);
+    struct matrix m = filled(proof, typed(t->type, ROWS, COLS, 3, 1, 0, 8), GT_FILL_NORMAL, 0, 5);
     int far = 0, fractions = 0, beyond = 0, floats = 0;
     for (long long e = 0; e < ROWS * COLS; e++) {
         double x = look(proof, &as_float.span, e) * t->unit, got = look(proof, &m.span, e);
@@ -114,7 +114,7 @@ static void test_twice_the_precision(struct proof *proof)
 static void test_typed_guard(struct proof *proof, enum gt_dtype type)
 {
     enum { ROWS = 3, COLS = 5, LD = 7 };
-    long long size = gt_dtype_size(type), before = 4 + size;
+    long long size = gt_dtype_size(type), before = size + (size > 4 ? size : 4);
     struct matrix m = filled(proof, typed(type, ROWS, COLS, LD - COLS, 1, 0, (size_t)before),
                              GT_FILL_NORMAL, 0, 7);
     long long bytes = 4 * (long long)m.words, missed = 0;
@@ -146,7 +146,9 @@ static void test_typed_product(struct proof *proof, const struct type *t)
                                      .b = b.span.data,
                                      .bias = bias.span.data,
                                      .type = (int)t->type,
+                                     .type_b = (int)t->type,
                                      .out = (int)t->out,
+                                     .type_bias = (int)t->out,
                                      .m = M,
                                      .n = N,
                                      .k = K,

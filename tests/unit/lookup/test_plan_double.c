@@ -14,8 +14,8 @@ enum { M = 33, N = 20, K = 48 };
 static void run(const char *text, double alpha, double beta)
 {
     static _Alignas(256) double a[M * K], b[K * N], c[M * N], d[M * N];
-    const struct gt_options options = {GT_OPTIONS_INIT, .user_db = "", .system_db = "",
-                                       .data_dir = ".", .allow_nvrtc = 1};
+    const struct gt_options options = {GT_OPTIONS_INIT, .user_db = "", .data_dir = ".",
+                                       .allow_nvrtc = 1};
     struct gt_operands operands = {GT_OPERANDS_INIT, .a = a,         .b = b,      .c = c,
                                    .d = d,           .alpha = alpha, .beta = beta};
     struct gt_problem problem;
