@@ -10,6 +10,16 @@
 #define DOUBLE_TILE  64
 #define DOUBLE_SLICE 8
 
+/* One rounded operation each, which the compiler does not join with another one to an FMA: the
+ * rounding that is computed beside it would not be the one that took place. */
+#ifdef GT_EMULATE
+#define GT_PROOF_ADD(x, y) ((x) + (y))
+#define GT_PROOF_MUL(x, y) ((x) * (y))
+#else
+#define GT_PROOF_ADD(x, y) __dadd_rn(x, y)
+#define GT_PROOF_MUL(x, y) __dmul_rn(x, y)
+#endif
+
 /* high + low, where low is small against high. */
 struct gt_pair {
     double high, low;
@@ -18,16 +28,17 @@ struct gt_pair {
 /* Adds x; what the rounding leaves behind goes to low (Knuth's TwoSum). */
 GT_PROOF_DEVICE void gt_pair_add(gt_pair &sum, double x)
 {
-    double high = sum.high + x, part = high - sum.high;
+    double high = GT_PROOF_ADD(sum.high, x), part = GT_PROOF_ADD(high, -sum.high);
+    double left = GT_PROOF_ADD(sum.high, -GT_PROOF_ADD(high, -part));
 
-    sum.low += (sum.high - (high - part)) + (x - part);
+    sum.low += GT_PROOF_ADD(left, GT_PROOF_ADD(x, -part));
     sum.high = high;
 }
 
 /* Adds x * y; fma has the product's own rounding. */
 GT_PROOF_DEVICE void gt_pair_add_product(gt_pair &sum, double x, double y)
 {
-    double product = x * y;
+    double product = GT_PROOF_MUL(x, y);
 
     sum.low += fma(x, y, -product);
     gt_pair_add(sum, product);
