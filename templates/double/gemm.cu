@@ -1,4 +1,4 @@
-/* gemm.cu - FP64 products by FMA on CUDA cores.
+/* gemm.cu - FP64 products by FMA on CUDA cores or, with MMA, on tensor cores (sm_80 and later).
  *
  *                    BN                   A block computes BM x BN elements of D. It goes along k
  *           +-----------------+           in tiles of depth BK, which lie in a ring of STAGES tiles
@@ -15,6 +15,9 @@
  * on its way by copies of 8 bytes (PATH 0), or lies as it is stored and is read along m or n,
  * element by element (PATH 1).
  *
+ * With MMA a lane's rows lie 8 apart, and of every 8 columns it has a pair: what an instruction
+ * leaves in it (mma.cuh).
+ *
  * With SPLIT 1 SPLIT_K blocks share a tile of D along k: they leave partial sums in the workspace,
  * which a second launch adds, always in the same order.
  */
@@ -30,6 +33,7 @@ static_assert(LANES_M * LANES_N == 32, "a warp tile is covered by 32 lanes");
 static_assert(TM % 2 == 0 && TN % 2 == 0, "a lane has pairs");
 static_assert(STAGES >= 2, "the copies of a tile overlap the arithmetic of another one");
 
+#include "double/mma.cuh"
 #include "double/operand.cuh"
 #include "double/store.cuh"
 
@@ -62,6 +66,43 @@ struct Fragment {
     }
 };
 
+#if MMA
+/* Adds the products of a tile by instructions of MMA of k; with 16 rows, where MMA_ROWS says so. */
+GT_DEVICE void multiply(double (&sum)[TM][TN], const double *stage, const Position &p)
+{
+    constexpr int PARTS = MMA / 4, HIGH = MMA_ROWS / 8;
+    const double *x = stage + (p.row + p.lane_m) * (X::ALONG_K ? X::LINE : 1);
+    const double *y = stage + X::SIZE + (p.column + p.lane_m) * (Y::ALONG_K ? Y::LINE : 1);
+
+    static_assert(LANES_M == 8 && BK % MMA == 0 && TM % HIGH == 0, "whole instructions");
+#pragma unroll
+    for (int k = 0; k < BK; k += MMA) {
+        double b[TN / 2][PARTS];
+#pragma unroll
+        for (int j = 0; j < TN / 2; j++)
+#pragma unroll
+            for (int part = 0; part < PARTS; part++)
+                b[j][part] = y[Y::offset(8 * j, k + 4 * part + p.lane_n)];
+#pragma unroll
+        for (int i = 0; i < TM; i += HIGH) {
+            double a[PARTS][HIGH];
+#pragma unroll
+            for (int part = 0; part < PARTS; part++)
+#pragma unroll
+                for (int u = 0; u < HIGH; u++)
+                    a[part][u] = x[X::offset(8 * (i + u), k + 4 * part + p.lane_n)];
+#pragma unroll
+            for (int j = 0; j < TN / 2; j++) {
+                double *rows[HIGH];
+#pragma unroll
+                for (int u = 0; u < HIGH; u++)
+                    rows[u] = &sum[i + u][2 * j];
+                mma<MMA_ROWS, MMA>(rows, a, b[j]);
+            }
+        }
+    }
+}
+#else
 /* Adds the products of a tile. */
 GT_DEVICE void multiply(double (&sum)[TM][TN], const double *stage, const Position &p)
 {
@@ -83,6 +124,8 @@ GT_DEVICE void multiply(double (&sum)[TM][TN], const double *stage, const Positi
                 sum[i][j] = fma(now.x[i], now.y[j], sum[i][j]);
     }
 }
+
+#endif
 
 /* Adds the products of the block's part of k. */
 GT_DEVICE void accumulate(double (&sum)[TM][TN], X &x, Y &y, long long depth, double *shared,
@@ -120,16 +163,17 @@ GT_DEVICE void accumulate(double (&sum)[TM][TN], X &x, Y &y, long long depth, do
 GT_DEVICE void store(const double (&sum)[TM][TN], const gt_args &args, const gt_more &more,
                      long long batch, long long row, long long column, const Position &p)
 {
-    constexpr int COUNT = Y::ALONG_K ? 1 : SPLIT ? 2 : VEC_C; /* neighbours in a row of D */
+    constexpr bool ROWS_APART = MMA || X::ALONG_K, COLUMNS_APART = !MMA && Y::ALONG_K;
+    constexpr int COUNT = COLUMNS_APART ? 1 : SPLIT ? 2 : VEC_C; /* neighbours in a row of D */
     const Output output = output_of(args, more, batch);
 
 #pragma unroll
     for (int i = 0; i < TM; i++)
 #pragma unroll
         for (int j = 0; j < TN; j += COUNT) {
-            const long long at_row = row + p.row + element<X::ALONG_K>(i, p.lane_m, LANES_M);
+            const long long at_row = row + p.row + element<ROWS_APART>(i, p.lane_m, LANES_M);
             const long long at_column =
-                column + p.column + element<Y::ALONG_K>(j, p.lane_n, LANES_N);
+                column + p.column + element<COLUMNS_APART>(j, p.lane_n, LANES_N);
             if constexpr (SPLIT)
                 store_part<COUNT>(args, batch, at_row, at_column, &sum[i][j]);
             else

@@ -39,6 +39,11 @@ template <int MN, bool K_CONTIGUOUS, int PATH, int VEC> struct Operand {
     {
         return ((int)threadIdx.x + (REGULAR ? 0 : i * THREADS)) % PER_LINE * WIDTH;
     }
+    /* Where element (x, k) lies in a tile, x along m or n. */
+    static GT_DEVICE constexpr int offset(int x, int k)
+    {
+        return ALONG_K ? x * LINE + k : k * LINE + x;
+    }
     static GT_DEVICE bool mine(int i)
     {
         return COPIES % THREADS == 0 || (int)threadIdx.x + i * THREADS < COPIES;
