@@ -16,11 +16,12 @@
 enum {
     COMPUTE_16F = 64,
     COMPUTE_32F = 68,
+    COMPUTE_64F = 70,
     COMPUTE_32I = 72,
     COMPUTE_32F_FAST_16BF = 75,
     COMPUTE_32F_FAST_TF32 = 77,
 };
-enum { REAL_32F = 0, REAL_16F = 2, REAL_32I = 10 };
+enum { REAL_32F = 0, REAL_64F = 1, REAL_16F = 2, REAL_32I = 10 };
 
 enum {
     DESC_TRANS_A = 3,
@@ -91,7 +92,10 @@ static void compute_of(const struct gt_problem *p, int *compute, int *scale)
 {
     *compute = COMPUTE_32F;
     *scale = REAL_32F;
-    if (p->acc == GT_F16) {
+    if (p->acc == GT_F64) {
+        *compute = COMPUTE_64F;
+        *scale = REAL_64F;
+    } else if (p->acc == GT_F16) {
         *compute = COMPUTE_16F;
         *scale = REAL_16F;
     } else if (p->acc == GT_S32) {
@@ -104,22 +108,27 @@ static void compute_of(const struct gt_problem *p, int *compute, int *scale)
     }
 }
 
-int gt_cublaslt_factor(const struct gt_cublaslt *lt, uint32_t *bits, double factor,
+int gt_cublaslt_factor(const struct gt_cublaslt *lt, union gt_lt_factor *to, double factor,
                        struct gt_err *err)
 {
-    float value = (float)factor;
-    int32_t whole = lt->scale == REAL_32I ? (int32_t)factor : 0;
-    uint32_t exponent;
+    uint32_t bits, exponent;
 
-    memcpy(bits, lt->scale == REAL_32I ? (const void *)&whole : &value, sizeof(*bits));
-    if (lt->scale != REAL_16F || value == 0)
+    *to = (union gt_lt_factor){.f64 = factor};
+    if (lt->scale == REAL_64F)
         return GT_OK;
-    exponent = *bits >> 23 & 255;
-    if (*bits & 0x1fff || exponent < 113 || exponent > 142)
+    if (lt->scale == REAL_32I)
+        to->s32 = (int32_t)factor;
+    else
+        to->f32 = (float)factor;
+    if (lt->scale != REAL_16F || to->f32 == 0)
+        return GT_OK;
+    bits = to->bits;
+    exponent = bits >> 23 & 255;
+    if (bits & 0x1fff || exponent < 113 || exponent > 142)
         return gt_err_set(err, GT_ENOTFOUND,
                           "cuBLASLt takes alpha and beta as f16 here, and %g is not a normal f16",
                           factor);
-    *bits = (*bits >> 16 & 0x8000) | (exponent - 112) << 10 | (*bits >> 13 & 0x3ff);
+    to->bits = (bits >> 16 & 0x8000) | (exponent - 112) << 10 | (bits >> 13 & 0x3ff);
     return GT_OK;
 }
 
@@ -201,8 +210,7 @@ static int check(const struct gt_problem *p, struct gt_err *err)
     known.conj_a = known.conj_b = 0;
     if (gt_problem_word(&known, 0, word))
         return gt_err_set(err, GT_ENOTFOUND, "cuBLASLt has no product with %s", word);
-    if (gt_type_of(p->type)->cuda < 0 || gt_dtype_bits(p->type) < 8 || p->acc == GT_F64 ||
-        gt_type_complex(p->type))
+    if (gt_type_of(p->type)->cuda < 0 || gt_dtype_bits(p->type) < 8 || gt_type_complex(p->type))
         return gt_err_set(err, GT_ENOTFOUND, "cuBLASLt is not asked for products of %s",
                           gt_dtype_name(p->type));
     return GT_OK;

@@ -48,17 +48,24 @@ int gt_cublaslt_ask(const struct gt_cublaslt *lt, const struct gt_problem *probl
                     size_t workspace_bytes, int most, struct gt_lt_answer *answer, int *answers,
                     struct gt_err *err);
 
-/* Bits of a factor in the type in which cuBLASLt scales.  GT_ENOTFOUND: the type is f16, and the
- * factor is not exact or not normal in it. */
-int gt_cublaslt_factor(const struct gt_cublaslt *lt, uint32_t *bits, double factor,
+/* A factor in the type in which cuBLASLt scales; `bits` are those of a float, or of an f16. */
+union gt_lt_factor {
+    uint32_t bits;
+    float f32;
+    int32_t s32;
+    double f64;
+};
+
+/* GT_ENOTFOUND: the type is f16, and the factor is not exact or not normal in it. */
+int gt_cublaslt_factor(const struct gt_cublaslt *lt, union gt_lt_factor *to, double factor,
                        struct gt_err *err);
 
-/* Operands of a run: device pointers; alpha and beta are bits of the factors. */
+/* Operands of a run: device pointers, and the factors. */
 struct gt_cublaslt_operands {
     const void *a, *b, *c;
     void *d, *workspace;
     size_t workspace_bytes;
-    uint32_t alpha, beta;
+    union gt_lt_factor alpha, beta;
 };
 
 /* Enqueues the product.  Threads may run the same struct gt_cublaslt at once.  GT_ERANGE: cuBLASLt

@@ -76,7 +76,7 @@ struct gt_trial {
     float sample[GT_MAX_SAMPLES]; /* microseconds, in the order taken (the last stage's) */
     int samples;
     double us, lo_us, hi_us; /* median and its 95 % interval; 0 if not timed */
-    double err_u;            /* max |c-ref| / (|A||B|), in units of u = 2^-24 */
+    double err_u; /* max |c-ref| / (|A||B|), in units of u = 2^-24, or 2^-53 of doubles */
     int registers, spill_bytes, static_shared;
     int64_t shared_bytes;                 /* shared memory of a block, static and dynamic */
     int64_t workspace_bytes;              /* workspace of the whole candidate */

@@ -13,6 +13,7 @@
 #define GT_POISON       0x7fbadbadu
 #define GT_POISON_2BYTE 0x7fba7fbau
 #define GT_POISON_1BYTE 0xffffffffu
+#define GT_POISON_8BYTE 0x7ffbadbdu
 
 /* A batch of row-major matrices: element (b, i, j) is at data[b * stride + i * ld + j]. */
 struct gt_span {
@@ -48,7 +49,8 @@ struct gt_proof_scale {
     long long rows, depth, step_mn, step_k;
 };
 
-/* ref = epilogue(alpha * op(A) op(B) + beta * C) in float64 for rows [row, row + gridDim.y * 64) of
+/* ref = epilogue(alpha * op(A) op(B) + beta * C) in float64, of doubles in twice its precision and
+ * then rounded, for rows [row, row + gridDim.y * 64) of
  * batches [first, first + gridDim.z), held to the range of out where conversions to it saturate;
  * bound = |alpha| |A||B| + |beta C| + |bias|. */
 struct gt_reference_args {
@@ -58,10 +60,10 @@ struct gt_reference_args {
     long long m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c;
     long long row, first;
     int trans_a, trans_b, epilogue;
-    float alpha, beta;
-    double *ref;  /* dense m x n x batch, or null */
-    float *bound; /* the same, or null */
-    void *exact;  /* the same, ref rounded to the type out, or null */
+    double alpha, beta; /* as kernels get them: floats, unless the sums are doubles */
+    double *ref;        /* dense m x n x batch, or null */
+    float *bound;       /* the same, or null */
+    void *exact;        /* the same, ref rounded to the type out, or null */
 };
 
 /* Zeroed before use.  A "first" is stored as ~index, so that a maximum finds the least. */
@@ -129,15 +131,16 @@ struct gt_canary_args {
 };
 
 /* Every device kernel once: name in the enum, entry, argument. */
-#define GT_PROOF_MAP(X)                                     \
-    X(FILL, proof_fill, struct gt_fill_args)                \
-    X(REFERENCE, proof_reference, struct gt_reference_args) \
-    X(COMPARE, proof_compare, struct gt_compare_args)       \
-    X(LOOK, proof_look, struct gt_look_args)                \
-    X(EQUAL, proof_equal, struct gt_equal_args)             \
-    X(GUARD, proof_guard, struct gt_guard_args)             \
-    X(HASH, proof_hash, struct gt_hash_args)                \
-    X(CLOCK, proof_clock, struct gt_clock_args)             \
+#define GT_PROOF_MAP(X)                                                   \
+    X(FILL, proof_fill, struct gt_fill_args)                              \
+    X(REFERENCE, proof_reference, struct gt_reference_args)               \
+    X(REFERENCE_DOUBLE, proof_reference_double, struct gt_reference_args) \
+    X(COMPARE, proof_compare, struct gt_compare_args)                     \
+    X(LOOK, proof_look, struct gt_look_args)                              \
+    X(EQUAL, proof_equal, struct gt_equal_args)                           \
+    X(GUARD, proof_guard, struct gt_guard_args)                           \
+    X(HASH, proof_hash, struct gt_hash_args)                              \
+    X(CLOCK, proof_clock, struct gt_clock_args)                           \
     X(CANARY, proof_canary, struct gt_canary_args)
 
 /* ---- served products (served.cu, src/serve/check.c) ---- */

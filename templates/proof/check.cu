@@ -76,9 +76,10 @@ GT_PROOF_KERNEL(proof_look, gt_look_args)
 }
 
 /* Bits of element `at`, of so many bytes. */
-GT_PROOF_DEVICE unsigned gt_proof_bits(const void *data, long long at, int bytes)
+GT_PROOF_DEVICE gt_u64 gt_proof_bits(const void *data, long long at, int bytes)
 {
-    return bytes == 4   ? static_cast<const unsigned *>(data)[at]
+    return bytes == 8   ? static_cast<const gt_u64 *>(data)[at]
+           : bytes == 4 ? static_cast<const unsigned *>(data)[at]
            : bytes == 2 ? static_cast<const unsigned short *>(data)[at]
                         : static_cast<const unsigned char *>(data)[at];
 }

@@ -41,6 +41,11 @@
 
 #define GT_PROOF_DEVICE __device__ __forceinline__
 
+/* The type that common/types.cuh does not know. */
+#ifndef GT_F64
+#define GT_F64 8
+#endif
+
 typedef unsigned long long gt_u64;
 
 /* One word that depends on every bit of the index (the finaliser of splitmix64). */
@@ -64,6 +69,7 @@ GT_PROOF_DEVICE int gt_proof_bytes(int type)
 {
     return type == GT_F16 || type == GT_BF16                     ? 2
            : type == GT_E4M3 || type == GT_E5M2 || type == GT_S8 ? 1
+           : type == GT_F64                                      ? 8
                                                                  : 4;
 }
 
@@ -88,6 +94,8 @@ GT_PROOF_DEVICE double gt_proof_get(const void *data, long long at, int type)
         return gt_proof_get_as<GT_S8>(data, at);
     case GT_S32:
         return static_cast<const int *>(data)[at];
+    case GT_F64:
+        return static_cast<const double *>(data)[at];
     default:
         return static_cast<const float *>(data)[at];
     }
@@ -115,6 +123,9 @@ GT_PROOF_DEVICE void gt_proof_put(void *data, long long at, int type, double val
     case GT_S32:
         static_cast<int *>(data)[at] = (int)value;
         return;
+    case GT_F64:
+        static_cast<double *>(data)[at] = value;
+        return;
     default:
         static_cast<float *>(data)[at] = (float)value;
     }
@@ -126,6 +137,23 @@ GT_PROOF_DEVICE double gt_proof_saturate(double x, int type)
     double largest = type == GT_E4M3 ? 448 : type == GT_E5M2 ? 57344 : type == GT_S8 ? 127 : 0;
 
     return largest > 0 ? max(type == GT_S8 ? -128.0 : -largest, min(largest, x)) : x;
+}
+
+/* epilogue: a value of enum gt_epilogue (gemmtune.h). */
+GT_PROOF_DEVICE double gt_proof_activate(double x, int epilogue)
+{
+    switch (epilogue & ~1) {
+    case 2:
+        return x > 0 ? x : 0;
+    case 4:
+        return 0.5 * x * (1 + GT_PROOF_ERF(x * 0.70710678118654752440));
+    case 6:
+        return x / (1 + GT_PROOF_EXP(-x));
+    case 8:
+        return x / (1 + GT_PROOF_EXP(-1.5957691216057307118 * (x + 0.044715 * x * x * x)));
+    default:
+        return x;
+    }
 }
 
 /* ---- who does what ---- */

@@ -25,11 +25,11 @@ GT_PROOF_DEVICE float gt_proof_real(gt_u64 bits, int type)
     return max(-127.0f, min(127.0f, value));
 }
 
-GT_PROOF_DEVICE float gt_proof_integer(gt_u64 bits, int range)
+GT_PROOF_DEVICE int gt_proof_integer(gt_u64 bits, int range)
 {
     unsigned span = 2u * (unsigned)range + 1u;
 
-    return (float)((int)((unsigned)(bits >> 33) % span) - range);
+    return (int)((unsigned)(bits >> 33) % span) - range;
 }
 
 GT_PROOF_DEVICE float gt_proof_uniform(gt_u64 bits, int range)
@@ -40,7 +40,7 @@ GT_PROOF_DEVICE float gt_proof_uniform(gt_u64 bits, int range)
 /* The float before or after that integer; 0 stays. */
 GT_PROOF_DEVICE float gt_proof_beside(gt_u64 bits, int range)
 {
-    unsigned word = __float_as_uint(gt_proof_integer(bits, range));
+    unsigned word = __float_as_uint((float)gt_proof_integer(bits, range));
 
     return word & 0x7fffffffu ? __uint_as_float(bits & 1 ? word + 1 : word - 1) : 0.0f;
 }
@@ -49,14 +49,25 @@ GT_PROOF_DEVICE float gt_proof_beside(gt_u64 bits, int range)
 GT_PROOF_DEVICE float gt_proof_factor(gt_u64 bits, int kind, int range)
 {
     return kind == GT_FILL_POWERS
-               ? __uint_as_float((unsigned)(127 + (int)gt_proof_integer(bits, range)) << 23)
+               ? __uint_as_float((unsigned)(127 + gt_proof_integer(bits, range)) << 23)
                : 0.5f + (float)(unsigned)(bits >> 40) * (1.5f / 16777216.0f);
 }
 
-GT_PROOF_DEVICE float gt_proof_drawn(gt_u64 bits, const gt_fill_args &args)
+/* A real of doubles: the float, with digits below its last one, so that no float is next to it. */
+GT_PROOF_DEVICE double gt_proof_double(gt_u64 bits, int kind, int range)
+{
+    double value = kind == GT_FILL_NORMAL ? gt_proof_normal(bits) : gt_proof_uniform(bits, range);
+    double below = (double)(gt_proof_mix(bits) >> 11) * (1.0 / 4503599627370496.0) - 1;
+
+    return fma(value * (1.0 / 33554432.0), below, value);
+}
+
+GT_PROOF_DEVICE double gt_proof_drawn(gt_u64 bits, const gt_fill_args &args)
 {
     bool whole = args.to.type != GT_F32 && args.to.type != GT_TF32;
 
+    if (args.to.type == GT_F64 && (args.kind == GT_FILL_NORMAL || args.kind == GT_FILL_UNIFORM))
+        return gt_proof_double(bits, args.kind, args.range);
     if (args.kind >= GT_FILL_POWERS)
         return gt_proof_factor(bits, args.kind, args.range);
     if (args.kind == GT_FILL_NORMAL)

@@ -5,7 +5,8 @@
  *
  *            64 columns of op(B)
  *           +------------------+
- *        16 |        b         |     both slices are kept as doubles and as absolute floats, so that
+ *        16 |        b         |     both slices are kept as doubles and as absolute floats, so
+ * that
  *           +------------------+     the inner loop converts nothing
  *   +-----+ +------------------+
  *   |  a  | |  64 x 64 of ref  |
@@ -32,34 +33,17 @@ GT_PROOF_DEVICE double gt_proof_scale_of(const gt_proof_scale &scale, long long 
                : 1.0;
 }
 
-/* epilogue: a value of enum gt_epilogue (gemmtune.h). */
-GT_PROOF_DEVICE double gt_proof_activate(double x, int epilogue)
-{
-    switch (epilogue & ~1) {
-    case 2:
-        return x > 0 ? x : 0;
-    case 4:
-        return 0.5 * x * (1 + GT_PROOF_ERF(x * 0.70710678118654752440));
-    case 6:
-        return x / (1 + GT_PROOF_EXP(-x));
-    case 8:
-        return x / (1 + GT_PROOF_EXP(-1.5957691216057307118 * (x + 0.044715 * x * x * x)));
-    default:
-        return x;
-    }
-}
-
 /* Not inlined: one copy of the error function is enough. */
 __device__ __noinline__ void gt_proof_store(const gt_reference_args &args, long long batch,
                                             long long i, long long j, double sum, double bound)
 {
     long long at = (batch * args.m + i) * args.n + j;
-    double x = (double)args.alpha * sum;
+    double x = args.alpha * sum;
 
-    bound *= fabs((double)args.alpha);
+    bound *= fabs(args.alpha);
     if (args.beta != 0) {
-        double c = (double)args.beta *
-                   gt_proof_get(args.c, batch * args.stride_c + i * args.ldc + j, args.out);
+        double c =
+            args.beta * gt_proof_get(args.c, batch * args.stride_c + i * args.ldc + j, args.out);
 
         x += c;
         bound += fabs(c);

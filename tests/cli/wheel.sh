@@ -29,7 +29,7 @@ ls "$BUILD"/gemmtune-9.9-*.whl | wc -l
 rm "$wheel"
 find site -name '*.so.*' -newermt 1970-01-01 | sed 's/\.so.*//; s|.*/||' | sort
 (cd site && ls -d gemmtune/*.py gemmtune/py.typed gemmtune/share/gemmtune/*)
-t export --format deploy --db "$ROOT/db/shipped" --problem 64x64x64 -o one.gt -q --arch sm_90
+t export --format deploy --db "$ROOT/db/shipped" --problem 64x64x64 --problem 64x64x64:f64 -o one.gt -q --arch sm_90
 export GEMMTUNE_HEADER=$ROOT/src GEMMTUNE_DB=
 unset GEMMTUNE_DATA
 export PYTHONPATH=$PWD/site:$ROOT/tests/python PYTHONDONTWRITEBYTECODE=1

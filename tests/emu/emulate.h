@@ -106,6 +106,11 @@ inline float erff(float x)
     return __builtin_erff(x);
 }
 
+inline double erf(double x)
+{
+    return __builtin_erf(x);
+}
+
 inline float fabsf(float x)
 {
     return __builtin_fabsf(x);

@@ -10,9 +10,10 @@
 const struct gt_emu_format *gt_emu_format(enum gt_dtype type)
 {
     static const struct gt_emu_format formats[] = {
-        [GT_F32] = {8, 23, true, false}, [GT_TF32] = {8, 23, true, false},
-        [GT_F16] = {5, 10, true, false}, [GT_BF16] = {8, 7, true, false},
-        [GT_E4M3] = {4, 3, false, true}, [GT_E5M2] = {5, 2, false, false},
+        [GT_F32] = {8, 23, true, false},  [GT_TF32] = {8, 23, true, false},
+        [GT_F16] = {5, 10, true, false},  [GT_BF16] = {8, 7, true, false},
+        [GT_E4M3] = {4, 3, false, true},  [GT_E5M2] = {5, 2, false, false},
+        [GT_F64] = {11, 52, true, false},
     };
     return type == GT_S8 || type == GT_S32 ? NULL : &formats[type];
 }
@@ -56,6 +57,8 @@ static double floating(const struct gt_emu_format *format, unsigned bits)
 
 double gt_emu_get(enum gt_dtype type, const void *base, int64_t at)
 {
+    if (type == GT_F64)
+        return ((const double *)base)[at];
     int64_t size = gt_dtype_size(type);
     unsigned bits = pattern((const char *)base + at * size, size);
     if (type == GT_S8)
@@ -84,6 +87,10 @@ static unsigned encode(const struct gt_emu_format *format, double number)
 
 void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number)
 {
+    if (type == GT_F64) {
+        ((double *)base)[at] = number;
+        return;
+    }
     const struct gt_emu_format *format = gt_emu_format(type);
     int64_t size = gt_dtype_size(type);
     unsigned bits = format ? encode(format, number) : (unsigned)(int)number;
@@ -102,7 +109,7 @@ double gt_emu_round(enum gt_dtype type, double number)
         most = type == GT_S8 ? 127 : 2147483647;
         return isnan(number) ? 0 : fmax(-most - 1, fmin(most, nearbyint(number)));
     }
-    if (number == 0 || isnan(number))
+    if (type == GT_F64 || number == 0 || isnan(number))
         return number;
     most = gt_emu_magnitude(format, gt_emu_greatest(format));
     if (isinf(number))

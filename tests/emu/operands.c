@@ -63,24 +63,28 @@ const struct gt_emu_scale gt_emu_scales[] = {
 };
 const size_t gt_emu_scale_count = sizeof gt_emu_scales / sizeof *gt_emu_scales;
 
-/* Elements of the case's unit of length. */
-static int64_t unit(const struct gt_emu_case *cases, enum gt_dtype type)
+/* Elements of so many of the case's units of length: at least one, unless there are no units. */
+static int64_t units(const struct gt_emu_case *cases, enum gt_dtype type, int count)
 {
-    return cases->multiple == 1 ? 1 : 4 / gt_dtype_size(type);
+    int64_t elements = 4 * count / gt_dtype_size(type);
+    return cases->multiple == 1 ? count : count && !elements ? 1 : elements;
 }
 
 /* A leading dimension, at least 1, for rows of `row` elements. */
 static int64_t leading(const struct gt_emu_case *cases, enum gt_dtype type, int64_t row, int pad)
 {
-    int64_t multiple = cases->multiple * unit(cases, type);
-    int64_t ld = (row + multiple - 1) / multiple * multiple + pad * unit(cases, type);
+    int64_t multiple = units(cases, type, cases->multiple);
+    int64_t ld = (row + multiple - 1) / multiple * multiple + units(cases, type, pad);
     return ld ? ld : multiple;
 }
 
-/* A result of s32 takes whole alpha and beta only: halves become threes. */
-static double factor(double from, enum gt_dtype out)
+/* A result of s32 takes whole alpha and beta only: halves become threes.  In a product of doubles
+ * they become factors that no float has. */
+static double factor(double from, enum gt_dtype out, double of_doubles)
 {
-    return out == GT_S32 && from == 0.5 ? 3 : from;
+    if (from != 0.5)
+        return from;
+    return out == GT_S32 ? 3 : out == GT_F64 ? of_doubles : from;
 }
 
 static void set_types(struct gt_problem *problem, const struct gt_emu_types *types, int align)
@@ -107,8 +111,8 @@ void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *c
     problem->trans_b = trans_b;
     problem->epilogue = (unsigned char)epilogue;
     problem->batch = cases->batch;
-    problem->alpha = factor(cases->alpha, out);
-    problem->beta = factor(cases->beta, out);
+    problem->alpha = factor(cases->alpha, out, 1.0 / 3);
+    problem->beta = factor(cases->beta, out, 0.1);
     problem->lda = leading(cases, in, gt_problem_cols(problem, GT_OPERAND_A), cases->pad_a);
     problem->ldb = leading(cases, in, gt_problem_cols(problem, GT_OPERAND_B), cases->pad_b);
     problem->ldc = leading(cases, out, problem->n, cases->pad_c);
@@ -122,9 +126,9 @@ void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *c
     problem->stride_b = problem->ldb * gt_problem_rows(problem, GT_OPERAND_B);
     problem->stride_c = problem->ldc * problem->m;
     if (cases->batch > 1) { /* matrices apart by more than their rows */
-        problem->stride_a += cases->multiple * unit(cases, in);
-        problem->stride_b += 2 * cases->multiple * unit(cases, in);
-        problem->stride_c += cases->multiple * unit(cases, out);
+        problem->stride_a += units(cases, in, cases->multiple);
+        problem->stride_b += 2 * units(cases, in, cases->multiple);
+        problem->stride_c += units(cases, out, cases->multiple);
     }
 }
 
@@ -150,17 +154,19 @@ static void *allocate(struct gt_emu_operands *operands, int slot, enum gt_dtype 
 
 /* A whole number from -range to range. Of TF32 it is the float before or after it, which a kernel
  * must round; 0 stays. */
-static double draw(enum gt_dtype type, int range, unsigned *seed)
+static double draw(enum gt_dtype type, int64_t range, unsigned *seed)
 {
-    unsigned drawn = next(seed) << 16;
+    uint64_t drawn = next(seed) << 16;
     drawn |= next(seed);
-    int whole = (int)(drawn % (2 * (unsigned)range + 1)) - range;
+    if (range >> 30)
+        drawn = drawn << 32 | next(seed) << 16 | next(seed);
+    int64_t whole = (int64_t)(drawn % (2 * (uint64_t)range + 1)) - range;
     return type == GT_TF32 && whole ? nextafterf((float)whole, drawn >> 31 ? INFINITY : -INFINITY)
-                                    : whole;
+                                    : (double)whole;
 }
 
 /* A matrix per batch of whole numbers from -range to range, poison elsewhere. */
-static void fill(void *to, const struct gt_problem *p, enum gt_operand operand, int range,
+static void fill(void *to, const struct gt_problem *p, enum gt_operand operand, int64_t range,
                  unsigned seed)
 {
     enum gt_dtype type = gt_problem_dtype(p, operand);
@@ -175,17 +181,18 @@ static void fill(void *to, const struct gt_problem *p, enum gt_operand operand, 
 /* The largest number in A or B.  Of 8-bit floats only ones: tensor cores add their products with
  * few bits.  Where the product is to be as exact as FP32 numbers are large, by turns in A, in B and
  * in both: kernels that add up products of parts of them need all the parts.  Sums stay whole
- * numbers that a float has, halved or doubled. */
-static int range_of(const struct gt_problem *p, enum gt_operand operand, unsigned seed)
+ * numbers that a float has, or a double in a product of doubles, halved or doubled. */
+static int64_t range_of(const struct gt_problem *p, enum gt_operand operand, unsigned seed)
 {
-    int budget = (int)((1 << 21) / (p->k > 1 ? p->k : 1));
+    int64_t most = p->type == GT_F64 ? (int64_t)1 << 50 : 1 << 21;
+    int64_t budget = most / (p->k > 1 ? p->k : 1);
     if (p->type == GT_E4M3 || p->type == GT_E5M2)
         return 1;
-    if (p->type != GT_F32 || p->accuracy > GT_ACCURACY_F32 || budget < 16)
+    if ((p->type != GT_F32 && p->type != GT_F64) || p->accuracy > GT_ACCURACY_F32 || budget < 16)
         return 4;
     switch ((seed + (unsigned)p->n) % 3) {
     case 0:
-        return (int)sqrt(budget);
+        return (int64_t)sqrt((double)budget);
     case 1:
         return operand == GT_OPERAND_A ? budget / 4 : 4;
     default:

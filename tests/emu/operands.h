@@ -67,9 +67,9 @@ void gt_emu_operands_args(struct gt_args *args, struct gt_more *more,
                           const struct gt_emu_operands *operands, const struct gt_problem *problem);
 
 /* GT_OK, or GT_ERANGE with the first element of D that is not the exact result rounded once to the
- * type of D, or that was written beside D.  alpha and beta are taken as the floats that kernels
- * get; where sums with them are not numbers that a float has, a float's rounding of each step is
- * allowed, too. */
+ * type of D, or that was written beside D.  alpha and beta are taken as the floats, or of doubles
+ * the doubles, that kernels get; where sums with them are not numbers that this type has, its
+ * rounding of each step is allowed, too. */
 int gt_emu_operands_check(const struct gt_emu_operands *operands, const struct gt_problem *problem,
                           struct gt_err *err);
 

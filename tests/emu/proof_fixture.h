@@ -20,7 +20,7 @@
 #include "templates/proof/args.h"
 
 struct proof {
-    void *fill, *reference, *check, *clock; /* of dlopen */
+    void *fill, *reference, *reference_double, *check, *clock; /* of dlopen */
     char *data_dir;
     const char *program; /* two of them may run at once, each with objects of its own */
     int tests, failed;
@@ -147,6 +147,7 @@ static inline void proof_begin(struct proof *proof, const char *program)
     mkdir(folder, 0777);
     open_file(proof, &proof->fill, folder, "fill");
     open_file(proof, &proof->reference, folder, "reference");
+    open_file(proof, &proof->reference_double, folder, "reference_double");
     open_file(proof, &proof->check, folder, "check");
     open_file(proof, &proof->clock, folder, "clock");
 }
@@ -158,6 +159,7 @@ static inline int proof_end(struct proof *proof)
            proof->failed);
     dlclose(proof->fill);
     dlclose(proof->reference);
+    dlclose(proof->reference_double);
     dlclose(proof->check);
     dlclose(proof->clock);
     free(proof->data_dir);

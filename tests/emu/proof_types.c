@@ -27,17 +27,19 @@ static const struct type {
     {GT_E5M2, GT_E5M2, 0x1p-3, 0x1p-17, 1},
     {GT_S8, GT_S32, 0, 0.5, 32},
     {GT_S8, GT_S8, 0, 0.5, 32},
+    {GT_F64, GT_F64, 0x1p-25, 0, 1},
 };
 
 static void test_typed_fill(struct proof *proof, const struct type *t)
 {
     enum { ROWS = 13, COLS = 31 };
     struct matrix as_float = filled(proof, matrix(ROWS, COLS, 0, 1, 0, 0), GT_FILL_NORMAL, 0, 5);
-    struct matrix m = filled(proof, typed(t->type, ROWS, COLS, 3, 1, 0, 4), GT_FILL_NORMAL, 0, 5);
-    int far = 0, fractions = 0, beyond = 0;
+    struct matrix m = filled(proof, typed(t->type, ROWS, COLS, 3, 1, 0, 8), GT_FILL_NORMAL, 0, 5);
+    int far = 0, fractions = 0, beyond = 0, floats = 0;
     for (long long e = 0; e < ROWS * COLS; e++) {
         double x = look(proof, &as_float.span, e) * t->unit, got = look(proof, &m.span, e);
         far += fabs(got - fmax(-127, fmin(127, x))) > fabs(x) * t->relative + t->absolute;
+        floats += got == (float)got;
     }
     filled(proof, m, GT_FILL_INTEGERS, 8, 6);
     for (long long e = 0; e < ROWS * COLS; e++) {
@@ -48,15 +50,71 @@ static void test_typed_fill(struct proof *proof, const struct type *t)
     test(proof, !far && !fractions && !beyond && !guard(proof, &m).guard,
          "%s: normal values are rounded once, integers are exact, padding stays",
          gt_dtype_name(t->type));
+    if (t->type == GT_F64)
+        test(proof, floats < ROWS * COLS / 20, "f64: %d of %d normal values are floats", floats,
+             ROWS * COLS);
     free(as_float.base);
     free(m.base);
+}
+
+/* Doubles whose sum in double is 0, in every layout: 2^60 * 2^60 - 2^60 * 2^60, and between them
+ * the product of two odd numbers of 53 bits, of which also the lower half counts.  alpha and beta
+ * are no floats. */
+static void test_twice_the_precision(struct proof *proof)
+{
+    enum { M = 2, N = 3, K = 5, LD = 7 };
+    const double x = 0x1.fffffffffffffp-1, alpha = 1.0 / 3, beta = 0.1;
+    for (int layout = 0; layout < 4; layout++) {
+        int ta = layout / 2, tb = layout % 2;
+        double a[LD * LD] = {0}, b[LD * LD] = {0}, c[M * N], ref[M * N];
+        float bound[M * N];
+        for (int i = 0; i < M; i++) {
+            const double row[K] = {0x1p60, x, i, -0x1p60, 1};
+            for (int k = 0; k < K; k++)
+                a[ta ? k * LD + i : i * LD + k] = row[k];
+        }
+        for (int j = 0; j < N; j++) {
+            const double column[K] = {0x1p60, x, j, 0x1p60, -1};
+            for (int k = 0; k < K; k++)
+                b[tb ? j * LD + k : k * LD + j] = column[k];
+        }
+        for (int e = 0; e < M * N; e++)
+            c[e] = 7 + e;
+        struct gt_reference_args args = {.a = a,
+                                         .b = b,
+                                         .c = c,
+                                         .type = GT_F64,
+                                         .out = GT_F64,
+                                         .m = M,
+                                         .n = N,
+                                         .k = K,
+                                         .lda = LD,
+                                         .ldb = LD,
+                                         .ldc = N,
+                                         .trans_a = ta,
+                                         .trans_b = tb,
+                                         .alpha = alpha,
+                                         .beta = beta,
+                                         .ref = ref,
+                                         .bound = bound};
+        RUN(proof->reference_double, proof_reference_double, &args, 1, 1, 1);
+        bool right = true;
+        for (int e = 0; e < M * N; e++) {
+            long double sum = (long double)(x - 1) * (x + 1) + (long double)(e / N) * (e % N);
+            sum = (long double)alpha * sum + (long double)beta * c[e];
+            right = right && fabsl(sum - ref[e]) <= 0x1p-52L &&
+                    fabsf(bound[e] / 0x1.555556p119f - 1) < 1e-6f;
+        }
+        test(proof, right, "f64, layout %d: the reference keeps what a sum in double loses",
+             layout);
+    }
 }
 
 /* One byte at a time, everywhere outside the elements. */
 static void test_typed_guard(struct proof *proof, enum gt_dtype type)
 {
     enum { ROWS = 3, COLS = 5, LD = 7 };
-    long long size = gt_dtype_size(type), before = 4 + size;
+    long long size = gt_dtype_size(type), before = size + (size > 4 ? size : 4);
     struct matrix m = filled(proof, typed(type, ROWS, COLS, LD - COLS, 1, 0, (size_t)before),
                              GT_FILL_NORMAL, 0, 7);
     long long bytes = 4 * (long long)m.words, missed = 0;
@@ -88,7 +146,9 @@ static void test_typed_product(struct proof *proof, const struct type *t)
                                      .b = b.span.data,
                                      .bias = bias.span.data,
                                      .type = (int)t->type,
+                                     .type_b = (int)t->type,
                                      .out = (int)t->out,
+                                     .type_bias = (int)t->out,
                                      .m = M,
                                      .n = N,
                                      .k = K,
@@ -100,21 +160,25 @@ static void test_typed_product(struct proof *proof, const struct type *t)
                                      .ref = ref,
                                      .bound = bound,
                                      .exact = d.span.data};
-    RUN(proof->reference, proof_reference, &args, 1, 1, 1);
+    if (t->type == GT_F64)
+        RUN(proof->reference_double, proof_reference_double, &args, 1, 1, 1);
+    else
+        RUN(proof->reference, proof_reference, &args, 1, 1, 1);
     bool rounded = true;
     for (int e = 0; e < M * N; e++) {
-        double sum = look(proof, &bias.span, e % N), got = look(proof, &d.span, e);
+        long double sum = look(proof, &bias.span, e % N), got = look(proof, &d.span, e);
         for (int k = 0; k < K; k++)
-            sum += look(proof, &a.span, e / N * K + k) * look(proof, &b.span, k * N + e % N);
+            sum += (long double)look(proof, &a.span, e / N * K + k) *
+                   look(proof, &b.span, k * N + e % N);
         if (t->out == GT_S8)
-            sum = fmax(-128, fmin(127, sum));
-        worst = fmax(worst, fabs(sum - ref[e]));
+            sum = fmaxl(-128, fminl(127, sum));
+        worst = fmax(worst, (double)fabsl(sum - ref[e]));
         struct gt_verify_bound allowed;
         struct gt_problem problem;
         gt_problem_init(&problem, M, N, 0);
         problem.out = t->out;
         gt_verify_bound(&problem, &allowed);
-        rounded = rounded && fabs(got - sum) <= fabs(sum) * allowed.relative + allowed.absolute;
+        rounded = rounded && fabsl(got - sum) <= fabsl(sum) * allowed.relative + allowed.absolute;
     }
     test(proof, worst < 1e-12 && rounded, "%s to %s: reference, and rounded once",
          gt_dtype_name(t->type), gt_dtype_name(t->out));
@@ -149,5 +213,6 @@ int main(void)
         test_typed_guard(&proof, types[i].out);
         test_typed_product(&proof, &types[i]);
     }
+    test_twice_the_precision(&proof);
     return proof_end(&proof);
 }

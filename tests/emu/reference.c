@@ -70,8 +70,14 @@ static double product(const struct numbers *numbers, const struct gt_emu_operand
     return sum;
 }
 
-/* The greatest power of two that a float is a whole multiple of; infinity for 0. */
-static double unit_of(float number)
+/* Kernels get alpha and beta in the type of their sums, which is float or double. */
+static double given(const struct gt_problem *p, double factor)
+{
+    return p->acc == GT_F64 ? factor : (float)factor;
+}
+
+/* The greatest power of two that a number is a whole multiple of; infinity for 0. */
+static double unit_of(double number)
 {
     int exponent, shift = 0;
     double digits = frexp(number, &exponent);
@@ -84,21 +90,24 @@ static double unit_of(float number)
     return ldexp(1, exponent - shift);
 }
 
-/* How far floats may be off where the products' magnitudes add up to `sizes`, and all magnitudes
- * with alpha and beta to `most`.  Operands are whole numbers: what is added is a multiple of one
- * unit, and where the float has all its multiples up to `most`, no order of the operations rounds.
- * Else each of about k operations may (alpha goes into A in a kernel, and others add up parts that
- * have been multiplied by it); below the least normal float it rounds by a fixed amount. */
+/* How far sums in floats or doubles may be off where the products' magnitudes add up to `sizes`,
+ * and all magnitudes with alpha and beta to `most`.  Operands are whole numbers: what is added is a
+ * multiple of one unit, and where the type has all its multiples up to `most`, no order of the
+ * operations rounds. Else each of about k operations may (alpha goes into A in a kernel, and others
+ * add up parts that have been multiplied by it); below the least normal float it rounds by a fixed
+ * amount. */
 static double rounding(const struct gt_problem *p, double sizes, double most)
 {
+    const double roundoff = p->acc == GT_F64 ? 0x1p-53 : 0x1p-24;
+    const double least = p->acc == GT_F64 ? 0x1p-1074 : 0x1p-149;
     double unit =
-        fmin(unit_of((float)p->alpha) / (p->scale_a.kind ? 4 : 1) / (p->scale_b.kind ? 4 : 1),
-             unit_of((float)p->beta));
+        fmin(unit_of(given(p, p->alpha)) / (p->scale_a.kind ? 4 : 1) / (p->scale_b.kind ? 4 : 1),
+             unit_of(given(p, p->beta)));
     if (p->epilogue & GT_EPILOGUE_BIAS)
         unit = fmin(unit, 1);
-    if (most <= unit * 0x1p24 || !isfinite(most))
+    if (most <= unit / roundoff || !isfinite(most))
         return 0;
-    return (double)(p->k + 4) * 0x1p-24 * most + (sizes + (double)p->k + 4) * 0x1p-149;
+    return (double)(p->k + 4) * roundoff * most + (sizes + (double)p->k + 4) * least;
 }
 
 /* 32-bit integer arithmetic wraps around. */
@@ -108,29 +117,33 @@ static double wrapped(double whole)
     return rest >= 0x1p31 ? rest - 0x1p32 : rest < -0x1p31 ? rest + 0x1p32 : rest;
 }
 
-/* Kernels get alpha and beta as floats. */
+/* In long double, so that the reference of doubles adds no error of its own. */
 static struct wanted reference(const struct gt_emu_operands *operands,
                                const struct numbers *numbers, const struct gt_problem *p, int64_t z,
                                int64_t i, int64_t j)
 {
     const void *c = operands->c == operands->d ? operands->original_d : operands->c;
-    const double alpha = (float)p->alpha, beta = (float)p->beta;
-    double sizes = 0,
-           value = alpha != 0 ? alpha * product(numbers, operands, p, z, i, j, &sizes) : 0;
-    double most = fabs(alpha) * sizes, term;
+    const double alpha = given(p, p->alpha), beta = given(p, p->beta);
+    double sizes = 0, most, value;
+    long double sum = 0, term;
+    if (alpha != 0)
+        sum = (long double)alpha * product(numbers, operands, p, z, i, j, &sizes);
+    most = fabs(alpha) * sizes;
     if (beta != 0) {
-        term = beta * gt_emu_get(p->out, c, z * p->stride_c + i * p->ldc + j);
-        value += term;
-        most += fabs(term);
+        term = (long double)beta * gt_emu_get(p->out, c, z * p->stride_c + i * p->ldc + j);
+        sum += term;
+        most += (double)fabsl(term);
     }
     if (p->out == GT_S32)
-        return (struct wanted){.value = wrapped(value)};
+        return (struct wanted){.value = wrapped((double)sum)};
     if (p->epilogue & GT_EPILOGUE_BIAS) {
         term = gt_emu_get(p->out, operands->bias, j);
-        value += term;
-        most += fabs(term);
+        sum += term;
+        most += (double)fabsl(term);
     }
-    struct wanted wanted = {value, rounding(p, sizes, most), isfinite(most) && most > FLT_MAX};
+    value = (double)sum;
+    struct wanted wanted = {value, rounding(p, sizes, most),
+                            isfinite(most) && most > (p->acc == GT_F64 ? DBL_MAX : FLT_MAX)};
     if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_RELU)
         wanted.value = value < 0 ? 0 : value;
     if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_GELU) {
@@ -154,7 +167,7 @@ static bool right(const struct gt_problem *p, double got, struct wanted wanted)
     if (wanted.overflows && !isfinite(got))
         return true;
     if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_GELU)
-        slack += 4e-6 * fmax(1, fabs(value));
+        slack += (p->acc == GT_F64 ? 8e-15 : 4e-6) * fmax(1, fabs(value));
     if (p->type == GT_TF32)
         slack += fabs((float)p->alpha) * (double)p->k * 0x1p-18;
     return got >= gt_emu_round(p->out, value - slack) && got <= gt_emu_round(p->out, value + slack);
@@ -169,19 +182,20 @@ static int check_element(const struct gt_emu_operands *operands, const struct nu
     const char *now = (const char *)operands->d + at * size;
     const char *before = (const char *)operands->original_d + at * size;
     double got = gt_emu_get(p->out, operands->d, at);
+    const int digits = p->out == GT_F64 ? 17 : 9;
 
     if (i >= p->m || j >= p->n) {
         if (memcmp(now, before, (size_t)size) == 0)
             return GT_OK;
         return gt_err_set(err, GT_ERANGE,
-                          "written beside D: %.9g in row %lld, column %lld of matrix %lld", got,
-                          (long long)i, (long long)j, (long long)z);
+                          "written beside D: %.*g in row %lld, column %lld of matrix %lld", digits,
+                          got, (long long)i, (long long)j, (long long)z);
     }
     struct wanted wanted = reference(operands, numbers, p, z, i, j);
     if (right(p, got, wanted))
         return GT_OK;
-    return gt_err_set(err, GT_ERANGE, "D[%lld,%lld] of matrix %lld is %.9g where %.9g is right",
-                      (long long)i, (long long)j, (long long)z, got,
+    return gt_err_set(err, GT_ERANGE, "D[%lld,%lld] of matrix %lld is %.*g where %.*g is right",
+                      (long long)i, (long long)j, (long long)z, digits, got, digits,
                       gt_emu_round(p->out, wanted.value));
 }
 

@@ -27,6 +27,7 @@ void gt_emu_device(struct gt_device *device, const struct gt_kernel *kernel, int
         .memory_gbps = 100,
         .l2_gbps = 200,
         .fma_lanes = 128,
+        .fma_f64 = 64,
     };
     if (device->cc < any.min_cc)
         device->cc = any.min_cc;

@@ -17,7 +17,7 @@ GT_CUBLASLT_MAP(ltPrototype)
  * them. */
 enum { TRANS_A = 3, TRANS_B = 4, EPILOGUE = 7, BIAS = 8, BATCH = 5, STRIDE = 6 };
 
-enum { REAL_16F = 2, REAL_32I = 10 };
+enum { REAL_64F = 1, REAL_16F = 2, REAL_32I = 10 };
 
 struct desc {
     int scale, trans_a, trans_b, epilogue;
@@ -171,6 +171,7 @@ static int type_of(int real)
            : real == 29       ? 5
            : real == 3        ? 6
            : real == REAL_32I ? 7
+           : real == REAL_64F ? 8
                               : 0;
 }
 
@@ -200,12 +201,12 @@ static double factor(const struct desc *desc, const void *bits)
     return load(bits, 0, &(struct layout){.type = desc->scale});
 }
 
-/* op(X) of batch z as floats, depth by depth: element (i, k) at [k * rows + i].  across: rows of it
- * are columns of what is stored. */
-static float *load_all(const void *from, const struct layout *layout, int z, bool across,
-                       int64_t rows, int64_t depth)
+/* op(X) of batch z as doubles, depth by depth: element (i, k) at [k * rows + i].  across: rows of
+ * it are columns of what is stored. */
+static double *load_all(const void *from, const struct layout *layout, int z, bool across,
+                        int64_t rows, int64_t depth)
 {
-    float *all = malloc(sizeof(*all) * (size_t)(rows * depth + 1));
+    double *all = malloc(sizeof(*all) * (size_t)(rows * depth + 1));
 
     if (!all)
         abort();
@@ -213,20 +214,24 @@ static float *load_all(const void *from, const struct layout *layout, int z, boo
         for (int64_t i = 0; i < rows; i++) {
             const int64_t at = across ? i * layout->ld + k : k * layout->ld + i;
 
-            all[k * rows + i] = (float)load(from, z * layout->stride + at, layout);
+            all[k * rows + i] = load(from, z * layout->stride + at, layout);
         }
     return all;
 }
 
-/* A column of the product of a (rows x depth) and b, whose elements are `apart` from each other. */
-static void column(float *sum, const float *a, const float *b, int64_t rows, int64_t depth,
-                   int64_t apart)
+/* A column of the product of a (rows x depth) and b, whose elements are `apart` from each other,
+ * summed in doubles or rounded to float at each step. */
+static void column(double *sum, const double *a, const double *b, int64_t rows, int64_t depth,
+                   int64_t apart, bool doubles)
 {
     for (int64_t i = 0; i < rows; i++)
         sum[i] = 0;
     for (int64_t k = 0; k < depth; k++)
-        for (int64_t i = 0; i < rows; i++)
-            sum[i] += a[k * rows + i] * b[k * apart];
+        for (int64_t i = 0; i < rows; i++) {
+            const double x = a[k * rows + i], y = b[k * apart];
+
+            sum[i] = doubles ? sum[i] + x * y : (double)((float)sum[i] + (float)x * (float)y);
+        }
 }
 
 /* A product to be run, now or whenever a graph is. */
@@ -245,14 +250,14 @@ static void multiply(const struct work *w, int z)
     const struct layout *ld = w->ld, *lc = w->lc;
     const int64_t rows = (int64_t)ld->rows, cols = (int64_t)ld->cols;
     const int64_t depth = (int64_t)(w->how->trans_a ? w->la->rows : w->la->cols);
-    float *a = load_all(w->a, w->la, z, w->how->trans_a, rows, depth);
-    float *b = load_all(w->b, w->lb, z, !w->how->trans_b, cols, depth);
-    float *sum = malloc(sizeof(*sum) * (size_t)(rows + 1));
+    double *a = load_all(w->a, w->la, z, w->how->trans_a, rows, depth);
+    double *b = load_all(w->b, w->lb, z, !w->how->trans_b, cols, depth);
+    double *sum = malloc(sizeof(*sum) * (size_t)(rows + 1));
 
     if (!sum)
         abort();
     for (int64_t j = 0; j < cols; j++) {
-        column(sum, a, b + j, rows, depth, cols);
+        column(sum, a, b + j, rows, depth, cols, w->how->scale == REAL_64F);
         for (int64_t i = 0; i < rows; i++) {
             double x = w->times * sum[i];
 

@@ -13,12 +13,14 @@
  *   reads_c         0 * C is added where beta is 0          reads_a       0 * A where alpha is 0
  *   reads_pad       A's row padding is read                 partial       the last row is missing
  *   wrong_later     one element is off from launch 30 on    far_write     far behind D is written
+ *   float_sums      doubles are added as floats             float_factors alpha and beta are floats
  *
  * illegal_address, misaligned, endless, slow, launch_invalid, impossible: see stub_cuda.c. */
 #include "stub_gemm.h"
 
 #include <math.h>
 
+#include "gemmtune.h"
 #include "stub_values.h"
 
 /* The nearest FP16 number, ties to even: not every compiler has _Float16.  11 bits of significand,
@@ -42,6 +44,7 @@ static float round_to_half(double value)
 
 struct product {
     const struct gt_args *args;
+    double alpha, beta;
     int type, out, trans_a, trans_b, epilogue;
     bool last_k, half_tile;
     enum stub_reading a, b;
@@ -81,12 +84,12 @@ static long long place(const struct gt_args *args, long long b, long long i, lon
     return b * args->stride_c + i * args->ldc + j;
 }
 
-static float read_d(const struct product *p, long long at)
+static double read_d(const struct product *p, long long at)
 {
-    return (float)stub_load(p->args->d, at, p->out);
+    return stub_load(p->args->d, at, p->out);
 }
 
-static void write_d(const struct product *p, long long at, float value)
+static void write_d(const struct product *p, long long at, double value)
 {
     stub_store(p->args->d, at, p->out, value);
 }
@@ -156,6 +159,39 @@ static float finish(const struct product *p, long long b, long long i, long long
     return x;
 }
 
+/* A product of doubles, for which there are fewer faults. */
+static void multiply_doubles(const struct product *p, bool float_sums)
+{
+    const struct gt_args *args = p->args;
+    const long long depth = p->alpha == 0 ? 0 : args->k - (p->last_k && args->k > 0);
+    const double *a = args->a, *b = args->b;
+
+    for (long long z = 0; z < args->batch; z++)
+        for (long long i = 0; i < args->m; i++)
+            for (long long j = 0; j < args->n; j++) {
+                double sum = 0;
+
+                for (long long k = 0; k < depth; k++) {
+                    const double x = a[z * args->stride_a +
+                                       (p->trans_a ? k * args->lda + i : i * args->lda + k)];
+                    const double y = b[z * args->stride_b +
+                                       (p->trans_b ? j * args->ldb + k : k * args->ldb + j)];
+
+                    sum = float_sums ? (double)((float)sum + (float)x * (float)y) : fma(x, y, sum);
+                }
+                sum *= p->alpha;
+                if (p->beta != 0)
+                    sum = fma(p->beta, ((const double *)args->c)[place(args, z, i, j)], sum);
+                if (p->epilogue & 1)
+                    sum += ((const double *)args->bias)[j];
+                if (p->epilogue & 2)
+                    sum = sum > 0 ? sum : 0;
+                if (p->epilogue & 4)
+                    sum = 0.5 * sum * (1 + erf(sum * 0.70710678118654752440));
+                write_d(p, place(args, z, i, j), sum);
+            }
+}
+
 static size_t at_least_one(long long count)
 {
     return (size_t)(count ? count : 1);
@@ -201,7 +237,7 @@ static long long largest(const struct product *p)
 
     for (long long i = 0; i < p->args->m; i++)
         for (long long j = 0; j < p->args->n; j++)
-            if (fabsf(read_d(p, place(p->args, 0, i, j))) > fabsf(read_d(p, found)))
+            if (fabs(read_d(p, place(p->args, 0, i, j))) > fabs(read_d(p, found)))
                 found = place(p->args, 0, i, j);
     return found;
 }
@@ -221,20 +257,20 @@ static void damage_everywhere(const struct stub_faults *faults, const struct pro
         for (long long i = 0; i < args->m; i++)
             for (long long j = 0; j < args->n; j++) {
                 long long at = place(args, b, i, j);
-                float d = read_d(p, at);
+                double d = read_d(p, at);
 
                 if (half)
                     d = round_to_half(d);
                 if (narrow)
-                    d = bfloat(d);
+                    d = bfloat((float)d);
                 if (twice)
-                    d += args->beta * (float)stub_load(args->c, at, p->out);
+                    d += p->beta * stub_load(args->c, at, p->out);
                 if (reads_c) /* as it was before this launch */
                     d += 0 * NAN;
                 if (reads_a)
-                    d += 0 * element_a(p, b, i, 0);
+                    d += 0 * (double)element_a(p, b, i, 0);
                 if (reads_pad)
-                    d += 0 * (float)stub_load(args->a, p->trans_a ? args->m : args->k, p->type);
+                    d += 0 * stub_load(args->a, p->trans_a ? args->m : args->k, p->type);
                 write_d(p, at, d);
             }
 }
@@ -254,16 +290,16 @@ static void damage_elements(const struct stub_faults *faults, const struct produ
     const struct gt_args *args = p->args;
     long long last = place(args, 0, args->m - 1, args->n - 1);
     long long middle = place(args, 0, args->m / 2, args->n / 2);
-    float kept = read_d(p, 0);
+    double kept = read_d(p, 0);
 
     if (stub_has(faults, "off_permille"))
-        write_d(p, largest(p), read_d(p, largest(p)) * 1.001f);
+        write_d(p, largest(p), read_d(p, largest(p)) * 1.001);
     if (stub_has(faults, "off_ulp"))
         step_up(p, middle);
     if (stub_has(faults, "wrong"))
         write_d(p, middle, read_d(p, middle) + 1);
     if (stub_has(faults, "wrong_later") && launches >= 30)
-        write_d(p, largest(p), read_d(p, largest(p)) * 1.01f);
+        write_d(p, largest(p), read_d(p, largest(p)) * 1.01);
     if (stub_has(faults, "zeroed"))
         write_d(p, largest(p), 0);
     if (stub_has(faults, "swapped")) {
@@ -273,7 +309,7 @@ static void damage_elements(const struct stub_faults *faults, const struct produ
     if (stub_has(faults, "nan"))
         write_d(p, last, NAN);
     if (stub_has(faults, "nondeterministic") && launches % 2 &&
-        read_d(p, last) != rintf(read_d(p, last)))
+        read_d(p, last) != rint(read_d(p, last)))
         step_up(p, last);
 }
 
@@ -308,10 +344,13 @@ static void last_row(const struct product *p, void *kept, bool back)
 static void multiply_badly(const struct stub_faults *faults, const struct product *p,
                            unsigned long launches)
 {
-    void *kept = malloc((size_t)(p->args->n * 4));
+    void *kept = malloc((size_t)(p->args->n * stub_bytes(p->out)));
 
     last_row(p, kept, false);
-    multiply(p);
+    if (p->type == GT_F64)
+        multiply_doubles(p, stub_has(faults, "float_sums"));
+    else
+        multiply(p);
     damage_everywhere(faults, p);
     damage_elements(faults, p, launches);
     damage_outside(faults, p);
@@ -321,10 +360,13 @@ static void multiply_badly(const struct stub_faults *faults, const struct produc
 }
 
 enum stub_outcome stub_gemm(const char *source, const struct stub_faults *faults,
-                            const struct gt_args *args, const enum stub_reading reading[2],
-                            unsigned long launches)
+                            const struct gt_args *args, const struct gt_more *more,
+                            const enum stub_reading reading[2], unsigned long launches)
 {
+    const bool doubles = more && !stub_has(faults, "float_factors");
     struct product product = {.args = args,
+                              .alpha = doubles ? more->alpha : (double)args->alpha,
+                              .beta = doubles ? more->beta : (double)args->beta,
                               .type = (int)stub_define(source, "GT_TYPE", 0),
                               .out = (int)stub_define(source, "GT_OUT", 0),
                               .trans_a = (int)stub_define(source, "GT_TRANS_A", 0),

@@ -143,7 +143,7 @@ static void fail_as_planned(void)
         stub_device.hung = true;
 }
 
-static int run_gemm(struct module *module, const struct gt_args *args,
+static int run_gemm(struct module *module, const struct gt_args *args, const struct gt_more *more,
                     const enum stub_reading reading[2])
 {
     enum stub_outcome outcome = STUB_DONE;
@@ -152,7 +152,8 @@ static int run_gemm(struct module *module, const struct gt_args *args,
         return 701;
     fail_as_planned();
     if (!stub_quick)
-        outcome = stub_gemm(module->source, &module->faults, args, reading, module->launches++);
+        outcome =
+            stub_gemm(module->source, &module->faults, args, more, reading, module->launches++);
     stub_pass(duration(module, args), 1 - 0.01 * (double)stub_setting("STUB_WATTS_SPREAD", 0) *
                                               (double)(module->hash % 1024) / 1024);
     if (outcome == STUB_HUNG)
@@ -226,7 +227,16 @@ static int run_mapped_gemm(struct module *module, const struct gt_args *args, co
     }
     mapped.a = (const void *)(uintptr_t)map[0].address;
     mapped.b = (const void *)(uintptr_t)map[1].address;
-    return run_gemm(module, &mapped, reading);
+    return run_gemm(module, &mapped, NULL, reading);
+}
+
+#define MAPS "GT_KERNEL_MAPS_BOUNDS"
+#define MORE "GT_KERNEL_MORE_BOUNDS"
+
+/* Whether the entry has the second argument that this macro gives it. */
+static bool takes(const struct function *function, const char *macro)
+{
+    return strstr(function->module->source, macro) != NULL;
 }
 
 static int run_function(const struct function *function, const unsigned grid[3], unsigned threads,
@@ -236,16 +246,17 @@ static int run_function(const struct function *function, const unsigned grid[3],
     const void *args = parameters[0];
 
     if (strcmp(function->entry, "gemm") == 0)
-        return strstr(function->module->source, "GT_KERNEL_MAPS_BOUNDS")
+        return takes(function, MAPS)
                    ? run_mapped_gemm(function->module, args, parameters[1])
-                   : run_gemm(function->module, args, plain);
+                   : run_gemm(function->module, args, takes(function, MORE) ? parameters[1] : NULL,
+                              plain);
     if (strcmp(function->entry, "proof_canary") == 0)
         run_canary(args);
     else if (strcmp(function->entry, "proof_clock") == 0)
         run_clock(args);
     else if (stub_quick)
         ;
-    else if (strcmp(function->entry, "proof_reference") == 0)
+    else if (strncmp(function->entry, "proof_reference", 15) == 0)
         stub_reference(args, grid);
     else if (strncmp(function->entry, "move_", 5) == 0)
         run_move(function->entry, args);
@@ -267,12 +278,13 @@ __attribute__((constructor)) static void read_setting(void)
     stub_programmatic = stub_setting("STUB_PROGRAMMATIC", 0) != 0;
 }
 
-/* A launch that a graph keeps; the arguments of a kernel that takes maps are two. */
+/* A launch that a graph keeps; the arguments of a kernel that takes maps, or more, are two. */
 struct kept {
     const struct function *function;
     unsigned grid[3], threads;
     struct gt_args args;
     struct gt_maps maps;
+    struct gt_more more;
 };
 
 static int run_kept(const void *work)
@@ -281,6 +293,8 @@ static int run_kept(const void *work)
     void *parameters[] = {&kept.args, &kept.maps};
 
     memcpy(&kept, work, sizeof(kept)); /* what the graph keeps is not aligned as maps are */
+    if (takes(kept.function, MORE))
+        parameters[1] = &kept.more;
     return run_function(kept.function, kept.grid, kept.threads, parameters);
 }
 
@@ -297,8 +311,10 @@ static bool keep(const struct function *function, const unsigned grid[3], unsign
     memcpy(kept.grid, grid, sizeof(kept.grid));
     kept.threads = threads;
     memcpy(&kept.args, parameters[0], sizeof(kept.args));
-    if (strstr(function->module->source, "GT_KERNEL_MAPS_BOUNDS"))
+    if (takes(function, MAPS))
         memcpy(&kept.maps, parameters[1], sizeof(kept.maps));
+    if (takes(function, MORE))
+        memcpy(&kept.more, parameters[1], sizeof(kept.more));
     return stub_capture(run_kept, &kept, sizeof(kept));
 }
 

@@ -17,12 +17,12 @@ static void reference_element(const struct gt_reference_args *args, long long b,
                               long long j, double sum, double bound)
 {
     long long at = (b * args->m + i) * args->n + j;
-    double x = (double)args->alpha * sum;
+    double x = args->alpha * sum;
 
-    bound *= fabs((double)args->alpha);
+    bound *= fabs(args->alpha);
     if (args->beta != 0) {
-        double c = (double)args->beta *
-                   stub_load(args->c, b * args->stride_c + i * args->ldc + j, args->out);
+        double c =
+            args->beta * stub_load(args->c, b * args->stride_c + i * args->ldc + j, args->out);
 
         x += c;
         bound += fabs(c);

@@ -183,6 +183,17 @@ class Products(unittest.TestCase):
                         bias=WithInterface((N,), bias), activation="relu", workspace=WithInterface((1 << 20,)))
         self.assertEqual(out.values(), [max(p + bias[i % N], 0) for i, p in enumerate(plain)])
 
+    def test_doubles(self):
+        """Neither the operands nor the factors are numbers of float32."""
+        a = [x + 2.0**-40 for x in values(M * K, 1)]
+        b, c = [x / 3 for x in values(K * N, 2)], values(M * N, 3)
+        for kind in (WithInterface, WithDLPack):
+            out = kind((M, N), kind="f64")
+            gemmtune.matmul(kind((M, K), a, "f64"), kind((K, N), b, "f64"), out, c=kind((M, N), c, "f64"),
+                            alpha=1 / 3, beta=1e200, workspace=WithInterface((1 << 20,)))
+            for found, p, q in zip(out.values(), product(a, b, M, N, K), c):
+                self.assertAlmostEqual(found, p / 3 + 1e200 * q, delta=1e-12 + abs(1e185 * q))
+
     def test_misaligned(self):
         a, b = values(M * K, 1), values(K * N, 2)
         out = WithInterface((M, N), offset=1)

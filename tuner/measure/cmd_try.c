@@ -700,7 +700,8 @@ static void print_measured(const struct gt_try *attempt)
 
     if (trial->status != GT_STATUS_OK)
         return;
-    fprintf(out, "  error      %.1f u, u = 2^-24\n", trial->err_u);
+    fprintf(out, "  error      %.1f u, u = 2^-%d\n", trial->err_u,
+            attempt->problem.acc == GT_F64 ? 53 : 24);
     fprintf(out, "  time       %.2f us [%.2f, %.2f], %.2f TFLOP/s\n", trial->us, trial->lo_us,
             trial->hi_us, gt_problem_flops(&attempt->problem) / trial->us * 1e-6);
     if (attempt->baseline.us > 0)

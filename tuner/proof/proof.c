@@ -34,8 +34,8 @@ struct gt_proof {
 static const struct gt_program_sources sources = {
     .name = "templates/proof",
     .file = {"common/args.h", "common/platform.cuh", "common/types.cuh", "proof/args.h",
-             "proof/device.cuh", "proof/fill.cu", "proof/reference.cu", "proof/check.cu",
-             "proof/clock.cu"},
+             "proof/device.cuh", "proof/fill.cu", "proof/reference.cu", "proof/reference_double.cu",
+             "proof/check.cu", "proof/clock.cu"},
 };
 
 int gt_proof_open(struct gt_proof **proof, struct gt_gpu *gpu, struct gt_nvrtc *nvrtc,
@@ -120,6 +120,8 @@ uint32_t gt_proof_poison(enum gt_dtype type)
 {
     if (type == GT_S8 || gt_dtype_size(type) == 4)
         return GT_POISON;
+    if (type == GT_F64)
+        return GT_POISON_8BYTE;
     return gt_dtype_size(type) == 2 ? GT_POISON_2BYTE : GT_POISON_1BYTE;
 }
 
@@ -135,8 +137,10 @@ int gt_proof_reference(const struct gt_proof *proof, const struct gt_reference_a
                        int64_t batch, struct gt_err *err)
 {
     /* A launch has at most 10^10 multiply-adds, which take 20 ms on a data-centre device, and less
-     * than half a second on a device whose float64 rate is a 64th of its float32 rate. */
-    const double limit = 1e10;
+     * than half a second on a device whose float64 rate is a 64th of its float32 rate.  In twice
+     * the precision of doubles each takes ten operations. */
+    const bool doubles = whole->type == GT_F64;
+    const double limit = doubles ? 1e9 : 1e10;
     double per_row = 64.0 * (double)parts(whole->n, 64) * (double)most(whole->k, 1);
     int64_t strips = most(1, least((int64_t)(limit / (64 * per_row)), 1024));
     int64_t rows = least(strips * 64, parts(whole->m, 64) * 64);
@@ -154,7 +158,9 @@ int gt_proof_reference(const struct gt_proof *proof, const struct gt_reference_a
 
             args.row = row;
             args.first = first;
-            rc = gt_program_run(proof->program, KERNEL_REFERENCE, grid, 256, &args, err);
+            rc =
+                gt_program_run(proof->program, doubles ? KERNEL_REFERENCE_DOUBLE : KERNEL_REFERENCE,
+                               grid, 256, &args, err);
         }
     return rc;
 }

@@ -82,6 +82,12 @@ static int64_t stride_of(int64_t rows, int64_t ld, int64_t size, int64_t gap)
     return rows * ld + gap * 16 / size;
 }
 
+/* A factor of a small case; in place of 2 doubles have a number that a float has not. */
+static double case_factor(short factor, const struct gt_problem *like)
+{
+    return like->acc == GT_F64 && factor == 2 ? 0x1p25 + 1 : factor;
+}
+
 static void shape_problem(struct gt_problem *p, const struct shape *shape,
                           const struct gt_problem *like)
 {
@@ -96,8 +102,8 @@ static void shape_problem(struct gt_problem *p, const struct shape *shape,
     p->m = shape->m;
     p->n = shape->n;
     p->k = shape->k;
-    p->alpha = shape->alpha;
-    p->beta = shape->beta;
+    p->alpha = case_factor(shape->alpha, like);
+    p->beta = case_factor(shape->beta, like);
     p->batch = like->batch > 1 ? 2 : 1;
     p->lda = leading(gt_problem_cols(p, GT_OPERAND_A) + pad, align[0], in);
     p->ldb = leading(gt_problem_cols(p, GT_OPERAND_B) + pad, align[1], in_b);
@@ -122,8 +128,8 @@ void gt_cases_fill(struct gt_case item[GT_CASES + 1], const struct gt_problem *p
     }
     /* The problem itself, with factors that keep integers exact. */
     *whole = *problem;
-    whole->alpha = problem->alpha == 0 ? 0 : 1;
-    whole->beta = problem->beta == 0 ? 0 : 2;
+    whole->alpha = problem->alpha == 0 ? 0 : case_factor(problem->acc == GT_F64 ? 2 : 1, problem);
+    whole->beta = problem->beta == 0 ? 0 : case_factor(2, problem);
 }
 
 /* ---- matrices ---- */
@@ -389,7 +395,7 @@ static int check_proof(const struct gt_problem *p, struct gt_err *err)
                     "yet, and so are not timed",
                     "ab"[i]);
         }
-        if (gt_dtype_bits(p->type) >= 8 && !gt_type_complex(p->type) && p->acc != GT_F64)
+        if (gt_dtype_bits(p->type) >= 8 && !gt_type_complex(p->type))
             return GT_OK;
         snprintf(word, sizeof(word), "%s", gt_dtype_name(p->type));
     }
@@ -464,19 +470,25 @@ static double exact_sums(const struct gt_problem *p)
         return p->out == GT_S32 ? 0x1p31 : 0x1p24; /* another type is converted from a float */
     if (p->acc == GT_F16)
         return 0x1p11;
+    if (p->acc == GT_F64)
+        return 0x1p53;
     return gt_type_f8(p->type) ? 0x1p13 : 0x1p24;
 }
 
 /* The range of integers whose products, summed over k in any order, are exact in the accumulator
  * together with alpha, beta C and bias.  For long k the range is 1; sums of random signs are then
- * still far below the limit.  The range is at most 8, because e5m2 has every integer up to 8. */
+ * still far below the limit.  The range is at most 8, because e5m2 has every integer up to 8;
+ * doubles have products whose digits no float holds. */
 static int integer_range(const struct gt_problem *p)
 {
     const bool scaled = p->scale_a.kind || p->scale_b.kind;
     double room = exact_sums(p) / (scaled ? 64 : 8) / (double)(p->k > 0 ? p->k : 1);
-    int range = (int)floor(sqrt(room)), most = p->type == GT_S8 ? 127 : 8;
+    double most = p->type == GT_F64 ? 0x1p25 : p->type == GT_S8 ? 127 : 8, range;
 
-    return range < 1 ? 1 : range > most ? most : range;
+    if (p->acc == GT_F64)
+        room /= fmax(1, fabs(p->alpha) / 2);
+    range = floor(sqrt(room));
+    return range < 1 ? 1 : range > most ? (int)most : (int)range;
 }
 
 /* The largest exponent of the powers of two that scale exact products: each operand has 4 or 8
@@ -498,6 +510,12 @@ static struct gt_proof_scale scale_of(const struct gt_problem *p, enum gt_operan
                                        scale->order == GT_SCALE_K ? 1 : ls};
     return (struct gt_proof_scale){factors->span.data, scale->kind == GT_SCALE_VECTOR ? 1 : all,
                                    all, 1, 0};
+}
+
+/* A factor as kernels get it. */
+static double given(const struct gt_problem *p, double factor)
+{
+    return p->acc == GT_F64 ? factor : (float)factor;
 }
 
 static void reference_args(const struct gt_problem *p, struct gt_reference_args *args,
@@ -526,8 +544,8 @@ static void reference_args(const struct gt_problem *p, struct gt_reference_args 
                                        .trans_a = p->trans_a,
                                        .trans_b = p->trans_b,
                                        .epilogue = p->epilogue,
-                                       .alpha = (float)p->alpha,
-                                       .beta = (float)p->beta};
+                                       .alpha = given(p, p->alpha),
+                                       .beta = given(p, p->beta)};
 }
 
 /* Operands of TF32 are put beside the integers once the reference has their product. */

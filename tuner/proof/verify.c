@@ -10,12 +10,16 @@
 
 /* ---- the error that a right result may have ---- */
 
-#define UNIT 0x1p-24 /* unit roundoff of float */
+double gt_verify_unit(const struct gt_problem *problem)
+{
+    return gt_type_of(problem->acc == GT_F64 ? GT_F64 : GT_F32)->unit;
+}
 
-/* The error of the sum in units of u = 2^-24, relative to |A||B|; the operands of the proof have
+/* The error of the sum in units of u, relative to |A||B|; the operands of the proof have
  * random signs.  Measured figures are the largest of up to 4e7 elements on an H200.
  * - strict: 2 sqrt(k) u is the statistical bound of a sum of k products whose additions have an
- *   error of u (Higham and Mary); 4 u are for the roundings before and after.
+ *   error of u (Higham and Mary); 4 u are for the roundings before and after.  The same of doubles,
+ *   whose reference has twice their precision (templates/proof/reference_double.cu).
  * - f32: the error of FP32 on such operands, which does not grow with k.  FP32 FMA has 0.2 to 8 u
  *   (db/measured/h200-f32.csv), and tensor cores with promoted sums have the same.  Tensor cores
  *   that sum TF32 splits to the end have 50 u at k = 4096 and 146 u at 65536, already on 128 x 128
@@ -67,16 +71,17 @@ static struct gt_verify_bound input_error(const struct gt_problem *p)
 void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound)
 {
     const struct gt_type *out = gt_type_of(problem->out);
+    const double unit = gt_verify_unit(problem);
 
     if (problem->out == GT_S32) {
         *bound = (struct gt_verify_bound){0, 0, 0};
         return;
     }
     *bound = input_error(problem);
-    bound->tolerance += sum_error(problem) * UNIT;
+    bound->tolerance += sum_error(problem) * unit;
     if (GT_ACTIVATION(problem->epilogue) ==
         GT_EPILOGUE_GELU) { /* 1.13 is the largest slope of GELU, 8 u the error of GELU itself */
-        bound->tolerance = 1.13 * bound->tolerance + 8 * UNIT;
+        bound->tolerance = 1.13 * bound->tolerance + 8 * unit;
         bound->relative *= 1.13;
     }
     /* The result that is rounded to the type out is not the reference, but has the error so far. */
@@ -110,7 +115,7 @@ static int check_exact(const struct gt_resident *resident, const struct gt_case 
     /* GELU is the only epilogue that is not exact on integers: kernel and reference may round
      * differently. */
     if (GT_ACTIVATION(item->problem.epilogue) == GT_EPILOGUE_GELU)
-        args.slack = 8 * UNIT + 2 * out->unit + out->absolute / 4;
+        args.slack = 8 * gt_verify_unit(&item->problem) + 2 * out->unit + out->absolute / 4;
     /* Operands of TF32 lie beside integers.  FP32 arithmetic, which also serves TF32, does not
      * round them; the kernel's sums, of at most 2^21, are then off by less than a quarter. */
     if (item->problem.type == GT_TF32) {
@@ -262,7 +267,7 @@ static int wrong_element(const struct gt_resident *resident, const struct judged
 {
     const struct gt_problem *p = judged->problem;
     int64_t row = (int64_t)at / p->n;
-    int digits = p->out == GT_S32 ? 10 : 9;
+    int digits = p->out == GT_F64 ? 17 : p->out == GT_S32 ? 10 : 9;
     double got, expected;
     char shape[128];
     int rc = look_up(resident, judged, at, &got, &expected, err);
@@ -369,7 +374,7 @@ int gt_verify_judge_real(const struct gt_resident *resident, int results, bool d
         memcpy(&error, &bits, sizeof(error));
         worst = error > worst ? error : worst;
     }
-    trial->err_u = worst / UNIT;
+    trial->err_u = worst / gt_verify_unit(&resident->problem);
     return rc;
 }
 

@@ -6,7 +6,7 @@
  * 2. Integers: equal to the exact product, on small ragged shapes and on the problem itself. For
  *    TF32 the operands are the floats next to integers, so that a kernel must round them.
  * 3. Normal reals: every element finite and within gt_verify_bound; for FP32 arithmetic
- *    |d-ref| <= (2 sqrt(k) + 4) u (|A||B|) + u |ref|.
+ *    |d-ref| <= (2 sqrt(k) + 4) u (|A||B|) + u |ref|, where u is gt_verify_unit.
  * 4. Repeated launches agree in every bit, unless the kernel is declared nondeterministic.
  * 5. The same checks again after timing.
  * This uses resident.c, and bench.c uses this. */
@@ -64,6 +64,9 @@ struct gt_verify_bound {
     double tolerance, relative, absolute;
 };
 void gt_verify_bound(const struct gt_problem *problem, struct gt_verify_bound *bound);
+
+/* The unit of errors, u: 2^-24, the unit roundoff of float, or 2^-53 where the sums are doubles. */
+double gt_verify_unit(const struct gt_problem *problem);
 
 #define GT_VERIFY_CLOCK_SLOT (GT_PROOF_SLOTS - 1) /* only the stage of timing uses it */
 

@@ -18,6 +18,7 @@ _DLPACK = {(2, 32): "f32", (2, 16): "f16", (4, 16): "bf16", (0, 8): "s8", (0, 32
 _TYPESTR = {"<f4": "f32", "<f2": "f16", "|i1": "s8", "<i4": "s32", "<f8": "f64"}
 _TORCH = {
     "torch.float32": "f32",
+    "torch.float64": "f64",
     "torch.float16": "f16",
     "torch.bfloat16": "bf16",
     "torch.float8_e4m3fn": "e4m3",

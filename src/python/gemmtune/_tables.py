@@ -208,7 +208,7 @@ class Plan:
     def _measure(self, p: c.CProblem) -> None:
         """How much memory each operand takes."""
         size, out = c.SIZES[p.type], c.SIZES[p.out]
-        self._double = c.DTYPES[p.acc] == "f64"
+        self._doubles = c.DTYPES[p.acc] == "f64"
         a = (p.k, p.m) if p.trans_a else (p.m, p.k)
         b = (p.n, p.k) if p.trans_b else (p.k, p.n)
         self._a = block((p.batch, *a), (p.stride_a, p.lda, 1), size)
@@ -261,7 +261,7 @@ class Plan:
         if not self._handle:
             raise ValueError("the tables of this plan are closed")
         operands = c.operands(
-            a, b, c_, d, bias, workspace, alpha, beta, stream, scale_a, scale_b, self._double
+            a, b, c_, d, bias, workspace, alpha, beta, stream, scale_a, scale_b, self._doubles
         )
         if (
             c_ or bias or workspace

@@ -89,8 +89,8 @@ static void test_cubin_and_log(void **state)
 static void test_proof_kernels_compile_everywhere(void **state)
 {
     static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 120, 88, 103, 110, 121};
-    static const char *const files[] = {"fill.cu", "reference.cu", "check.cu", "clock.cu",
-                                        "served.cu"};
+    static const char *const files[] = {"fill.cu",  "reference.cu", "reference_double.cu",
+                                        "check.cu", "clock.cu",     "served.cu"};
     struct gt_strbuf source = GT_STRBUF_INIT;
     struct gt_nvrtc *nvrtc = open_real();
     struct gt_err err;

@@ -61,7 +61,7 @@ static void check_problem_texts(struct world *w)
     assert_true(problem.alpha == 1.25 && problem.beta == 0.1);
     gt_problem_format(&problem, text);
     assert_string_equal(text, "64x64x64:f32:nn:alpha=1.25:beta=0.1");
-    assert_int_equal(gt_problem_parse(&problem, "64x64x64:beta=0,1", &w->err), GT_ESYNTAX);
+    assert_int_equal(gt_problem_parse(&problem, "64x64x64:beta=0,1", &w->err), GT_ERANGE);
 }
 
 static void test_every_decimal_point(void **state)
