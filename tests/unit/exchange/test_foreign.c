@@ -58,8 +58,8 @@ static void test_tunable(void **state)
           "GemmTunableOp_float_NN,nn_8_8_8_ld_4_8_8\n"
           "GemmTunableOp_float_NN,nn_9223372036854775807_512_8\n",
           "512x256x1024:f32:tn\n16x1536x7168:bf16:nt\n9x8x10:f16:nn:lda=12:ldb=16:ldc=24\n"
-          "9x8x10:tf32:tt\n128x3072x768:f16:nt:epi=bias\n128x64x32:f32:nn:batch=12\n"
-          "left out: 5 of 11 products (1 of double, 1 with scales, 1 of complex<float>, "
+          "9x8x10:tf32:tt\n128x3072x768:f16:nt:epi=bias\n128x64x32:f32:nn:batch=12\n8x8x8:f64:nn\n"
+          "left out: 4 of 11 products (1 with scales, 1 of complex<float>, "
           "2 of sizes that cannot be)");
 }
 
@@ -160,7 +160,8 @@ static void test_calls(void **state)
                                                 SIZES CALL("cublasHgemm") SIZES ARG(
                                                     "computeType", "CUBLAS_COMPUTE_16F(64)"),
           "16x32x8:tf32:nt:lda=10 calls 1\n16x32x8:f16:tn:batch=4:sc=1024 calls 1\n"
-          "left out: 3 of 5 products (1 of double, 1 in batches of pointers, "
+          "16x32x8:f64:nn calls 1\n"
+          "left out: 2 of 5 products (1 in batches of pointers, "
           "1 with sums of CUBLAS_COMPUTE_16F)");
 }
 
@@ -207,8 +208,8 @@ static void test_torch(void **state)
                             EVENT("_scaled_mm", "[[4, 3], [3, 5]]", "c10::Float8_e4m3fn", "")
                                 EVENT("_int_mm", "[[32, 16], [16, 8]]", "signed char", "") "{}]}",
         "4x5x3:f32:nt:lda=8 calls 1\n4x5x3:bf16:nn:epi=bias calls 1\n4x5x3:f16:nn:beta=1 calls 1\n"
-        "4x5x3:f32:tn:batch=7:sb=0 calls 1\n32x8x16:s8:nn calls 1\n"
-        "left out: 2 of 7 products (1 of double, 1 with scales)");
+        "4x5x3:f32:tn:batch=7:sb=0 calls 1\n4x5x3:f64:nn calls 1\n32x8x16:s8:nn calls 1\n"
+        "left out: 1 of 7 products (1 with scales)");
 }
 
 static void test_mistakes(void **state)
