@@ -164,9 +164,9 @@ enum gt_gate { GT_GATE_FIRST, GT_GATE_SECOND, GT_GATE_INTERLEAVED };
 
 /* A GEMM problem.  Fill it with gt_problem_init or gt_problem_parse, then change fields. */
 struct gt_problem {
-    unsigned version;      /* version of these fields, set by gt_problem_init; 0: filled by hand, and
-                              type_b and bias are taken for GT_DTYPE_SAME */
-    int64_t m, n, k;       /* sizes; zero is allowed */
+    unsigned version; /* version of these fields, set by gt_problem_init; 0: filled by hand, and
+                         type_b and bias are taken for GT_DTYPE_SAME */
+    int64_t m, n, k;  /* sizes; zero is allowed */
     int64_t lda, ldb, ldc; /* elements between rows as stored; C and D share ldc */
     int64_t batch;         /* >= 1; matrices i of a batch are stride elements apart */
     int64_t stride_a, stride_b, stride_c;

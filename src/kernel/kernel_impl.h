@@ -49,7 +49,7 @@
     X(COMPLEX, gt_type_complex(problem->type))              \
     X(CONJ_A, problem->conj_a)                              \
     X(CONJ_B, problem->conj_b)                              \
-    X(SUMS, problem->sums)                                  \
+    X(PROMOTED, problem->sums)                              \
     X(SCALE_A, problem->scale_a.kind)                       \
     X(SCALE_A_M, problem->scale_a.rows)                     \
     X(SCALE_A_K, problem->scale_a.depth)                    \
@@ -67,7 +67,7 @@
     X(ZERO_B, problem->zero_b)                              \
     X(GATED, gt_epilogue_gated(problem->epilogue))          \
     X(GATE, problem->gate)                                  \
-    X(GROUPS, problem->groups)                              \
+    X(GROUP_COUNT, problem->groups)                         \
     X(GROUPS_BY, problem->by)                               \
     X(GROUP_SIZES, problem->sizes)                          \
     X(SYMMETRIC, problem->symmetric)                        \

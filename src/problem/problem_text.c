@@ -592,8 +592,10 @@ static bool format_factor(const struct gt_problem *p, size_t key, char text[VALU
 
     format_real(real, text);
     if (im != 0) {
-        strcat(text, ",");
-        format_real(im, text + strlen(text));
+        char part[40];
+
+        format_real(im, part);
+        snprintf(text + strlen(text), VALUE_MAX - strlen(text), ",%s", part);
     }
     return real != (alpha ? 1 : 0) || im != 0;
 }

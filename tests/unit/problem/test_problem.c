@@ -140,13 +140,28 @@ static void test_longest_text_fits(void **state)
     assert_string_equal(text, longest);
 }
 
+struct refusal {
+    const char *text;
+    int code;
+    const char *words;
+};
+
+static void check_refusals(const struct refusal *cases, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct gt_problem problem;
+        struct gt_err err = {0};
+
+        assert_int_equal(gt_problem_parse(&problem, cases[i].text, NULL), cases[i].code);
+        assert_int_equal(gt_problem_parse(&problem, cases[i].text, &err), cases[i].code);
+        if (!strstr(err.msg, cases[i].words) || strncmp(err.msg, "problem \"", 9))
+            fail_msg("%s: \"%s\" lacks \"%s\"", cases[i].text, err.msg, cases[i].words);
+    }
+}
+
 static void test_refused(void **state)
 {
-    static const struct {
-        const char *text;
-        int code;
-        const char *words;
-    } cases[] = {
+    static const struct refusal cases[] = {
         {"", GT_ESYNTAX, "write MxNxK"},
         {"4096", GT_ESYNTAX, "write MxNxK"},
         {"4096x4096", GT_ESYNTAX, "write MxNxK"},
@@ -206,6 +221,16 @@ static void test_refused(void **state)
         {"1x2x3:align=3", GT_ERANGE, "align is 3"},
         {"1x2x3:align=32", GT_ERANGE, "is not an alignment"},
         {"1x2x3:align=0", GT_ERANGE, "is not an alignment"},
+    };
+
+    (void)state;
+    check_refusals(cases, sizeof(cases) / sizeof(*cases));
+}
+
+/* Words of operands that have no meaning, or none beside another one. */
+static void test_refused_words(void **state)
+{
+    static const struct refusal cases[] = {
         {"1x2x3:zero_a=1", GT_ERANGE, "integers only"},
         {"1x2x3:s8:zero_a=1", GT_ERANGE, "zero_a with scale_a"},
         {"1x2x3:s8:scale_a=tensor", GT_ERANGE, "D of s32 takes no scale_a; with out=bf16"},
@@ -242,15 +267,7 @@ static void test_refused(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct gt_problem problem;
-        struct gt_err err = {0};
-
-        assert_int_equal(gt_problem_parse(&problem, cases[i].text, NULL), cases[i].code);
-        assert_int_equal(gt_problem_parse(&problem, cases[i].text, &err), cases[i].code);
-        if (!strstr(err.msg, cases[i].words) || strncmp(err.msg, "problem \"", 9))
-            fail_msg("%s: \"%s\" lacks \"%s\"", cases[i].text, err.msg, cases[i].words);
-    }
+    check_refusals(cases, sizeof(cases) / sizeof(*cases));
 }
 
 /* Fields changed by a program rather than read from text. */
@@ -396,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_names_that_people_type),
         cmocka_unit_test(test_longest_text_fits),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused_words),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_flops),
