@@ -25,8 +25,8 @@ try() {
 }
 try installed-below "$PWD/root/opt/gt" -Dgemmtune_DIR="$PWD/root/opt/gt/lib64/here/cmake/gemmtune"
 try bundle "$PWD/unpacked/a place"
-for version in 0.1.0 0.2 0.0 1.0; do
-    sed "s/gemmtune 0.1/gemmtune $version/" -i.0 project/CMakeLists.txt
+for version in 0.2.0 0.1 0.0 1.0; do
+    sed "s/gemmtune 0.2/gemmtune $version/" -i.0 project/CMakeLists.txt
     cmake -S project -B "v$version" -DCMAKE_PREFIX_PATH="$PWD/unpacked/a place" >said 2>&1 && echo "$version is taken" || echo "$version is refused"
     mv project/CMakeLists.txt.0 project/CMakeLists.txt
 done
