@@ -146,6 +146,16 @@ static int32_t scale_mode(const struct gt_scale *scale)
     return depth == 128 && rows == 128 && scale->order == GT_SCALE_K ? 5 : -1;
 }
 
+/* Whether the factors of blocks lie as the library takes them: lines of a multiple of four (CUDA
+ * 13; it reads behind shorter ones), without more between them. */
+static bool lines_fit(const struct gt_problem *p, enum gt_operand operand)
+{
+    const int64_t line = gt_problem_line(p, operand),
+                  ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
+
+    return ls == (line + 3) / 4 * 4;
+}
+
 static int set_scale(struct gt_cublaslt *lt, int pointer, int mode, const struct gt_scale *scale,
                      const void *factors, struct gt_err *err)
 {
@@ -210,6 +220,9 @@ static int check(const struct gt_problem *p, struct gt_err *err)
     known.conj_a = known.conj_b = 0;
     if (gt_problem_word(&known, 0, word))
         return gt_err_set(err, GT_ENOTFOUND, "cuBLASLt has no product with %s", word);
+    if (!lines_fit(p, GT_OPERAND_A) || !lines_fit(p, GT_OPERAND_B))
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "cuBLASLt takes lines of factors padded to a multiple of 4: lsa and lsb");
     if (gt_type_of(p->type)->cuda < 0 || gt_dtype_bits(p->type) < 8 || gt_type_complex(p->type))
         return gt_err_set(err, GT_ENOTFOUND, "cuBLASLt is not asked for products of %s",
                           gt_dtype_name(p->type));

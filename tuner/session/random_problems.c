@@ -248,6 +248,10 @@ static int draw_one(struct draw *draw, const struct family *family, char text[GT
              (long long)draw->n, (long long)draw->k, gt_dtype_name(family->kind[of].type),
              gt_layout_name(draw->layout), (long long)draw->batch, family->kind[of].words);
     rc = gt_problem_parse(&problem, text, err);
+    if (!rc) { /* lines of factors are padded to 16 bytes, as TMA and cuBLASLt ask */
+        problem.lsa = (problem.lsa + 3) / 4 * 4;
+        problem.lsb = (problem.lsb + 3) / 4 * 4;
+    }
     if (!rc && draw->batch == 1 && !below(draw, PADDED))
         pad(draw, &problem);
     if (!rc)

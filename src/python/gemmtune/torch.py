@@ -68,7 +68,8 @@ def _compute(
     """a @ b + bias of matrices or batches, by gemmtune where it can; with the plan of these very arrays."""
     at = a.get_device()
     together = b.get_device() == at and (bias is None or bias.get_device() == at)
-    if a.is_cuda and together and a.numel() and b.numel():
+    # Doubles are cuBLAS's here, whose kernels are faster than ours on most of them; gemmtune.matmul takes them.
+    if a.is_cuda and together and a.numel() and b.numel() and a.dtype is not torch.float64:
         capturing = torch.cuda.is_current_stream_capturing()
         fit_a, fit_b = _fit(a), _fit(b)
         try:
