@@ -284,19 +284,21 @@ int64_t gt_problem_elements(const struct gt_problem *problem, enum gt_operand op
 
 int64_t gt_problem_bytes(const struct gt_problem *problem, enum gt_operand operand)
 {
-    return (gt_problem_elements(problem, operand) *
-                gt_dtype_bits(gt_problem_dtype(problem, operand)) +
-            7) /
-           8;
+    const int64_t elements = gt_problem_elements(problem, operand);
+    const int bits = gt_dtype_bits(gt_problem_dtype(problem, operand));
+
+    return bits < 8 ? (elements + 1) / 2 : elements * (bits / 8);
 }
 
 int gt_problem_alignment(const struct gt_problem *problem, enum gt_operand operand)
 {
-    const int64_t bits = gt_dtype_bits(gt_problem_dtype(problem, operand));
-    int64_t offsets = problem->align * 8 | gt_problem_ld(problem, operand) * bits | 16 * 8;
+    const uint64_t bits = (uint64_t)gt_dtype_bits(gt_problem_dtype(problem, operand));
+    /* Only the lower bits matter, so that a product may wrap around. */
+    uint64_t offsets =
+        problem->align * 8u | (uint64_t)gt_problem_ld(problem, operand) * bits | 16 * 8;
 
     if (gt_problem_matrices(problem, operand) > 1)
-        offsets |= gt_problem_stride(problem, operand) * bits;
+        offsets |= (uint64_t)gt_problem_stride(problem, operand) * bits;
     offsets &= -offsets; /* the lowest bit that is set in any of the offsets, in bits */
     return offsets < 8 ? 1 : (int)(offsets / 8);
 }

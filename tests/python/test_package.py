@@ -194,6 +194,26 @@ class Products(unittest.TestCase):
             for found, p, q in zip(out.values(), product(a, b, M, N, K), c):
                 self.assertAlmostEqual(found, p / 3 + 1e200 * q, delta=1e-12 + abs(1e185 * q))
 
+    def test_scales(self):
+        """What a problem says of factors follows from their shape and strides."""
+        def words(shape, strides, operand="a", rows=300, k=512, kind="f32"):
+            return _matmul._scale(_arrays.View(4096, shape, strides, kind, 0, None), operand, rows, k)
+
+        self.assertEqual(words((), ()), ("scale_a=tensor",))
+        self.assertEqual(words((1, 1), (1, 1), "b"), ("scale_b=tensor",))
+        self.assertEqual(words((300,), (1,)), ("scale_a=vector",))
+        self.assertEqual(words((300, 1), (1, 1)), ("scale_a=vector",))
+        self.assertEqual(words((1, 300), (300, 1), "b"), ("scale_b=vector",))
+        self.assertEqual(words((300, 4), (1, 304)), ("scale_a=1x128/mn", "lsa=304"))
+        self.assertEqual(words((300, 4), (4, 1)), ("scale_a=1x128/k", "lsa=4"))
+        self.assertEqual(words((4, 3), (1, 4), "b"), ("scale_b=128x128/k", "lsb=4"))
+        self.assertEqual(words((4, 300), (300, 1), "b"), ("scale_b=1x128/mn", "lsb=300"))
+        for shape, strides in (((299,), (1,)), ((300, 5), (5, 1)), ((300, 4), (8, 2)), ((2, 300), (300, 1))):
+            with self.assertRaises(_library.Unfit):
+                words(shape, strides)
+        with self.assertRaisesRegex(_library.Unfit, "float32"):
+            words((300,), (1,), kind="bf16")
+
     def test_misaligned(self):
         a, b = values(M * K, 1), values(K * N, 2)
         out = WithInterface((M, N), offset=1)
