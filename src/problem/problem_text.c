@@ -63,7 +63,7 @@ static int parse_real(const struct said *said, const char *part, size_t length, 
     memcpy(copy, part, length);
     copy[length] = '\0';
     before = gt_locale_enter();
-    *value = strtod(copy, &end);
+    *value = strtod(copy, &end) + 0.0; /* -0 is 0, which the canonical text leaves out */
     gt_locale_leave(before);
     if (*end)
         return refuse(said, GT_ESYNTAX, part, length, "is not a decimal number");
