@@ -24,7 +24,7 @@
 #include "common/problem.cuh"
 
 #include "common/split_k.cuh"
-#include "double/more.cuh"
+#include "common/more.cuh"
 
 constexpr int THREADS = (BM / WM) * (BN / WN) * 32;
 constexpr int LANES_M = WM / TM, LANES_N = WN / TN;
