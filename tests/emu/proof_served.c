@@ -29,6 +29,8 @@ static void compute(const struct proof *proof, struct served *s, const struct gt
                                           .c = args->c,
                                           .bias = args->bias,
                                           .type = args->type,
+                                          .type_b = args->type,
+                                          .type_bias = d->type,
                                           .out = d->type,
                                           .m = d->rows,
                                           .n = d->cols,

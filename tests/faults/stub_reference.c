@@ -69,7 +69,7 @@ static void reference_b(const struct gt_reference_args *args, long long batch, d
         for (long long j = 0; j < args->n; j++) {
             long long at = args->trans_b ? j * args->ldb + k : k * args->ldb + j;
 
-            to[k * args->n + j] = stub_load(args->b, batch * args->stride_b + at, args->type);
+            to[k * args->n + j] = stub_load(args->b, batch * args->stride_b + at, args->type_b);
         }
 }
 
