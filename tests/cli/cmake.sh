@@ -3,9 +3,9 @@
 case $BUILD in */build) ;; *) skip "sanitizer builds are not installed" ;; esac
 command -v cmake >/dev/null || skip "CMake is not installed"
 make -s -C "$ROOT" install BUILD="$BUILD" INSTALLED="$PWD/installed" DESTDIR="$PWD/root" PREFIX=/opt/gt LIBDIR=/opt/gt/lib64/here >log 2>&1 || cat log
-tarball=$("$ROOT/tools/bundle" "$BUILD" 0.1.99 2>/dev/null) || exit
+tarball=$("$ROOT/tools/bundle" "$BUILD" 0.2.99 2>/dev/null) || exit
 mkdir unpacked && tar -xzf "$tarball" -C unpacked && rm "$tarball"
-mv unpacked/gemmtune-0.1.99-* "unpacked/a place"
+mv unpacked/gemmtune-0.2.99-* "unpacked/a place"
 mkdir project
 awk '/^```/ { file = ""; if ($1 == "```cmake" || $1 == "```c") { file = "project/" $2; next } } file != "" { print > file }' "$ROOT/src/DEPLOY.md"
 cat >>project/CMakeLists.txt <<'END'

@@ -2,7 +2,7 @@
 case $BUILD in */build) ;; *) skip "sanitizer builds are not installed" ;; esac
 umask 022
 chmod 711 "$SCRATCH" "$PWD/.."
-"$ROOT/tools/install" "$BUILD/bundle" "" "$PWD/shared/x" "$PWD/shared/x/lib" test 0
+"$ROOT/tools/install" "$BUILD/bundle" "" "$PWD/shared/x" "$PWD/shared/x/lib" test 1
 readelf -d "$BUILD/tune" "$BUILD/installed/tune" "$BUILD/libgemmtune.so.1" 2>/dev/null | grep -E 'RUNPATH|RPATH'
 cp "$BUILD/tune" shared/x/tune
 echo 'int main(void); __attribute__((constructor)) static void evil(void) { __builtin_printf("EVIL\n"); __builtin_exit(0); }' > evil.c

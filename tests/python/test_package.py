@@ -89,8 +89,11 @@ class Interface(unittest.TestCase):
             self.skipTest("GEMMTUNE_HEADER does not name the folder of gemmtune.h")
         with open(os.path.join(header, "../tuner/console/gpu_names.c")) as file:
             source = file.read()
-        families = re.search(r'families\[\] = "(.*?)"', source).group(1).split()
-        rows = re.findall(r'{"([a-z0-9]+)", (?:"sm_([0-9]+)"|NULL)', source)
+        families = re.findall(r'"([a-z]+)"', re.search(r"families\[\] = {(.*?)}", source).group(1))
+        rows = []
+        for cc, words in re.findall(r'{(?:"sm_([0-9]+)"|NULL),\s*(?:NULL|OLD|"[^"]*"(?:\s*"[^"]*")*),\s*((?:"[^"]*"\s*)+)}', source):
+            rows += [(word, cc) for word in " ".join(re.findall(r'"([^"]*)"', words)).split()]
+        rows += re.findall(r'{"([0-9]{2})", (?:"sm_([0-9]+)"|NULL)}', source)
         self.assertGreater(len(rows), 70)
         for word, cc in rows:
             name = word + "70" if word in ("16", "20", "30", "40", "50", "10") else word
