@@ -37,8 +37,9 @@ static bool has_words(const struct gt_serves *entry, const struct gt_problem *p)
 {
     const enum gt_dtype b = gt_problem_type_b(p), bias = gt_problem_bias(p);
 
-    if (gt_problem_plain(p))
-        return has_scale(&entry->scale_a, &p->scale_a) && has_scale(&entry->scale_b, &p->scale_b);
+    if (gt_problem_plain(p)) /* sums is 0 where a program has made the entry */
+        return (!entry->sums || entry->sums >> GT_SUMS_FAST & 1) &&
+               has_scale(&entry->scale_a, &p->scale_a) && has_scale(&entry->scale_b, &p->scale_b);
     return (b == p->type || entry->types_b >> b & 1) &&
            (bias == p->out || entry->biases >> bias & 1) && entry->sums >> p->sums & 1 &&
            has_scale(&entry->scale_a, &p->scale_a) && has_scale(&entry->scale_b, &p->scale_b) &&
