@@ -64,7 +64,7 @@ const struct gt_command gt_command_cache = {
         "for the longest time are removed. What is missing is compiled again.\n"
         "\n"
         "  tune cache --limit 500M\n",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, NULL}},
     .size = sizeof(struct options),
     .needs_no_data = true,
     .run = run,

@@ -230,7 +230,7 @@ const struct gt_command gt_command_capture = {
         "  tune capture -o shapes.txt -- python3 train.py\n"
         "  tune --shapes shapes.txt --budget 30m\n"
         "  tune serve -- python3 train.py\n",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, NULL}},
     .size = sizeof(struct options),
     .argument = "FILE",
     .min_args = 1,

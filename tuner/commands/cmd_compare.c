@@ -134,7 +134,7 @@ const struct gt_command gt_command_compare = {
         "  tune compare before.db after.db\n"
         "  tune compare h100.db h200.db --any-device --html compared.html\n",
     .argument = "FILE",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, NULL}},
     .size = sizeof(struct options),
     .min_args = 2,
     .max_args = 2,

@@ -174,7 +174,7 @@ const struct gt_command gt_command_forget = {
         "  tune forget --kernel mykernel --dry-run\n"
         "  tune forget --predicted\n"
         "  tune forget --device \"NVIDIA H200\" --problem 4096x4096x4096:f16:nt\n",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, NULL}},
     .size = sizeof(struct options),
     .needs_no_data = true,
     .run = run,

@@ -210,7 +210,7 @@ const struct gt_command gt_command_help = {
         "  tune help show --format man | man -l -\n"
         "  source <(tune help --format bash)\n",
     .argument = "COMMAND",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, NULL}},
     .size = sizeof(struct options),
     .max_args = GT_WORDS_OF_A_PROGRAM,
     .needs_no_data = true,

@@ -249,7 +249,7 @@ const struct gt_command gt_command_list = {
     .usage = "list kernels|devices|strategies",
     .about = "Lists what there is: kernels (configs/kernels), device profiles to predict for\n"
              "(configs/devices), or search strategies.\n",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, NULL}},
     .argument = "kernels|devices|strategies",
     .size = sizeof(struct options),
     .min_args = 1,

@@ -468,7 +468,8 @@ const struct gt_command gt_command_lookup = {
         "\n"
         "  tune lookup 4096x4096x4096 --dtype bf16 --layout nt --arch h100\n"
         "  tune lookup 4096x4096x4096:bf16 --arch sm_90 --objective energy\n",
-    .group = {{option_table, 0}, {gt_problem_part_table, offsetof(struct options, parts)}},
+    .group = {{option_table, 0, NULL},
+              {gt_problem_part_table, offsetof(struct options, parts), NULL}},
     .size = sizeof(struct options),
     .max_args = 4096,
     .run = run,

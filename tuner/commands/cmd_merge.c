@@ -107,7 +107,7 @@ const struct gt_command gt_command_merge = {
         "what the workers of a queue have found.\n"
         "\n"
         "  tune merge node1.db node2.db --db gemmtune.db\n",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, NULL}},
     .argument = "FILE",
     .size = sizeof(struct options),
     .min_args = 1,

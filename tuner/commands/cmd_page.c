@@ -144,7 +144,7 @@ const struct gt_command gt_command_report = {
         "  tune report --html report.html\n"
         "  tune report --shapes captured.txt --html report.html   # with its weights\n"
         "  tune report --watch --html report.html                  beside a sweep\n",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, NULL}},
     .size = sizeof(struct options),
     .finishes = true,
     .needs_no_data = true,

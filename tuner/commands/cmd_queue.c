@@ -411,9 +411,9 @@ const struct gt_command gt_command_queue = {
         "  tune --queue postgresql://db/tuning\n"
         "  tune queue export postgresql://db/tuning --db all.db\n",
     .argument = "submit|status|retry|cancel|export",
-    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
-              {gt_draw_option_table, offsetof(struct options, problem)},
-              {option_table, 0}},
+    .group = {{gt_problem_option_table, offsetof(struct options, problem), NULL},
+              {gt_draw_option_table, offsetof(struct options, problem), NULL},
+              {option_table, 0, NULL}},
     .size = sizeof(struct options),
     .min_args = 2,
     .max_args = 2,

@@ -154,7 +154,7 @@ const struct gt_command gt_command_serve = {
         "\n"
         "  tune serve --report report.txt -- python3 train.py\n"
         "  tune serve --db mine.db --accuracy f32 --check 1000 -- ./solver\n",
-    .group = {{option_table, 0}},
+    .group = {{option_table, 0, NULL}},
     .size = sizeof(struct options),
     .min_args = 1,
     .max_args = GT_WORDS_OF_A_PROGRAM,

@@ -586,7 +586,8 @@ const struct gt_command gt_command_show = {
         "  tune show simt_warptile --source\n"
         "  tune show simt_warptile --problem 512x512x512 --arch rtx4090 --keep kept\n"
         "  tune show hopper --problem 4096x4096x4096:bf16 --arch sm_90 --objective energy\n",
-    .group = {{option_table, 0, pairs}, {gt_problem_part_table, offsetof(struct options, parts)}},
+    .group = {{option_table, 0, pairs},
+              {gt_problem_part_table, offsetof(struct options, parts), NULL}},
     .argument = "KERNEL",
     .size = sizeof(struct options),
     .min_args = 1,

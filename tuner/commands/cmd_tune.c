@@ -446,10 +446,10 @@ const struct gt_command gt_command_tune = {
         "  tune --shapes bench --devices all --budget 30m\n"
         "  tune --shape 512x512x64:f32:nt:batch=8 --epilogue bias+relu\n"
         "  tune --device replay:space.json.gz --strategy local --budget 500\n",
-    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
-              {gt_draw_option_table, offsetof(struct options, problem)},
-              {gt_session_option_table, offsetof(struct options, session)},
-              {gt_search_option_table, offsetof(struct options, session)},
+    .group = {{gt_problem_option_table, offsetof(struct options, problem), NULL},
+              {gt_draw_option_table, offsetof(struct options, problem), NULL},
+              {gt_session_option_table, offsetof(struct options, session), NULL},
+              {gt_search_option_table, offsetof(struct options, session), NULL},
               {option_table, 0, pairs}},
     .size = sizeof(struct options),
     .max_args = GT_MAX_TEXTS,

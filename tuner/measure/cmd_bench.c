@@ -855,11 +855,11 @@ const struct gt_command gt_command_bench = {
         "  tune bench bench.json --dtype bf16 --csv h200-bf16.csv\n"
         "  tune bench bench.json --budget 60s\n"
         "  tune bench --random 200 --seed 1 --list >problems.txt\n",
-    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
-              {gt_draw_option_table, offsetof(struct options, problem)},
-              {gt_session_option_table, offsetof(struct options, session)},
-              {gt_search_option_table, offsetof(struct options, session)},
-              {option_table, 0}},
+    .group = {{gt_problem_option_table, offsetof(struct options, problem), NULL},
+              {gt_draw_option_table, offsetof(struct options, problem), NULL},
+              {gt_session_option_table, offsetof(struct options, session), NULL},
+              {gt_search_option_table, offsetof(struct options, session), NULL},
+              {option_table, 0, NULL}},
     .argument = "FILE",
     .size = sizeof(struct options),
     .max_args = 1,

@@ -880,9 +880,9 @@ const struct gt_command gt_command_energy = {
         "  tune --shape 4096x4096x4096:bf16 --budget 30s\n"
         "  tune energy --shape 4096x4096x4096:bf16 --objective energy\n"
         "  tune energy --shape 4096x4096x4096:bf16 --stored\n",
-    .group = {{gt_problem_option_table, offsetof(struct energy_options, problem)},
-              {gt_session_option_table, offsetof(struct energy_options, session)},
-              {option_table, 0}},
+    .group = {{gt_problem_option_table, offsetof(struct energy_options, problem), NULL},
+              {gt_session_option_table, offsetof(struct energy_options, session), NULL},
+              {option_table, 0, NULL}},
     .argument = "FILE",
     .size = sizeof(struct energy_options),
     .max_args = 1,

@@ -255,10 +255,10 @@ const struct gt_command gt_command_ladder = {
              "\n"
              "  tune ladder --shape 4096x4096x4096 --csv ladder.csv\n"
              "  tune ladder --shape 4092x4092x4092 --beta 0.5 --trials 200\n",
-    .group = {{gt_problem_option_table, offsetof(struct options, problem)},
-              {gt_session_option_table, offsetof(struct options, session)},
-              {gt_search_option_table, offsetof(struct options, session)},
-              {option_table, 0}},
+    .group = {{gt_problem_option_table, offsetof(struct options, problem), NULL},
+              {gt_session_option_table, offsetof(struct options, session), NULL},
+              {gt_search_option_table, offsetof(struct options, session), NULL},
+              {option_table, 0, NULL}},
     .size = sizeof(struct options),
     .finishes = true,
     .run = run,

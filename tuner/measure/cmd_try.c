@@ -933,7 +933,8 @@ const struct gt_command gt_command_try = {
         "  tune try rows BM=8 --kernels-dir mykernels --problem 512x512x512 --on cpu\n"
         "  tune try simt_thread2d --problem 4096x4096x4096 --keep kept\n",
     .argument = "KERNEL",
-    .group = {{option_table, 0}, {gt_problem_part_table, offsetof(struct gt_try_options, parts)}},
+    .group = {{option_table, 0, NULL},
+              {gt_problem_part_table, offsetof(struct gt_try_options, parts), NULL}},
     .size = sizeof(struct gt_try_options),
     .min_args = 1,
     .max_args = 2,

@@ -527,10 +527,10 @@ const struct gt_command gt_command_recheck = {
         "  tune recheck --adopt --system-db db/shipped/h200.csv --db adopted.db\n"
         "  tune recheck --adopt --same-code older --db mine.db\n"
         "  tune recheck --adopt --same-code older --system-db table.csv -o table.csv\n",
-    .group = {{gt_problem_option_table, offsetof(struct gt_recheck_options, problem)},
+    .group = {{gt_problem_option_table, offsetof(struct gt_recheck_options, problem), NULL},
               {gt_session_option_table + GT_SESSION_DEVICE_OPTIONS,
-               offsetof(struct gt_recheck_options, session)},
-              {option_table, 0}},
+               offsetof(struct gt_recheck_options, session), NULL},
+              {option_table, 0, NULL}},
     .size = sizeof(struct gt_recheck_options),
     .finishes = true,
     .run = run,
