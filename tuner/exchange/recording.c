@@ -445,8 +445,10 @@ static int read_point(struct reader *reader, const cJSON *line)
         *costs[i] = (float)cost;
     }
     GT_STEP(rc, gt_json_real(&us, line, reader->where, "us", 0, 1e30, GT_OPTIONAL, reader->err));
+    if (rc) /* there may be no room for the point */
+        return rc;
     point->status = gt_status_parse(status);
-    if (!rc && (!point->status || (point->status == GT_STATUS_OK && !point->samples)))
+    if (!point->status || (point->status == GT_STATUS_OK && !point->samples))
         rc = refuse(reader, "\"status\" is no status, or needs a sample");
     if (!rc && point->status == GT_STATUS_OK)
         rc = read_time(reader, &point->us, us);
