@@ -285,8 +285,6 @@ static void read_bits(struct reader *r, unsigned *bits, const cJSON *object, con
         fail(r, "\"%s\" is empty; it must list some of: %s", key, known);
 }
 
-#define OPERAND_TYPES "f32 tf32 f16 bf16 e4m3 e5m2 s8 f64 c64 c128 s4 u4 e2m1"
-
 static bool parse_type(unsigned *bit, const char *text, size_t length)
 {
     enum gt_dtype type;
@@ -341,35 +339,33 @@ static void read_scales(struct reader *r, struct gt_served_scales *scales, const
 
 static bool parse_sums(unsigned *bit, const char *text, size_t length)
 {
-    return gt_word_parse(bit, "fast promoted", text, length);
+    return gt_word_parse(bit, GT_SUMS_WORDS, text, length);
 }
 
 static bool parse_sizes(unsigned *bit, const char *text, size_t length)
 {
-    return gt_word_parse(bit, "offsets masked padded", text, length);
+    return gt_word_parse(bit, GT_SIZES_WORDS, text, length);
 }
 
 static bool parse_by(unsigned *bit, const char *text, size_t length)
 {
-    return gt_word_parse(bit, "m k", text, length);
+    return gt_word_parse(bit, GT_BY_WORDS, text, length);
 }
 
 static bool parse_gate(unsigned *bit, const char *text, size_t length)
 {
-    return gt_word_parse(bit, "first second interleaved", text, length);
+    return gt_word_parse(bit, GT_GATE_WORDS, text, length);
 }
 
 /* Reads the members of an entry that plain products do not have. */
 static void read_words(struct reader *r, struct gt_serves *entry, const cJSON *object)
 {
-    read_bits(r, &entry->types_b, object, "b", GT_OPTIONAL, OPERAND_TYPES, parse_operand_type);
-    read_bits(r, &entry->biases, object, "bias", GT_OPTIONAL, OPERAND_TYPES " s32", parse_type);
-    read_bits(r, &entry->sums, object, "sums", GT_OPTIONAL, "fast promoted", parse_sums);
-    read_bits(r, &entry->sizes, object, "groups", GT_OPTIONAL, "offsets masked padded",
-              parse_sizes);
-    read_bits(r, &entry->by, object, "by", GT_OPTIONAL, "m k", parse_by);
-    read_bits(r, &entry->gates, object, "gate", GT_OPTIONAL, "first second interleaved",
-              parse_gate);
+    read_bits(r, &entry->types_b, object, "b", GT_OPTIONAL, GT_OPERAND_TYPES, parse_operand_type);
+    read_bits(r, &entry->biases, object, "bias", GT_OPTIONAL, GT_OPERAND_TYPES " s32", parse_type);
+    read_bits(r, &entry->sums, object, "sums", GT_OPTIONAL, GT_SUMS_WORDS, parse_sums);
+    read_bits(r, &entry->sizes, object, "groups", GT_OPTIONAL, GT_SIZES_WORDS, parse_sizes);
+    read_bits(r, &entry->by, object, "by", GT_OPTIONAL, GT_BY_WORDS, parse_by);
+    read_bits(r, &entry->gates, object, "gate", GT_OPTIONAL, GT_GATE_WORDS, parse_gate);
     read_scales(r, &entry->scale_a, object, "scale_a");
     read_scales(r, &entry->scale_b, object, "scale_b");
     read_scales(r, &entry->scale_d, object, "scale_d");
@@ -398,11 +394,10 @@ static void read_entry(struct reader *r, const cJSON *object, size_t index)
     r->kernel->entries++;
     if (!check_object(r, object, allowed))
         return;
-    read_bits(r, &entry->types, object, "types", presence, OPERAND_TYPES, parse_operand_type);
-    read_bits(r, &entry->outs, object, "out", presence, OPERAND_TYPES " s32", parse_type);
+    read_bits(r, &entry->types, object, "types", presence, GT_OPERAND_TYPES, parse_operand_type);
+    read_bits(r, &entry->outs, object, "out", presence, GT_OPERAND_TYPES " s32", parse_type);
     read_bits(r, &entry->layouts, object, "layouts", presence, "nn nt tn tt", gt_layout_parse);
-    read_bits(r, &entry->epilogues, object, "epilogues", GT_OPTIONAL,
-              "none bias relu gelu gelu_tanh silu swiglu geglu, and bias+ before each",
+    read_bits(r, &entry->epilogues, object, "epilogues", GT_OPTIONAL, GT_EPILOGUE_WORDS,
               gt_epilogue_parse);
     read_words(r, entry, object);
     entry->min_cc =

@@ -32,14 +32,11 @@ static bool has_scale(const struct gt_served_scales *served, const struct gt_sca
     return false;
 }
 
-/* Whether the entry serves the words of a problem that is not plain. */
+/* Whether the entry serves what a plain problem does not have, and its absence. */
 static bool has_words(const struct gt_serves *entry, const struct gt_problem *p)
 {
     const enum gt_dtype b = gt_problem_type_b(p), bias = gt_problem_bias(p);
 
-    if (gt_problem_plain(p)) /* sums is 0 where a program has made the entry */
-        return (!entry->sums || entry->sums >> GT_SUMS_FAST & 1) &&
-               has_scale(&entry->scale_a, &p->scale_a) && has_scale(&entry->scale_b, &p->scale_b);
     return (b == p->type || entry->types_b >> b & 1) &&
            (bias == p->out || entry->biases >> bias & 1) && entry->sums >> p->sums & 1 &&
            has_scale(&entry->scale_a, &p->scale_a) && has_scale(&entry->scale_b, &p->scale_b) &&

@@ -211,7 +211,7 @@ bool gt_problem_plain(const struct gt_problem *p)
 {
     return gt_problem_type_b(p) == p->type && gt_problem_bias(p) == p->out && !p->scale_a.kind &&
            !p->scale_b.kind && !p->scale_d.kind && !p->zero_a && !p->zero_b && !p->sums &&
-           !p->conj_a && !p->conj_b && !p->groups && !p->symmetric && !p->same_bits;
+           !p->conj_a && !p->conj_b && !p->gate && !p->groups && !p->symmetric && !p->same_bits;
 }
 
 /* Factors of one line of MN, of K. */

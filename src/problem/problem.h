@@ -16,6 +16,15 @@
 #define GT_ACTIVATION(epilogue) ((epilogue) & ~GT_EPILOGUE_BIAS)
 #define GT_EPILOGUE_COUNT       14 /* values of an epilogue: 0 to GT_EPILOGUE_GEGLU with a bias */
 
+/* The words of a problem's text whose values are numbers from 0 on, in that order; and names of
+ * epilogues and of types of A and B, for sentences. */
+#define GT_SUMS_WORDS     "fast promoted"
+#define GT_GATE_WORDS     "first second interleaved"
+#define GT_BY_WORDS       "m k"
+#define GT_SIZES_WORDS    "offsets masked padded"
+#define GT_EPILOGUE_WORDS "none bias relu gelu gelu_tanh silu swiglu geglu, and bias+ before each"
+#define GT_OPERAND_TYPES  "f32 tf32 f16 bf16 e4m3 e5m2 s8 f64 c64 c128 s4 u4 e2m1"
+
 /* Whether two columns of the product make one of D. */
 static inline bool gt_epilogue_gated(unsigned epilogue)
 {

@@ -13,8 +13,7 @@
 #include "base/strbuf.h"
 #include "problem/problem.h"
 
-#define TYPE_NAMES "f32 tf32 f16 bf16 e4m3 e5m2 s8 f64 c64 c128 s4 u4 e2m1"
-#define QUOTED     100 /* characters of the text repeated in a sentence */
+#define QUOTED 100 /* characters of the text repeated in a sentence */
 
 /* The parts that the text has specified so far; all other parts get defaults afterwards. */
 struct said {
@@ -232,13 +231,13 @@ static const struct key {
     {"lsb", KIND_INTEGER, AT(lsb), NULL},
     {"zero_a", KIND_WORD, AT(zero_a), "0 1"},
     {"zero_b", KIND_WORD, AT(zero_b), "0 1"},
-    {"sums", KIND_WORD, AT(sums), "fast promoted"},
+    {"sums", KIND_WORD, AT(sums), GT_SUMS_WORDS},
     {"scale_d", KIND_SCALE, AT(scale_d), NULL},
     {"bias", KIND_DTYPE, AT(bias), NULL},
-    {"gate", KIND_WORD, AT(gate), "first second interleaved"},
+    {"gate", KIND_WORD, AT(gate), GT_GATE_WORDS},
     {"groups", KIND_INTEGER, AT(groups), NULL},
-    {"by", KIND_WORD, AT(by), "m k"},
-    {"sizes", KIND_WORD, AT(sizes), "offsets masked padded"},
+    {"by", KIND_WORD, AT(by), GT_BY_WORDS},
+    {"sizes", KIND_WORD, AT(sizes), GT_SIZES_WORDS},
     {"symmetric", KIND_WORD, AT(symmetric), "none lower upper full"},
     {"same_bits", KIND_WORD, AT(same_bits), "0 1"},
 };
@@ -323,7 +322,7 @@ static int parse_value(struct gt_problem *problem, const struct said *said, size
         return gt_dtype_parse(member(problem, key), part, length)
                    ? GT_OK
                    : refuse(said, GT_ENOTFOUND, part, length,
-                            "is not a type; there are " TYPE_NAMES " s32");
+                            "is not a type; there are " GT_OPERAND_TYPES " s32");
     case KIND_INTEGER:
     case KIND_STRIDE:
         return parse_integer(said, part, length, member(problem, key));
@@ -332,8 +331,7 @@ static int parse_value(struct gt_problem *problem, const struct said *said, size
     case KIND_EPILOGUE:
         if (!gt_epilogue_parse(&epilogue, part, length))
             return refuse(said, GT_ENOTFOUND, part, length,
-                          "is not an epilogue; there are none bias relu gelu gelu_tanh silu swiglu "
-                          "geglu, and bias+ before each");
+                          "is not an epilogue; there are " GT_EPILOGUE_WORDS);
         problem->epilogue = (unsigned char)epilogue;
         return GT_OK;
     case KIND_ACCURACY:
@@ -398,7 +396,8 @@ static int unknown_part(const struct said *said, const char *part, size_t length
     char what[200];
 
     snprintf(what, sizeof(what),
-             "is neither a type (" TYPE_NAMES ") nor a layout (nn nt tn tt) nor key=value%s%s%s",
+             "is neither a type (" GT_OPERAND_TYPES
+             ") nor a layout (nn nt tn tt) nor key=value%s%s%s",
              near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     return refuse(said, GT_ENOTFOUND, part, length, what);
 }

@@ -31,22 +31,22 @@ struct bound {
 
 static void find_bound(const struct gt_problem *p, struct bound *bound)
 {
-    static const struct bound rounding[] = {
-        [GT_F16] = {0, 0x1p-10, 0x1p-24}, [GT_BF16] = {0, 0x1p-7, 0x1p-24},
-        [GT_E4M3] = {0, 0x1p-3, 0x1p-9},  [GT_E5M2] = {0, 0x1p-2, 0x1p-16},
-        [GT_F32] = {0, 0x1p-22, 0x1p-24}, [GT_S32] = {0, 0, 0},
-    };
+    const struct gt_type *out = gt_type_of(p->out);
     const double root = sqrt(p->k > 1 ? (double)p->k : 1);
 
-    *bound = rounding[p->out];
-    if (p->type == GT_S8) /* sums of integers are exact */
+    *bound = (struct bound){0, 0, 0};
+    if (p->out == GT_S32) /* sums of integers are exact */
+        return;
+    bound->result = (p->out == GT_F32 ? 4 : 2) * out->unit;
+    bound->absolute = fmax(2 * out->absolute, 0x1p-24);
+    if (p->type == GT_S8)
         return;
     bound->sums = 4 * (root + 8) * 0x1p-24;
     if (p->accuracy >= GT_ACCURACY_TF32)
         bound->sums *= 4;
     if (p->type == GT_TF32)
         bound->sums += 2 * 0x1p-10;
-    if (p->type == GT_E4M3 || p->type == GT_E5M2)
+    if (gt_type_f8(p->type))
         bound->sums += (16 + root / 8) * 0x1p-12;
 }
 

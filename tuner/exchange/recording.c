@@ -300,14 +300,18 @@ static int read_param(struct reader *reader, const cJSON *item)
     return rc ? rc : read_values(param, count, reader, values);
 }
 
-/* Lets the kernel serve every problem, because nobody can check which problem the recording is
- * of. */
+/* Lets the kernel serve every problem without scales and groups, because nobody can check which
+ * problem the recording is of. */
 static int serve_everything(struct gt_kernel *kernel, struct gt_err *err)
 {
     kernel->production = true;
     kernel->entries = 1;
     kernel->entry[0] = (struct gt_serves){.types = UINT_MAX,
                                           .outs = UINT_MAX,
+                                          .types_b = UINT_MAX,
+                                          .biases = UINT_MAX,
+                                          .sums = UINT_MAX,
+                                          .gates = UINT_MAX,
                                           .layouts = UINT_MAX,
                                           .epilogues = UINT_MAX,
                                           .max_cc = INT_MAX,

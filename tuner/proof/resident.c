@@ -475,6 +475,11 @@ static double exact_sums(const struct gt_problem *p)
     return gt_type_f8(p->type) ? 0x1p13 : 0x1p24;
 }
 
+/* The factors of scales in exact products are powers of two, from 2^-POWER to 2^POWER.  So a
+ * product of two operands is multiplied by 2^(-2 POWER) to 2^(2 POWER), and exact sums have room
+ * for 4 POWER bits less. */
+#define POWER 2
+
 /* The range of integers whose products, summed over k in any order, are exact in the accumulator
  * together with alpha, beta C and bias.  For long k the range is 1; sums of random signs are then
  * still far below the limit.  The range is at most 8, because e5m2 has every integer up to 8;
@@ -482,7 +487,7 @@ static double exact_sums(const struct gt_problem *p)
 static int integer_range(const struct gt_problem *p)
 {
     const bool scaled = p->scale_a.kind || p->scale_b.kind;
-    double room = exact_sums(p) / (scaled ? 64 : 8) / (double)(p->k > 0 ? p->k : 1);
+    double room = exact_sums(p) / (scaled ? 8 << 4 * POWER : 8) / (double)(p->k > 0 ? p->k : 1);
     double most = p->type == GT_F64 ? 0x1p25 : p->type == GT_S8 ? 127 : 8, range;
 
     if (p->acc == GT_F64)
@@ -490,10 +495,6 @@ static int integer_range(const struct gt_problem *p)
     range = floor(sqrt(room));
     return range < 1 ? 1 : range > most ? (int)most : (int)range;
 }
-
-/* The largest exponent of the powers of two that scale exact products: each operand has 4 or 8
- * times as much below and above 1, which the accumulator's bits bear. */
-#define POWER 2
 
 static struct gt_proof_scale scale_of(const struct gt_problem *p, enum gt_operand operand,
                                       const struct gt_matrix *factors)

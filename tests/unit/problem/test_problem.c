@@ -349,6 +349,38 @@ static void test_sizes(void **state)
     }
 }
 
+/* A word that kernels of plain products do not know makes a problem that is not plain, so that they
+ * do not get it. */
+static void test_words_of_no_plain_problem(void **state)
+{
+    static const char *const cases[][2] = {
+        {"8x8x8:bf16:epi=swiglu:gate=second", "gate=second"},
+        {"8x8x8:bf16:b=e4m3", "b=e4m3"},
+        {"8x8x8:e4m3:scale_a=1x128", "scale_a=1x128"},
+        {"8x8x8:e4m3:sums=promoted", "sums=promoted"},
+        {"8x8x8:s8:out=bf16:scale_b=vector:zero_b=1", "scale_b=vector"},
+        {"8x8x8:c64:conj=b", "conj=b"},
+        {"8x8x8:bf16:epi=bias:bias=f32", "bias=f32"},
+        {"8x8x8:e4m3:out=e4m3:scale_d=1x128", "scale_d=1x128"},
+        {"8x8x8:bf16:groups=2", "groups=2"},
+        {"8x8x8:f16:symmetric=full", "symmetric=full"},
+        {"8x8x8:f16:same_bits=1", "same_bits=1"},
+    };
+    struct gt_problem p;
+    char word[GT_WORD_TEXT_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_int_equal(gt_problem_parse(&p, cases[i][0], NULL), GT_OK);
+        assert_false(gt_problem_plain(&p));
+        assert_true(gt_problem_word(&p, 0, word));
+        assert_string_equal(word, cases[i][1]);
+    }
+    assert_int_equal(gt_problem_parse(&p, "8x8x8:f64:tn:epi=bias+relu:batch=2", NULL), GT_OK);
+    assert_true(gt_problem_plain(&p));
+    assert_false(gt_problem_word(&p, 0, word));
+}
+
 static void test_flops(void **state)
 {
     struct gt_problem p;
@@ -414,6 +446,7 @@ int main(void)
         cmocka_unit_test(test_longest_text_fits),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_refused_words),
+        cmocka_unit_test(test_words_of_no_plain_problem),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_flops),
