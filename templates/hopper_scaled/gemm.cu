@@ -102,4 +102,8 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const gt_mo
     store_finish();
 }
 
-#include "hopper_scaled/entry.cuh"
+/* hopper's entry with one more argument, which the consumers read. */
+#undef GT_KERNEL_MAPS_BOUNDS
+#define GT_KERNEL_MAPS_BOUNDS                     GT_KERNEL_MAPS_MORE_BOUNDS
+#define consume_all(args, maps, ring, consumer) consume_all(args, maps, more, ring, consumer)
+#include "hopper/entry.cuh"
