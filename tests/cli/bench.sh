@@ -19,6 +19,8 @@ t bench --random 4 --seed 2 --list
 for i in 1 2; do "$TUNE" bench --shapes all.txt --shard $i/2 --list > part$i.txt; done
 cat part1.txt part2.txt | sort | diff <(sort all.txt) - && wc -l < all.txt
 grep -Fxf part1.txt all.txt | diff part1.txt - && [[ -s part1.txt && -s part2.txt ]] && echo "two parts"
+t bench --random 3 --seed 1 --family update --list
+"$TUNE" bench update --list | wc -l
 # What --list prints says all that the list did: weights too, in lines and in JSON.
 printf '64x64x64 weight=5\n96x96x96:f16 weight=0.1\n32x32x32\n16x16x16 count=3\n8x8x8 weight=12345678901.25\n' > weights.txt
 t bench weights.txt --list

@@ -56,12 +56,14 @@ static const struct model *any_model(struct draw *draw)
     return &draw->source->model[below(draw, (int64_t)draw->source->models)];
 }
 
-/* Draws a projection of a model: its forward pass, or one of the two products of its backward pass.
- */
-static void projection(struct draw *draw)
+static int64_t any_rows(struct draw *draw)
 {
-    const struct model *model = any_model(draw);
-    const int64_t rows = below(draw, 5) ? one_of(draw, &draw->source->rows) : 1 + below(draw, 9000);
+    return below(draw, 5) ? one_of(draw, &draw->source->rows) : 1 + below(draw, 9000);
+}
+
+/* Draws inputs and outputs of a layer of the model. */
+static void any_layer(struct draw *draw, const struct model *model, int64_t size[2])
+{
     const int64_t attended = model->heads * model->head;
     const int64_t layer[][2] = {/* inputs, outputs; the vocabulary is drawn half as often */
                                 {model->hidden, model->qkv},       {model->hidden, model->qkv},
@@ -69,9 +71,20 @@ static void projection(struct draw *draw)
                                 {model->hidden, model->ffn},       {model->hidden, model->ffn},
                                 {model->ffn, model->hidden},       {model->ffn, model->hidden},
                                 {model->hidden, model->vocabulary}};
-    const int64_t *size = layer[below(draw, (int64_t)(sizeof(layer) / sizeof(*layer)))];
-    const int64_t pass = below(draw, 20);
 
+    memcpy(size, layer[below(draw, (int64_t)(sizeof(layer) / sizeof(*layer)))], sizeof(*layer));
+}
+
+/* Draws a projection of a model: its forward pass, or one of the two products of its backward pass.
+ */
+static void projection(struct draw *draw)
+{
+    const struct model *model = any_model(draw);
+    const int64_t rows = any_rows(draw);
+    int64_t size[2], pass;
+
+    any_layer(draw, model, size);
+    pass = below(draw, 20);
     if (pass < 15) { /* forward, with weights as checkpoints store them: a row for each output */
         draw->m = rows, draw->n = size[1], draw->k = size[0], draw->layout = LAYOUT_NT;
     } else if (pass < 18) {
@@ -156,8 +169,37 @@ static void panels(struct draw *draw)
     draw->layout = (unsigned)below(draw, 4);
 }
 
+/* Draws the gradient of a layer's weights, which a training step adds to the gradient so far; rows
+ * are those of a batch of sequences.  One in four has sizes of no model. */
+static void gradient(struct draw *draw)
+{
+    const struct model *model = any_model(draw);
+    int64_t size[2];
+
+    any_layer(draw, model, size);
+    draw->m = size[1], draw->n = size[0];
+    for (draw->k = any_rows(draw); draw->k < 256;)
+        draw->k *= 4;
+    if (!below(draw, 4))
+        ragged(draw);
+    draw->layout = LAYOUT_TN;
+}
+
+/* Draws the update behind a panel of LU, Cholesky or QR; half of them are of whole panels. */
+static void trailing(struct draw *draw)
+{
+    static const unsigned layout[] = {LAYOUT_NN, LAYOUT_NN, LAYOUT_NT, LAYOUT_TN};
+    const bool whole = below(draw, 2);
+
+    draw->k = (int64_t)32 << below(draw, 5);
+    draw->m = draw->n = whole ? draw->k * (1 + below(draw, 1 + 8192 / draw->k)) : octave(draw);
+    if (below(draw, 2))
+        draw->n = whole ? draw->k * (1 + below(draw, 1 + 8192 / draw->k)) : octave(draw);
+    draw->layout = layout[below(draw, 4)];
+}
+
 #define MOST_SHAPES 6
-#define MOST_KINDS  5
+#define MOST_KINDS  18
 
 /* What --family names: kinds of products and of sizes, each with its share in a hundred draws. */
 static const struct family {
@@ -165,8 +207,8 @@ static const struct family {
     struct {
         int64_t share;
         enum gt_dtype type;
-        const char *words; /* are appended to the problem's text */
-        int64_t most;      /* operations, which take an H200 2 to 10 ms */
+        const char *words;               /* are appended to the problem's text */
+        void (*draw)(struct draw *draw); /* its sizes; NULL: the sizes of the family */
     } kind[MOST_KINDS];
     struct {
         int64_t share;
@@ -174,11 +216,11 @@ static const struct family {
     } shape[MOST_SHAPES];
 } families[] = {
     {"plain",
-     {{36, GT_BF16, "", 1200000000000},
-      {18, GT_F16, "", 1200000000000},
-      {12, GT_TF32, "", 1200000000000},
-      {22, GT_F32, "", 300000000000},
-      {12, GT_F32, ":accuracy=f32", 300000000000}},
+     {{36, GT_BF16, "", NULL},
+      {18, GT_F16, "", NULL},
+      {12, GT_TF32, "", NULL},
+      {22, GT_F32, "", NULL},
+      {12, GT_F32, ":accuracy=f32", NULL}},
      {{42, projection},
       {8, attention},
       {20, ragged},
@@ -186,15 +228,35 @@ static const struct family {
       {7, round_sizes},
       {5, batched}}},
     {"scaled",
-     {{40, GT_E4M3, ":scale_a=vector:scale_b=vector:sums=fast", 2400000000000},
-      {30, GT_E4M3, ":scale_a=vector:scale_b=vector", 2400000000000},
-      {15, GT_E4M3, ":scale_a=tensor:scale_b=tensor:sums=fast", 2400000000000},
-      {10, GT_E4M3, ":scale_a=tensor:scale_b=tensor", 2400000000000},
-      {5, GT_E4M3, ":scale_a=vector:scale_b=vector:out=f16", 2400000000000}},
+     {{40, GT_E4M3, ":scale_a=vector:scale_b=vector:sums=fast", NULL},
+      {30, GT_E4M3, ":scale_a=vector:scale_b=vector", NULL},
+      {15, GT_E4M3, ":scale_a=tensor:scale_b=tensor:sums=fast", NULL},
+      {10, GT_E4M3, ":scale_a=tensor:scale_b=tensor", NULL},
+      {5, GT_E4M3, ":scale_a=vector:scale_b=vector:out=f16", NULL}},
      {{100, weights}}},
-    {"blocks", {{100, GT_E4M3, ":scale_a=1x128:scale_b=128x128", 2400000000000}}, {{100, weights}}},
+    {"blocks", {{100, GT_E4M3, ":scale_a=1x128:scale_b=128x128", NULL}}, {{100, weights}}},
+    {"update",
+     {{18, GT_BF16, ":beta=1", gradient},
+      {14, GT_BF16, ":out=f32:beta=1", gradient},
+      {5, GT_F16, ":beta=1", gradient},
+      {3, GT_F16, ":out=f32:beta=1", gradient},
+      {4, GT_TF32, ":beta=1", gradient},
+      {4, GT_F32, ":beta=1", gradient},
+      {8, GT_BF16, ":epi=bias", weights},
+      {7, GT_BF16, ":epi=bias+gelu", weights},
+      {6, GT_BF16, ":epi=bias+gelu_tanh", weights},
+      {4, GT_F16, ":epi=bias+relu", weights},
+      {5, GT_BF16, ":beta=1:epi=bias", weights},
+      {4, GT_BF16, ":out=f32", weights},
+      {6, GT_F32, ":alpha=-1:beta=1", trailing},
+      {3, GT_F16, ":out=f32:alpha=-1:beta=1", trailing},
+      {2, GT_TF32, ":alpha=-1:beta=1", trailing},
+      {3, GT_BF16, ":alpha=0.5:beta=0.5", NULL},
+      {2, GT_F16, ":epi=gelu", NULL},
+      {2, GT_F32, ":epi=bias+relu", NULL}},
+     {{50, ragged}, {35, middle}, {15, round_sizes}}},
     {"double",
-     {{100, GT_F64, "", 150000000000}},
+     {{100, GT_F64, "", NULL}},
      {{35, ragged}, {30, middle}, {15, round_sizes}, {10, batched}, {10, panels}}},
 };
 #define FAMILIES (sizeof(families) / sizeof(*families))
@@ -215,18 +277,27 @@ static void pad(struct draw *draw, struct gt_problem *problem)
             *ld[i] += more[below(draw, (int64_t)(sizeof(more) / sizeof(*more)))];
 }
 
-static bool too_large(const struct draw *draw, int64_t most, int64_t bytes)
+/* Operations, which take an H200 2 to 10 ms. */
+static int64_t most_of(enum gt_dtype type)
+{
+    return type == GT_F64     ? 150000000000
+           : type == GT_F32   ? 300000000000
+           : gt_type_f8(type) ? 2400000000000
+                              : 1200000000000;
+}
+
+static bool too_large(const struct draw *draw, enum gt_dtype type)
 {
     const int64_t elements = draw->m * draw->k + draw->k * draw->n + draw->m * draw->n;
 
-    return elements > MOST_BYTES / bytes / draw->batch ||
-           draw->m * draw->n > most / 2 / draw->k / draw->batch;
+    return elements > MOST_BYTES / gt_dtype_size(type) / draw->batch ||
+           draw->m * draw->n > most_of(type) / 2 / draw->k / draw->batch;
 }
 
 static int draw_one(struct draw *draw, const struct family *family, char text[GT_PROBLEM_TEXT_MAX],
                     struct gt_err *err)
 {
-    int64_t of_kind = below(draw, 100), of_shape = below(draw, 100), bytes;
+    int64_t of_kind = below(draw, 100), of_shape = below(draw, 100);
     size_t of = 0, in = 0;
     struct gt_problem problem;
     int rc, tries = 0;
@@ -235,15 +306,14 @@ static int draw_one(struct draw *draw, const struct family *family, char text[GT
         of_kind -= family->kind[of].share;
     for (; of_shape >= family->shape[in].share; in++)
         of_shape -= family->shape[in].share;
-    bytes = gt_dtype_size(family->kind[of].type);
 
     do {
         if (tries++ == TRIES)
             return gt_err_set(err, GT_ECONFIG, "models.json: its sizes are too large for %s",
                               gt_dtype_name(family->kind[of].type));
         draw->batch = 1;
-        family->shape[in].draw(draw);
-    } while (too_large(draw, family->kind[of].most, bytes));
+        (family->kind[of].draw ? family->kind[of].draw : family->shape[in].draw)(draw);
+    } while (too_large(draw, family->kind[of].type));
     snprintf(text, GT_PROBLEM_TEXT_MAX, "%lldx%lldx%lld:%s:%s:batch=%lld%s", (long long)draw->m,
              (long long)draw->n, (long long)draw->k, gt_dtype_name(family->kind[of].type),
              gt_layout_name(draw->layout), (long long)draw->batch, family->kind[of].words);

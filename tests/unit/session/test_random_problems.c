@@ -87,6 +87,43 @@ static void test_shares(void **state)
     gt_problemset_release(&set);
 }
 
+/* Products that read C, add a bias, activate or write a wider D: in shares of their own, aligned
+ * and ragged, and each of them takes part by more than its sizes. */
+static void test_updates(void **state)
+{
+    int beta = 0, wide = 0, activated[GT_EPILOGUE_COUNT] = {0}, minus = 0, gradients = 0,
+        aligned = 0;
+    struct gt_problemset set = {0};
+
+    (void)state;
+    assert_int_equal(gt_random_problems(&set, ".", "update", MANY, 3, NULL), GT_OK);
+    for (size_t i = 0; i < set.count; i++) {
+        const struct gt_problem *p = &set.entry[i].problem;
+
+        beta += p->beta != 0;
+        wide += p->out == GT_F32 && gt_dtype_size(p->type) == 2;
+        activated[p->epilogue]++;
+        minus += p->alpha < 0;
+        gradients += p->beta == 1 && p->alpha > 0 && p->trans_a && !p->trans_b;
+        aligned += gt_problem_alignment(p, GT_OPERAND_A) >= 16 &&
+                   gt_problem_alignment(p, GT_OPERAND_B) >= 16 &&
+                   gt_problem_alignment(p, GT_OPERAND_C) >= 16;
+        assert_true(p->beta != 0 || p->epilogue || (p->out == GT_F32 && p->type != GT_F32));
+        assert_true(gt_problem_flops(p) <= (p->type == GT_F32 ? 3e11 : 1.2e12));
+    }
+    assert_share(beta, 67);
+    assert_share(wide, 24);
+    assert_share(minus, 11);
+    assert_share(gradients, 48);
+    assert_share(activated[GT_EPILOGUE_BIAS], 13);
+    assert_share(activated[GT_EPILOGUE_BIAS | GT_EPILOGUE_RELU], 6);
+    assert_share(activated[GT_EPILOGUE_BIAS | GT_EPILOGUE_GELU], 7);
+    assert_share(activated[GT_EPILOGUE_BIAS | GT_EPILOGUE_GELU_TANH], 6);
+    assert_share(activated[GT_EPILOGUE_GELU], 2);
+    assert_in_range(aligned, MANY / 2, 4 * MANY / 5);
+    gt_problemset_release(&set);
+}
+
 /* Draws with a models.json of this text. */
 static int draw_from(const char *text, struct gt_err *err)
 {
@@ -156,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_everywhere),
         cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_updates),
         cmocka_unit_test(test_mistakes),
     };
 
