@@ -172,19 +172,30 @@ static int set_scale(struct gt_cublaslt *lt, int pointer, int mode, const struct
     return failed(result, "cublasLtMatmulDescSetAttribute of a scale", err);
 }
 
-static int32_t epilogue_of(const struct gt_problem *p)
+/* The cublasLtEpilogue_t without a bias; -1: the library has no such activation. */
+static int32_t activation_of(const struct gt_problem *p, const struct gt_cublaslt_recipe *recipe)
 {
-    return (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_RELU        ? LT_RELU
-            : GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_GELU_TANH ? LT_GELU_TANH
-                                                                  : 0) |
-           (p->epilogue & GT_EPILOGUE_BIAS ? LT_BIAS : 0);
+    switch (GT_ACTIVATION(p->epilogue)) {
+    case GT_EPILOGUE_NONE:
+        return 0;
+    case GT_EPILOGUE_RELU:
+        return LT_RELU;
+    case GT_EPILOGUE_GELU_TANH:
+        return LT_GELU_TANH;
+    case GT_EPILOGUE_GELU:
+        return recipe->gelu_tanh ? LT_GELU_TANH : -1;
+    default:
+        return -1;
+    }
 }
 
 /* cuBLASLt's A is our B. */
 static int make_desc(struct gt_cublaslt *lt, const struct gt_problem *p,
                      const struct gt_cublaslt_recipe *recipe, struct gt_err *err)
 {
-    int32_t trans_first = p->trans_b, trans_second = p->trans_a, epilogue = epilogue_of(p);
+    int32_t trans_first = p->trans_b, trans_second = p->trans_a;
+    const int32_t epilogue =
+        activation_of(p, recipe) | (p->epilogue & GT_EPILOGUE_BIAS ? LT_BIAS : 0);
     const int32_t bias_type = gt_type_of(gt_problem_bias(p))->cuda;
     const int8_t fast = 1;
     int compute, result, rc;
@@ -209,7 +220,8 @@ static int make_desc(struct gt_cublaslt *lt, const struct gt_problem *p,
 }
 
 /* What the library does not compute, whatever its version. */
-static int check(const struct gt_problem *p, struct gt_err *err)
+static int check(const struct gt_problem *p, const struct gt_cublaslt_recipe *recipe,
+                 struct gt_err *err)
 {
     struct gt_problem known = *p;
     char word[GT_WORD_TEXT_MAX];
@@ -226,6 +238,9 @@ static int check(const struct gt_problem *p, struct gt_err *err)
     if (gt_type_of(p->type)->cuda < 0 || gt_dtype_bits(p->type) < 8 || gt_type_complex(p->type))
         return gt_err_set(err, GT_ENOTFOUND, "cuBLASLt is not asked for products of %s",
                           gt_dtype_name(p->type));
+    if (activation_of(p, recipe) < 0)
+        return gt_err_set(err, GT_ENOTFOUND, "cuBLASLt has no epilogue %s",
+                          gt_epilogue_name(p->epilogue));
     return GT_OK;
 }
 
@@ -251,7 +266,7 @@ int gt_cublaslt_open(struct gt_cublaslt **opened, struct gt_gpu *gpu,
 {
     struct gt_cublaslt *lt = calloc(1, sizeof(*lt));
     bool pushed;
-    int rc = lt ? check(problem, err) : gt_err_nomem(err);
+    int rc = lt ? check(problem, recipe, err) : gt_err_nomem(err);
 
     *opened = NULL;
     GT_STEP(rc, gt_cublaslt_api_load(&lt->api, err));

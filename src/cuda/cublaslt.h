@@ -25,10 +25,11 @@ struct gt_cublaslt {
 };
 
 /* How a problem is put to cuBLASLt: device pointers that its description holds, NULL where the
- * problem has none, and whether sums of 8-bit floats stay in the tensor cores (FAST_ACCUM). */
+ * problem has none. */
 struct gt_cublaslt_recipe {
     const void *bias, *scale_a, *scale_b;
-    bool fast;
+    bool fast;      /* sums of 8-bit floats stay in the tensor cores (FAST_ACCUM) */
+    bool gelu_tanh; /* GELU may be computed by its tanh form, the only one that the library has */
 };
 
 /* GT_ENOLIB: the library is absent; GT_ENOTFOUND: it does not compute such a problem.  The gpu must

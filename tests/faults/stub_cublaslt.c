@@ -1,11 +1,13 @@
 /* stub_cublaslt.c - builds libcublasLt.so.13 for tests, with three answers to every problem.  The
  * first is right, the second is fast and wrong, the third is right and faster than the first. Their
  * time, or $STUB_CUBLASLT_US (of the first one $STUB_CUBLASLT_FIRST_US), is charged to the clock of
- * the stub driver named by GEMMTUNE_LIBCUDA.  With STUB_QUICK they compute nothing, none is wrong,
+ * the stub driver named by GEMMTUNE_LIBCUDA; where C is D, their time is
+ * $STUB_CUBLASLT_IN_PLACE_US if that is set.  With STUB_QUICK they compute nothing, none is wrong,
  * and each takes as long as the product is large. */
 #include "cuda/cuda_api.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,6 +269,8 @@ static void multiply(const struct work *w, int z)
                 x += load(w->how->bias, i, ld);
             if (w->how->epilogue & 2)
                 x = x > 0 ? x : 0;
+            if (w->how->epilogue & 32 && !getenv("STUB_CUBLASLT_NO_GELU"))
+                x = x / 2 * (1 + tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
             store(w->d, z * ld->stride + j * ld->ld + i, ld, x);
         }
     }
@@ -287,7 +291,8 @@ static int run(const void *given)
 {
     const struct work *w = given;
     const char *first = w->answer == 0 ? getenv("STUB_CUBLASLT_FIRST_US") : NULL;
-    const char *fast = first ? first : getenv("STUB_CUBLASLT_US");
+    const char *within = w->more != 0 && w->c == w->d ? getenv("STUB_CUBLASLT_IN_PLACE_US") : NULL;
+    const char *fast = within ? within : first ? first : getenv("STUB_CUBLASLT_US");
 
     if (getenv("STUB_QUICK")) {
         pass_time(fast ? strtod(fast, NULL) : quick_us(w));

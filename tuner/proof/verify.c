@@ -179,7 +179,8 @@ int gt_verify_check_whole(const struct gt_resident *resident, struct gt_err *err
     return check_exact(resident, &resident->exact[GT_CASES], SLOT_WHOLE, err);
 }
 
-int gt_verify_check_real(const struct gt_resident *resident, int results, struct gt_err *err)
+int gt_verify_check_real(const struct gt_resident *resident, int results, double slack,
+                         struct gt_err *err)
 {
     struct gt_compare_args args = {.ref = (const double *)(uintptr_t)resident->ref,
                                    .bound = (const float *)(uintptr_t)resident->bound};
@@ -189,7 +190,7 @@ int gt_verify_check_real(const struct gt_resident *resident, int results, struct
     gt_verify_bound(&resident->problem, &allowed);
     args.tolerance = allowed.tolerance;
     args.relative = allowed.relative;
-    args.absolute = allowed.absolute;
+    args.absolute = allowed.absolute + slack;
 
     for (int i = 0; i < results && !rc; i++) {
         const struct gt_matrix *d = &resident->result[i];

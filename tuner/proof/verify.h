@@ -33,8 +33,9 @@ int gt_verify_run_cases(struct gt_resident *resident, struct gt_module *module,
 int gt_verify_check_whole(const struct gt_resident *resident, struct gt_err *err);
 
 /* Enqueues the checks of result[0 .. results) against the float64 reference, against each other and
- * of their guards. */
-int gt_verify_check_real(const struct gt_resident *resident, int results, struct gt_err *err);
+ * of their guards.  slack: an absolute error that is allowed beside gt_verify_bound. */
+int gt_verify_check_real(const struct gt_resident *resident, int results, double slack,
+                         struct gt_err *err);
 
 /* Enqueues the checks of the workspace's guard and of the inputs. */
 int gt_verify_check_inputs(struct gt_resident *resident, struct gt_err *err);
