@@ -13,6 +13,7 @@ static void release_constraint(struct gt_constraint *constraint)
     free(constraint->why);
     free(constraint->instead);
     gt_expr_free(constraint->expr);
+    gt_expr_free(constraint->follows);
 }
 
 static void free_space(struct gt_kernel *kernel)

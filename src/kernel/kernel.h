@@ -40,6 +40,9 @@ struct gt_constraint {
     char *why;
     struct gt_pattern *instead; /* of a bet: values that a point which breaks the bet gets instead;
                                    may be NULL */
+    struct gt_expr *follows;    /* of a must `PARAM == VALUE` that asks whether C is read: VALUE, of
+                                   facts and other parameters alone; else NULL */
+    size_t follower;            /* index of that parameter */
 };
 
 struct gt_derived {
@@ -309,9 +312,10 @@ int gt_candidate_possible(const struct gt_candidate *candidate, int *failed, str
 
 /* Gives a point the values that the bets it breaks name ("instead" in a description).  So a winner
  * of another problem, or a winner that is older than a bet, becomes a point that the bet takes for
- * as fast or faster.  The new point is expected to take the old point's time, and does not count as
- * adapted.  Other constraints may be broken before and after.  Returns whether the point
- * changed. */
+ * as fast or faster.  A parameter that a must fixes by beta (`READ_C == (BETA && !SPLIT)`)
+ * follows the problem, so that a winner without C serves with C, and back.  The new point is
+ * expected to take the old point's time, and does not count as adapted.  Other constraints may be
+ * broken before and after.  Returns whether the point changed. */
 bool gt_candidate_renew(struct gt_candidate *candidate);
 
 /* A candidate's slots while they are computed anew, after some parameters got other values.  Only

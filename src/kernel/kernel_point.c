@@ -188,10 +188,41 @@ static bool renew(struct gt_candidate *candidate, const struct gt_constraint *co
     return true;
 }
 
+static bool has_value(const struct gt_param *param, int64_t value)
+{
+    size_t i = 0;
+
+    while (i < param->count && param->value[i] != value)
+        i++;
+    return i < param->count;
+}
+
+/* Gives the parameters that constraints fix the values of this problem. */
+static bool follow(struct gt_candidate *candidate)
+{
+    const struct gt_kernel *kernel = candidate->kernel;
+    int64_t slots[GT_MAX_SLOTS], value;
+    bool changed = false;
+
+    gt_facts_fill(candidate->problem, candidate->device, slots);
+    memcpy(slots + kernel->first_param, candidate->point.value, kernel->params * sizeof(*slots));
+    for (size_t i = 0; i < kernel->constraints; i++) {
+        const struct gt_constraint *constraint = &kernel->constraint[i];
+        const size_t at = constraint->follower;
+
+        if (!constraint->follows || gt_expr_eval(constraint->follows, slots, &value, NULL) ||
+            value == candidate->point.value[at] || !has_value(&kernel->param[at], value))
+            continue;
+        candidate->point.value[at] = slots[kernel->first_param + at] = value;
+        changed = true;
+    }
+    return changed;
+}
+
 bool gt_candidate_renew(struct gt_candidate *candidate)
 {
     const struct gt_kernel *kernel = candidate->kernel;
-    bool changed = false;
+    bool changed = follow(candidate);
 
     for (size_t i = 0; i < kernel->constraints; i++)
         if (kernel->constraint[i].instead)

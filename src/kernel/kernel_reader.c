@@ -555,6 +555,46 @@ static void read_instead(struct reader *r, const cJSON *object, struct gt_constr
     free(text);
 }
 
+/* Whether the value asks whether C is read, or for a parameter that follows this. */
+static bool asks_for_c(const struct gt_kernel *kernel, const struct gt_expr *value)
+{
+    bool asks = gt_expr_uses(value, (size_t)gt_names_find(&kernel->names, "BETA", 4));
+
+    for (size_t i = 0; i < kernel->constraints && !asks; i++)
+        asks = kernel->constraint[i].follows &&
+               gt_expr_uses(value, kernel->first_param + kernel->constraint[i].follower);
+    return asks;
+}
+
+/* Finds the value that a constraint `PARAM == VALUE` gives a parameter.  VALUE has no operator
+ * outside of parentheses that binds weaker than ==. */
+static void find_follower(struct reader *r, struct gt_constraint *constraint)
+{
+    const struct gt_kernel *kernel = r->kernel;
+    const char *text = gt_expr_text(constraint->expr);
+    const size_t length = strcspn(text, " ");
+    const int slot = gt_names_find(&kernel->names, text, length) - (int)kernel->first_param;
+    struct gt_expr *value = NULL;
+    int depth = 0;
+
+    if (slot < 0 || slot >= (int)kernel->params || strncmp(text + length, " == ", 4) != 0)
+        return;
+    text += length + 4;
+    for (const char *at = text; *at; at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (!depth && strchr("&|?=<>!", *at))
+            return;
+    }
+    if (gt_expr_parse(&value, text, &kernel->names, NULL))
+        return;
+    if (gt_kernel_deriveds(kernel, value) || !asks_for_c(kernel, value)) {
+        gt_expr_free(value);
+        return;
+    }
+    constraint->follows = value;
+    constraint->follower = (size_t)slot;
+}
+
 static void read_constraint(struct reader *r, const cJSON *object, size_t index)
 {
     static const char allowed[] = "if kind why instead";
@@ -571,6 +611,8 @@ static void read_constraint(struct reader *r, const cJSON *object, size_t index)
         constraint->depends = gt_kernel_depends(r->kernel, constraint->expr);
         constraint->derived = gt_kernel_deriveds(r->kernel, constraint->expr);
     }
+    if (!r->rc && !constraint->bet)
+        find_follower(r, constraint);
     read_instead(r, object, constraint);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lookup/lookup_impl.h"
+#include "problem/problem.h"
 
 #define SHAPE        3    /* effort of the model's view of a candidate that may be invalid */
 #define PARTS_MOST   500  /* most effort for other numbers of parts */
@@ -26,8 +27,8 @@
 
 /* Factors on the expected time.  CHANGED: a point that was changed for the problem, so that of
  * two equal expectations the measured point wins.  SAME: a point that won this problem on another
- * device of the arch.  OWN: a point that won it on this device, with an older text of its kernel.
- * See db/measured. */
+ * device of the arch, or without C or an epilogue that this problem has, or with one.  OWN: a point
+ * that won it on this device, with an older text of its kernel. See db/measured. */
 #define CHANGED 1.03
 #define SAME    0.85
 #define OWN     0.7
@@ -139,6 +140,14 @@ static bool won_here(const struct choosing *choosing, const struct gt_table_row 
     return choosing->device && !row->timing && gt_device_same(row->device, choosing->device);
 }
 
+/* The time of a winner of this product, and of the bytes of C that it did not move. */
+static double expect_c(const struct gt_candidate *candidate, const struct gt_table_row *row)
+{
+    const double more = gt_problem_traffic(candidate->problem) - gt_problem_traffic(&row->problem);
+
+    return row->us + fmax(more, 0) / (candidate->device->memory_gbps * 1e3);
+}
+
 /* Keeps the valid candidate, whose slots are filled, if it is one of the best so far. */
 static void judge(struct choosing *choosing, const struct gt_table_row *row, bool adapted)
 {
@@ -146,6 +155,7 @@ static void judge(struct choosing *choosing, const struct gt_table_row *row, boo
                                .point = choosing->candidate.point,
                                .row = row,
                                .adapted = adapted};
+    const struct gt_problem *problem = choosing->candidate.problem;
     const struct gt_choices *kept = choosing->choices;
     const double most =
         ABANDONED * fmin(kept->count < GT_CHOICES ? HUGE_VAL : kept->choice[GT_CHOICES - 1].score,
@@ -159,8 +169,7 @@ static void judge(struct choosing *choosing, const struct gt_table_row *row, boo
         return;
     choice.us = gt_ranking_slots(choosing->ranking, &choosing->candidate, &geometry,
                                  choosing->slots, most, &choice.shape);
-    if (!(choice.us > 0) || !isfinite(choice.us) ||
-        is_mostly_outside(&choice.shape, choosing->candidate.problem))
+    if (!(choice.us > 0) || !isfinite(choice.us) || is_mostly_outside(&choice.shape, problem))
         return;
     if (is_known_code(&choice))
         choice.us /= choice.shape.risk;
@@ -169,8 +178,11 @@ static void judge(struct choosing *choosing, const struct gt_table_row *row, boo
     choice.score = choice.us;
     if (adapted)
         choice.score *= CHANGED;
-    else if (row && gt_lookup_same_problem(choosing->candidate.problem, row))
-        choice.score *= won_here(choosing, row) ? OWN : SAME;
+    else if (row && gt_lookup_same_product(problem, row))
+        choice.score *=
+            won_here(choosing, row) && gt_lookup_same_problem(problem, row) ? OWN : SAME;
+    if (row && !adapted && won_here(choosing, row) && gt_lookup_same_product(problem, row))
+        choice.us = expect_c(&choosing->candidate, row);
     keep(choosing->choices, &choice);
 }
 

@@ -127,6 +127,9 @@ static inline void gt_lookup_in_f32(struct gt_problem *problem)
 /* Whether the row was tuned for the problem (see gt_problem_key). */
 bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_table_row *row);
 
+/* The same but for what is done with the sums: whether C is added, and an epilogue. */
+bool gt_lookup_same_product(const struct gt_problem *asked, const struct gt_table_row *row);
+
 #define GT_NEAR_MOST 16 /* winners of near problems that are examined */
 
 /* Winners of near problems, the nearest first. */

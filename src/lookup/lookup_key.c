@@ -65,15 +65,37 @@ void gt_problem_key(struct gt_problem_key *key, const struct gt_problem *p)
     memcpy(key->kind, kind, sizeof(kind));
 }
 
+static bool same_sizes(const struct gt_problem *x, const struct gt_problem *y)
+{
+    return x->m == y->m && x->n == y->n && x->k == y->k;
+}
+
+static bool same_key(const struct gt_problem *asked, const struct gt_problem *tuned)
+{
+    struct gt_problem_key key, other;
+
+    gt_problem_key(&key, asked);
+    gt_problem_key(&other, tuned);
+    return memcmp(&key, &other, sizeof(key)) == 0;
+}
+
 bool gt_lookup_same_problem(const struct gt_problem *asked, const struct gt_table_row *row)
 {
-    struct gt_problem_key key, tuned;
+    return same_sizes(asked, &row->problem) && same_key(asked, &row->problem);
+}
 
-    if (asked->m != row->problem.m || asked->n != row->problem.n || asked->k != row->problem.k)
-        return false; /* nearly always the case, and found at once */
-    gt_problem_key(&key, asked);
-    gt_problem_key(&tuned, &row->problem);
-    return memcmp(&key, &tuned, sizeof(key)) == 0;
+bool gt_lookup_same_product(const struct gt_problem *asked, const struct gt_table_row *row)
+{
+    struct gt_problem tuned = row->problem;
+
+    if (!same_sizes(asked, &tuned) ||
+        gt_epilogue_gated(asked->epilogue) != gt_epilogue_gated(tuned.epilogue))
+        return false;
+    tuned.beta = asked->beta;
+    tuned.beta_im = asked->beta_im;
+    tuned.epilogue = asked->epilogue;
+    tuned.bias = asked->bias;
+    return same_key(asked, &tuned);
 }
 
 void gt_lookup_device_key(struct gt_lookup_key *key, const struct gt_device *device,

@@ -292,6 +292,7 @@ static double gain(const struct gt_candidate *changed, double before_us,
     if (share >= GAIN)
         return share;
     there.problem = tuned;
+    gt_candidate_renew(&there);
     if (tuned_us > 0)
         error = judge(&there, 0) / tuned_us;
     return error < 1 ? share / error : share;

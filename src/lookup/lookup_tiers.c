@@ -335,14 +335,14 @@ static bool is_doubted(const struct search *search, const struct gt_table_row *r
 }
 
 /* Whether a winner for the tuned problem may compute the problem asked for: the types are the same,
- * the accuracy is at least as good and, unless distant relatives are wanted, layout and epilogue
- * are the same. */
+ * the accuracy is at least as good and, unless distant relatives are wanted, the layout is the
+ * same.  What is done with the sums does not matter. */
 static bool same_kind(const struct gt_problem *asked, const struct gt_problem *tuned, bool distant)
 {
     return asked->type == tuned->type && asked->out == tuned->out && asked->acc == tuned->acc &&
            tuned->accuracy <= asked->accuracy &&
            (distant || (asked->trans_a == tuned->trans_a && asked->trans_b == tuned->trans_b &&
-                        asked->epilogue == tuned->epilogue));
+                        gt_epilogue_gated(asked->epilogue) == gt_epilogue_gated(tuned->epilogue)));
 }
 
 static int nearer(const void *x, const void *y)
@@ -382,6 +382,9 @@ static int list_neighbours(const struct search *search, struct among among, stru
         to->kin = search->ranking && gt_device_same(row->device, search->ranking->device);
         if (row->predicted)
             to->loss += LOSS_PREDICTED;
+        if (gt_problem_reads_c(problem) != gt_problem_reads_c(&row->problem) ||
+            problem->epilogue != row->problem.epilogue)
+            to->loss += LOSS_ADAPTED;
         if (!row->contested)
             to->loss += LOSS_RACED;
         if (among.distant)

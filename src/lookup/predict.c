@@ -416,7 +416,7 @@ int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geome
     prediction->l2_us = merged * l2_bytes / (device->l2_gbps * 1e3);
     output = (double)problem->m * problem->n * problem->batch * (double)gt_dtype_size(problem->out);
     prediction->memory_us =
-        (operand_bytes(&shape, problem, device) + output * (problem->beta != 0 ? 2 : 1)) /
+        (operand_bytes(&shape, problem, device) + output * (gt_problem_reads_c(problem) ? 2 : 1)) /
         (device->memory_gbps * 1e3);
     prediction->prepare_us = prepare_us(&shape, device);
     prediction->reduction_us =

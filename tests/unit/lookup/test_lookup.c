@@ -74,6 +74,65 @@ static void test_a_point_that_does_not_fit_is_repaired(void **state)
     assert_string_equal(answer->point, "BM=128,VEC=1");
 }
 
+/* A kernel whose parameter READ says whether C is read, as its constraint wants it; C may also be
+ * added by another launch, which SPLIT asks for. */
+static void make_reader_of_c(struct world *w)
+{
+    struct gt_kernels kernels = {0};
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/templates/k.cu", w->folder);
+    write_file(path, "#define USED (BM + VEC + SPLIT + READ)\nGT_KERNEL(gemm)\n{\n}\n");
+    snprintf(path, sizeof(path), "%s/configs/kernels/k.json", w->folder);
+    write_file(
+        path,
+        "{\"kernel\": \"k\", \"doc\": \"made up\", \"template\": \"templates/k.cu\",\n"
+        " \"role\": \"production\", \"serves\": {\"types\": [\"f32\"], \"out\": [\"f32\"],\n"
+        "   \"layouts\": [\"nn\"], \"min_cc\": 75, \"max_cc\": 129, \"accuracy\": \"strict\",\n"
+        "   \"epilogues\": [\"none\", \"bias\", \"relu\"], \"batch\": true},\n"
+        " \"params\": [{\"name\": \"BM\", \"values\": [16, 32, 64, 128], \"default\": 64,\n"
+        "     \"kind\": \"compile\", \"doc\": \"rows\"},\n"
+        "   {\"name\": \"SPLIT\", \"values\": [0, 1], \"default\": 0, \"kind\": \"compile\",\n"
+        "     \"doc\": \"parts\"},\n"
+        "   {\"name\": \"READ\", \"values\": [0, 1], \"default\": 0, \"kind\": \"compile\",\n"
+        "     \"doc\": \"C is read\"}],\n"
+        " \"constraints\": [{\"if\": \"READ == (BETA && !SPLIT)\", \"why\": \"C is read\"}],\n"
+        " \"launches\": [{\"entry\": \"gemm\", \"grid\": [\"cdiv(M,BM)\", \"cdiv(N,BM)\",\n"
+        "   \"BATCH\"], \"block\": [\"128\", \"1\", \"1\"], \"shared\": \"BM * 64\"}],\n"
+        " \"model\": {\"block_m\": \"BM\", \"block_n\": \"BM\", \"block_k\": \"16\",\n"
+        "   \"splits\": \"1\", \"stages\": \"2\", \"registers\": \"64\",\n"
+        "   \"fma\": \"BM * BM / 128\"}}\n");
+    OK(w, gt_kernels_load(&kernels, w->folder, NULL, NULL, &w->err));
+    strcpy(w->signature, gt_kernels_find(&kernels, "k", &w->err)->signature);
+    gt_kernels_release(&kernels);
+}
+
+/* A winner without C serves with C, and back, by its description's rule and not by any change that
+ * is valid; so does one with another epilogue.  One that read C comes first where C is read. */
+static void test_near_winners_follow_c(void **state)
+{
+    struct world *w = *state;
+    const struct gt_answer *answer;
+    double with;
+
+    make_reader_of_c(w);
+    add_row(w, 90, "measured", "A", "1024x1024x1024:f32:nn", "BM=128,SPLIT=0,READ=0", 50);
+    add_row(w, 90, "measured", "A", "4096x4096x512:f32:nn:beta=1", "BM=32,SPLIT=0,READ=1", 900);
+    open_tables(w, NULL);
+    answer = ask(w, 90, NULL, "1024x1024x1024:beta=1");
+    assert_int_equal(answer->tier, GT_TIER_NEAR);
+    assert_string_equal(answer->tuned_for, "1024x1024x1024:f32:nn");
+    assert_string_equal(answer->point, "BM=128,SPLIT=0,READ=1");
+    with = answer->expected_us; /* C is read: 4 MB more */
+    answer = ask(w, 90, NULL, "1024x1024x1024:epi=bias");
+    assert_int_equal(answer->tier, GT_TIER_NEAR);
+    assert_string_equal(answer->point, "BM=128,SPLIT=0,READ=0");
+    assert_true(with > answer->expected_us);
+    answer = ask(w, 90, NULL, "4096x4096x512");
+    assert_string_equal(answer->tuned_for, "4096x4096x512:f32:nn:beta=1");
+    assert_string_equal(answer->point, "BM=32,SPLIT=0,READ=0");
+}
+
 static void test_family_and_none(void **state)
 {
     struct world *w = *state;
@@ -263,6 +322,7 @@ int main(void)
         TEST(test_near),
         TEST(test_near_behind_rows_of_no_use),
         TEST(test_a_point_that_does_not_fit_is_repaired),
+        TEST(test_near_winners_follow_c),
         TEST(test_family_and_none),
         TEST(test_rows_that_no_longer_hold_are_not_trusted),
         TEST(test_errors),

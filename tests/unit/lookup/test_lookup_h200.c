@@ -106,6 +106,40 @@ static void test_untuned_shapes(void **state)
     gt_close(gt);
 }
 
+/* Winners of a product without C are taken where C is added or a bias, and bring their time. */
+static void test_winners_of_the_product(void **state)
+{
+    static const struct {
+        const char *problem, *tuned_for, *word;
+        double least_us, most_us;
+    } asked[] = {
+        {"4096x4096x4096:f16:nn:beta=1", "4096x4096x4096:f16:nn", "READ_C=1", 199, 230},
+        {"4096x4096x4096:f16:nn:epi=bias", "4096x4096x4096:f16:nn", "READ_C=0", 199, 230},
+        {"2048x2048x2048:f32:nn:beta=0.5", "2048x2048x2048:f32:nn", "", 328, 350},
+        {"16384x4096x32:bf16:tn:beta=1", "16384x4096x32:bf16:tn", "READ_C=1", 60, 90},
+    };
+    struct gt *gt;
+    struct gt_err err;
+
+    (void)state;
+    OK(gt_open(&gt, &(struct gt_options){.data_dir = "."}, &err));
+    for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+        const struct gt_answer *answer;
+        struct gt_problem problem;
+
+        OK(gt_problem_parse(&problem, asked[i].problem, &err));
+        OK(gt_lookup(gt, 90, "NVIDIA H200", &problem, &answer, &err));
+        print_message("%s: %s %s, %.1f us\n", asked[i].problem, answer->kernel, answer->point,
+                      answer->expected_us);
+        assert_int_equal(answer->tier, GT_TIER_NEAR);
+        assert_string_equal(answer->tuned_for, asked[i].tuned_for);
+        assert_non_null(strstr(answer->point, asked[i].word));
+        assert_true(answer->expected_us >= asked[i].least_us);
+        assert_true(answer->expected_us <= asked[i].most_us);
+    }
+    gt_close(gt);
+}
+
 /* A winner for one row, taken for eight, reads B twice at most. */
 static void test_rows_of_a_thin_product(void **state)
 {
@@ -218,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_odd_products),
         cmocka_unit_test(test_short_products_begin_early),
         cmocka_unit_test(test_untuned_shapes),
+        cmocka_unit_test(test_winners_of_the_product),
         cmocka_unit_test(test_rows_of_a_thin_product),
         cmocka_unit_test(test_few_tiles_of_an_enormous_k),
     };
