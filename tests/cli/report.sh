@@ -4,6 +4,15 @@ export STUB_NAME='</script><b>H'
 printf '96x80x64\n64x96x32 count=3 weight=30\n' > two.txt
 "$TUNE" --shapes two.txt --kernels simt_naive,simt_thread1d --budget 6 --db t.db -q > table
 
+echo "# coverage: the part of a list's weight with a measured winner, after a sweep and of a page, in words and for programs"
+printf '96x80x64 weight=3\n64x96x32 weight=5\n32x32x32 weight=2\n' > three.txt
+"$TUNE" report --db t.db --shapes three.txt --html three.html 2>&1 | grep coverage
+GEMMTUNE_DB=t.db "$TUNE" capture --merge three.txt -o captured.txt
+GEMMTUNE_DB=none.db "$TUNE" capture --merge three.txt -o captured.txt
+"$TUNE" --shapes three.txt --kernels simt_naive --budget 1 --db t3.db 2>&1 > table | grep coverage
+"$TUNE" --shapes three.txt --kernels simt_naive --budget 1 --db t3.db -q --json | grep coverage
+"$TUNE" --shapes three.txt --kernels simt_naive --budget 1 --device predict --arch sm_86 --db q.db 2>&1 > table | grep coverage || echo "predictions cover nothing"
+
 echo "# a page of every problem"
 "$TUNE" report --db t.db --html page.html
 sed -n 's/.*id="data">//p' page.html | sed 's/<\/script>.*//' > data.json

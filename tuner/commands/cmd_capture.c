@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -12,6 +13,7 @@
 #include "console/cmd_write.h"
 #include "console/commands.h"
 #include "console/options.h"
+#include "session/coverage.h"
 
 #define EXIT_NOT_WRITTEN 1 /* the exit code where the program ended well */
 
@@ -148,8 +150,35 @@ static void print_instead(const struct gt_cli *cli, struct sum *sum, const struc
     print_set(sum, cli->log, NULL);
 }
 
+/* Says how much of the captured time is tuned, if there is a database. */
+static int say_coverage(struct gt_cli *cli, const struct sum *sum, struct gt_err *err)
+{
+    struct gt_problem *problem = calloc(sum->count, sizeof(*problem));
+    double *weight = calloc(sum->count, sizeof(*weight));
+    struct gt_store *store = NULL;
+    struct gt_coverage coverage;
+    const char *path = NULL;
+    int rc = problem && weight ? GT_OK : gt_err_nomem(err);
+
+    for (size_t i = 0; i < sum->count && !rc; i++) {
+        rc = gt_problem_parse(&problem[i], sum->entry[i].text, err);
+        weight[i] = sum->entry[i].weight;
+    }
+    GT_STEP(rc, gt_session_database(&path, cli, NULL, false, err));
+    if (!rc && access(path, F_OK) == 0) {
+        rc = gt_session_store(&store, path, GT_STORE_READ, err);
+        GT_STEP(rc, gt_coverage_find(&coverage, NULL, store, problem, weight, sum->count, err));
+        if (!rc)
+            gt_coverage_print(&coverage, cli->log);
+        gt_store_close(store);
+    }
+    free(weight);
+    free(problem);
+    return rc;
+}
+
 /* Writes the set and reports how many problems and calls it holds. */
-static int finish(const struct gt_cli *cli, struct sum *sum, const char *path, struct gt_err *err)
+static int finish(struct gt_cli *cli, struct sum *sum, const char *path, struct gt_err *err)
 {
     double calls = 0;
     int rc;
@@ -167,6 +196,8 @@ static int finish(const struct gt_cli *cli, struct sum *sum, const char *path, s
     if (!rc && !cli->quiet)
         fprintf(cli->log, "%s: %zu problem%s, %.0f calls\n", path, sum->count,
                 sum->count == 1 ? "" : "s", calls);
+    if (!rc && !cli->quiet)
+        say_coverage(cli, sum, NULL); /* the set is written, whatever the database is */
     return rc;
 }
 
@@ -222,8 +253,10 @@ const struct gt_command gt_command_capture = {
     .about =
         "Runs COMMAND with libgemmtune_cublas.so before its cuBLAS, which computes everything as\n"
         "always, and writes the set of problems that it and its children asked for: each with its\n"
-        "number of calls and its weight, the time that they may take (an estimate). Exit code and\n"
-        "signals are those of COMMAND. A FILE that is there is added to, so that several runs\n"
+        "number of calls and its weight, the time that they may take (an estimate); and says how "
+        "much\n"
+        "of that time has a tuned answer, if there is a database. Exit code and signals are those "
+        "of COMMAND. A FILE that is there is added to, so that several runs\n"
         "make one set. --merge adds up sets instead, also files and logs of other programs that\n"
         "--shapes reads.\n"
         "\n"

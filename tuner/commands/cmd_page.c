@@ -12,6 +12,7 @@
 #include "problem/device.h"
 #include "report/page.h"
 #include "session/cmd_session.h"
+#include "session/coverage.h"
 #include "session/model_error.h"
 
 /* Seconds between two versions of the file, and between two reloads of the page. */
@@ -60,7 +61,7 @@ static int write_page(void *context, FILE *file, struct gt_err *err)
  * fetched again each time. */
 static int write_now(struct gt_cli *cli, const char *named, const char *path,
                      const struct gt_report_request *request, struct gt_report_counts *counts,
-                     struct gt_err *err)
+                     struct gt_coverage *coverage, struct gt_err *err)
 {
     struct writing writing = {.request = request};
     const struct gt_cmd_writing file = {write_page, NULL, &writing, 0666};
@@ -69,6 +70,8 @@ static int write_now(struct gt_cli *cli, const char *named, const char *path,
 
     GT_STEP(rc, gt_session_store(&writing.store, from.path, GT_STORE_READ, err));
     GT_STEP(rc, gt_cmd_write_file(path, &file, err));
+    GT_STEP(rc, gt_coverage_find(coverage, NULL, writing.store, request->problem, request->weight,
+                                 request->problems, err));
     gt_store_close(writing.store);
     gt_queue_copy_close(&from, err);
     *counts = writing.counts;
@@ -103,6 +106,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_problem *problem = NULL;
     double *weight = NULL;
     struct gt_report_counts counts = {0};
+    struct gt_coverage coverage = {0};
     int rc = GT_OK;
 
     if (options->watch && strcmp(path, "-") == 0)
@@ -118,13 +122,15 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
                                  err);
     request.problem = problem;
     request.weight = weight;
-    GT_STEP(rc, write_now(cli, options->db, path, &request, &counts, err));
+    GT_STEP(rc, write_now(cli, options->db, path, &request, &counts, &coverage, err));
     if (!rc && !cli->quiet)
         say_counts(cli, path, &counts);
+    if (!rc && !cli->quiet && some)
+        gt_coverage_print(&coverage, cli->log);
     while (!rc && options->watch && !*cli->signals) {
         for (int second = 0; second < WATCH_S && !*cli->signals; second++)
             sleep(1);
-        rc = write_now(cli, options->db, path, &request, &counts, err);
+        rc = write_now(cli, options->db, path, &request, &counts, &coverage, err);
     }
     free(problem);
     free(weight);

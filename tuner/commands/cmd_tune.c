@@ -13,6 +13,7 @@
 #include "problem/problem.h"
 #include "session/cmd_report.h"
 #include "session/cmd_session.h"
+#include "session/coverage.h"
 #include "session/older.h"
 
 #define DEFAULT_ROWS 10
@@ -323,12 +324,21 @@ static int show(struct gt_session *session, const struct options *options,
                 const struct gt_sweep_result *result, int rc, struct gt_err *err)
 {
     const size_t rows = options->rows ? (size_t)options->rows : DEFAULT_ROWS;
+    struct gt_coverage coverage;
     cJSON *document = NULL;
     int printed;
 
     if (rc == GT_OK || rc == GT_EINTERRUPTED) {
         printed = report(session, result, problems, rows, rc == GT_EINTERRUPTED, &document,
                          rc ? NULL : err);
+        if (problems > 1 && session->measures && !session->replays &&
+            !gt_coverage_find(&coverage, session, session->store, problem, session->weight,
+                              problems, NULL)) {
+            if (!session->cli->quiet)
+                gt_coverage_print(&coverage, session->cli->log);
+            if (document)
+                cJSON_AddNumberToObject(document, "coverage", coverage.share);
+        }
         rc = rc ? rc : printed;
     }
     if (!rc && by_energy(options))

@@ -96,12 +96,6 @@ int gt_session_problems(const struct gt_cli *cli, const struct gt_session *sessi
                         struct gt_problem **problem, double **weight, size_t *count,
                         const struct gt_problem_options *options, struct gt_err *err);
 
-/* Leaves out the problems that have a winner on the session's device, which is identified by name.
- * Such a winner was measured in a final, with the session's timing and with today's text of its
- * kernel. */
-int gt_session_leave_out(const struct gt_session *session, struct gt_problem *problem,
-                         double *weight, size_t *count, struct gt_err *err);
-
 /* A problem from its text and from the options, which must not contradict the text. */
 int gt_session_complete(struct gt_problem *problem, const char *text,
                         const struct gt_problem_options *options, struct gt_err *err);

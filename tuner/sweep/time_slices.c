@@ -1,7 +1,9 @@
 /* time_slices.c - chooses which problem of a sweep is worked on next, and for how long.
  *
  * A budget of time is spent in two parts.  First every problem has a turn.  Problems of larger
- * weight come earlier and get more time; each problem starts from the winners of the problems
+ * weight come earlier and get more time, but only time that leaves each problem after them a short
+ * turn: in a budget too short for all, the heaviest that fit have a short turn each, so that it
+ * covers as much of the weight as it can.  Each problem starts from the winners of the problems
  * before it.  A problem without a time after its turn gets a second turn before any other problem
  * does.
  *
@@ -114,6 +116,7 @@ struct gt_budget gt_budget_default(bool measures)
 #define REST_SHORT   0.15  /* the same where turns are short */
 #define SHORT_TURN   8.0   /* a turn is short if its budget is less than this times aside() */
 #define UNTIMED_MOST 2     /* turns of an untimed problem before others get a second turn */
+#define DUE_LEAST    2.0   /* times aside(): what a turn that is due leaves each other one */
 #define SEARCH_LEAST 0.2   /* least part of a turn for the search, however long the rest takes */
 #define TURN_LEAST   0.5   /* of the first turn's search; shorter turns are not worth their start */
 #define GAIN         0.005 /* logarithm of time that a second turn gains if the first gained none */
@@ -197,13 +200,17 @@ static double due_seconds(const struct gt_time_slices *slices, size_t i, double 
     const struct gt_sweep_options *options = slices->options;
     const double mean = options->budget.seconds / (double)options->problems;
     const double rest = mean < SHORT_TURN * aside(slices) ? REST_SHORT : REST;
-    double sum = 0, share;
+    const double least = DUE_LEAST * aside(slices);
+    double sum = 0, share, others = 0;
 
     if (options->problems == 1)
         return left;
-    for (size_t j = 0; j < options->problems; j++)
+    for (size_t j = 0; j < options->problems; j++) {
         sum += weight_of(slices, j);
+        others += j != i && is_due(&slices->slice[j]) ? least : 0;
+    }
     share = fmin((1 - rest) * options->budget.seconds * weight_of(slices, i) / sum, part * left);
+    share = fmin(share, fmax(least, left - others));
     return fmax(share - aside(slices), SEARCH_LEAST * share);
 }
 

@@ -54,10 +54,55 @@ static void test_thousands_of_problems(void **state)
     gt_time_slices_release(&slices);
 }
 
+static double now_s;
+
+static double moving_clock(const struct gt_evaluator *evaluator)
+{
+    (void)evaluator;
+    return now_s;
+}
+
+/* The problems that have a turn of `turn_s` seconds besides their search within the budget. */
+static size_t begun_within(double seconds, double *weight, size_t problems, double turn_s)
+{
+    const struct gt_evaluator_ops ops = {.now = moving_clock};
+    struct gt_evaluator evaluator = {.ops = &ops};
+    struct gt_sweep_options options = {
+        .evaluator = &evaluator, .problems = problems, .weight = weight, .budget = {seconds}};
+    struct gt_time_slices slices;
+    struct gt_turn_time time;
+    struct gt_err err;
+    size_t problem, begun;
+
+    now_s = 0;
+    assert_int_equal(gt_time_slices_init(&slices, &options, &err), GT_OK);
+    slices.tail_s = turn_s;
+    for (size_t turn = 0; turn < problems && gt_time_slices_next(&slices, &problem, &time);) {
+        if (gt_time_slices_turn(&slices, problem) == 1)
+            assert_int_equal(problem, turn++); /* the heaviest first */
+        now_s += time.search_s + turn_s;
+    }
+    begun = gt_time_slices_begun(&slices);
+    gt_time_slices_release(&slices);
+    return begun;
+}
+
+/* A short budget covers the weight: one problem that has most of it does not take the time of
+ * those after it, which without a turn would have no answer. */
+static void test_a_short_budget(void **state)
+{
+    double weight[10] = {60, 9, 8, 7, 6, 4, 3, 1, 1, 1};
+
+    (void)state;
+    assert_int_equal(begun_within(21, weight, 10, 1), 10);
+    assert_in_range(begun_within(9, weight, 10, 1), 8, 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_thousands_of_problems),
+        cmocka_unit_test(test_a_short_budget),
     };
 
     return cmocka_run_group_tests_name("time slices", tests, NULL, NULL);
