@@ -34,6 +34,10 @@ m,n,k,batch,layout,dtype,accuracy,point,us,ratio,best_ratio,untuned_us,worse_by_
 64,64,67,1,nn,f32,strict,"A=1,B=2",12,,,,,
 CSV
 tools/headlines drawn | cut -d, -f1-3
+# Products that read C: a set, drawn ones, and how much of a training program's time is tuned.
+cp db/measured/drawn-random.csv db/measured/drawn-update-drawn.csv && cp db/measured/drawn-random.csv db/measured/drawn-update.csv
+printf 'program,seconds,coverage\ngpt2.py,180,0.97\nother.py,180,0.5\n' >db/measured/drawn-coverage.csv
+tools/headlines drawn | grep -E '^(update|train)'
 # A training step with checks, and without a key where nobody has measured it.
 printf 'check,ms,times,device,command\n0,30.0,1.0000,A GPU,x\n1,75.0,2.5000,A GPU,x\n50,31.5,1.0500,A GPU,x\n' >db/measured/h100-check.csv
 tools/headlines | cut -d, -f1-4 && rm db/measured/h100-check.csv

@@ -15,7 +15,7 @@ cp -R "$ROOT/tools" tree/
 cp "$ROOT/README.md" tree/ && cp "$ROOT/db/measured/README.md" tree/db/measured/
 chmod -R u+w tree
 n=16
-for set in bench grid llm short mid waves f32 fifty energy; do
+for set in bench grid llm short mid waves f32 fifty energy update; do
     type=f32 && case $set in grid | llm | energy) type=bf16 ;; esac
     echo '{"set": "'$set'", "problems": [{"name": "a", "problem": "'"16x16x$n:$type"':nt", "weight": 1}]}' >tree/configs/problems/$set.json
     n=$((n + 16))
@@ -28,7 +28,7 @@ chmod +x tree/tests/cluster/speed
 for program in gpt2 encoders eager llama arrays; do cp "$ROOT/tests/serve/program.py" tree/tools/programs/$program.py; done
 echo 'print("NVIDIA H200,Plan.run of Python,64x64x64:f32:nn,4.0")' >tree/tools/programs/calls.py
 printf '#!/bin/sh\necho "pictures $*"\n' >tree/tools/pictures # which take Chromium
-sed -E 's/--budget [0-9]+s/--budget 1/; s/^(adopt|llm|random|mid|waves|fifty|grid) [0-9]+ /\1 1 /; s/--random [0-9]+/--random 1/; s/--trials [0-9]+/--trials 1/
+sed -E 's/--budget [0-9]+s/--budget 1/; s/^(adopt|llm|random|mid|waves|fifty|grid|updates?) [0-9]+ /\1 1 /; s/--random [0-9]+/--random 1/; s/--trials [0-9]+/--trials 1/
     s/(4096|4092|1031)x\1x\1|512x6144x4096/16x16x16/; s/--kernels (simt|hopper)/--kernels simt_naive,thin_mma/; s/programs.compare"/& --turns 1/
     s/^( *)(CUDA_VISIBLE.*tools.energy.*)/\1export STUB_PACED=1 STUB_PRODUCT_US=300 STUB_CUBLASLT_US=600 STUB_RENEWED_US=10000 SWEEP=1 METER=30s\n\1\2/' \
     "$ROOT/tools/measure.steps" >steps

@@ -331,10 +331,10 @@ static int show(struct gt_session *session, const struct options *options,
     if (rc == GT_OK || rc == GT_EINTERRUPTED) {
         printed = report(session, result, problems, rows, rc == GT_EINTERRUPTED, &document,
                          rc ? NULL : err);
-        if (problems > 1 && session->measures && !session->replays &&
+        if (session->measures && !session->replays &&
             !gt_coverage_find(&coverage, session, session->store, problem, session->weight,
                               problems, NULL)) {
-            if (!session->cli->quiet)
+            if (problems > 1 && !session->cli->quiet)
                 gt_coverage_print(&coverage, session->cli->log);
             if (document)
                 cJSON_AddNumberToObject(document, "coverage", coverage.share);
