@@ -585,7 +585,8 @@ static void find_follower(struct reader *r, struct gt_constraint *constraint)
         if (!depth && strchr("&|?=<>!", *at))
             return;
     }
-    if (gt_expr_parse(&value, text, &kernel->names, NULL))
+    r->rc = gt_expr_parse(&value, text, &kernel->names, r->err); /* half of a valid expression */
+    if (r->rc)
         return;
     if (gt_kernel_deriveds(kernel, value) || !asks_for_c(kernel, value)) {
         gt_expr_free(value);
