@@ -131,6 +131,10 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
         Sum sum[BLOCKS_64][BN / 2];
         if (PINGPONG)
             wait_for_turn(ring, number - 1);
+#if LOADS_C
+        if (turn == 0)
+            offer_buffers(ring, position, consumer, work.steps);
+#endif
         multiply(ring, position, consumer, work, 0, work.steps, sum);
         more = schedule.next(product, next);
         if (STORE > 0 && !STORE_ROWS && !EARLY && !LOADS_C)

@@ -1,7 +1,7 @@
 /* load_c.cuh - of hopper/gemm.cu: LOAD_C, C comes by TMA while the products run.
  *
- *   carrier    load C 0 .. PORTIONS-1 |            store D 0, load C | store D 1, load C | ...
- *   consumer   products ...           | C 0 to D 0 | C 1 to D 1      | ...
+ *   consumer   offer | products ...             | C 0 to D 0 | C 1 to D 1      | ...
+ *   carrier           load C 0 .. PORTIONS-1                  store D 0, load C | store D 1, ...
  *
  * A consumer's subtiles of C come to the buffers from which its subtiles of D are stored: it turns
  * each pair of C into a pair of D in its place. One thread of the producer's warpgroup, the
@@ -9,9 +9,9 @@
  * been read. So the consumer waits for no store, and C may be D: a subtile of D is stored when all
  * of its C has come, and no other subtile has elements of it.
  *
- *   arrived[i]    TMA completes it when portion i of the buffers holds C. The consumer waits for
- * it. finished[i]   The consumer's warps complete it when portion i holds D. The carrier waits for
- * it.
+ *   arrived[i]    TMA completes it when portion i of the buffers holds C. The consumer waits.
+ *   finished[i]   The consumer's warps complete it when portion i holds D and, once before that, when
+ *                 their first tile begins. The carrier waits.
  *
  * With STREAM the consumer leaves a flag for each portion: whether D is stored, or another block
  * stores the tile. */
@@ -113,14 +113,16 @@ GT_DEVICE void carry_all(const gt_args &args, const gt_maps &maps, const Ring &r
     const Carrier carrier(args, maps, ring, consumer);
     Corner corner, next;
     int number = 0;
-    unsigned parity = 0;
+    unsigned parity = 1;
 
     if (EARLY && FOLLOWS)
         gt_pdl_wait();
     if (!next_corner(product, schedule, consumer, number, corner))
         return;
-    for (int portion = 0; portion < PORTIONS; portion++)
+    for (int portion = 0; portion < PORTIONS; portion++) {
+        gt_mbarrier_wait(carrier.finished + portion, 0);
         carrier.load(corner, portion);
+    }
     for (bool more = true; more; corner = next) {
         int begun = PORTIONS; /* loads; those from TILE_PORTIONS on are the next tile's */
         more = next_corner(product, schedule, consumer, number, next);
@@ -142,6 +144,18 @@ GT_DEVICE void carry_all(const gt_args &args, const gt_maps &maps, const Ring &r
                     carrier.load(next, begun - TILE_PORTIONS);
         }
     }
+}
+
+/* The consumer's buffers are free for its first tile, which begins at `position` of the ring. Where
+ * the tile has more stages than the ring, C waits for the first of them: the ring's loads, without
+ * which no product can begin, then go ahead of C's. */
+GT_DEVICE void offer_buffers(const Ring &ring, const Position &position, int consumer, int steps)
+{
+    if (steps > STAGES)
+        gt_mbarrier_wait(ring.full + position.stage, position.parity);
+    if (threadIdx.x % 32 == 0)
+        for (int portion = 0; portion < PORTIONS; portion++)
+            gt_mbarrier_arrive(ring.finished + consumer * PORTIONS + portion);
 }
 
 /* Turns the consumer's subtiles of C into those of D. `turn` counts the consumer's tiles. Without
