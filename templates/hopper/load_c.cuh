@@ -13,6 +13,7 @@
  *   finished[i]   The consumer's warps complete it when portion i holds D and, once before that, when
  *                 their first tile begins. The carrier waits.
  *
+ * With LOAD_C 2 the portions that have no place yet are fetched to the L2 cache when a tile begins.
  * With STREAM the consumer leaves a flag for each portion: whether D is stored, or another block
  * stores the tile. */
 #ifndef GT_HOPPER_LOAD_C_CUH
@@ -87,6 +88,14 @@ struct Carrier {
         }
     }
 
+    /* LOAD_C 2: fetches the tile's other portions to the L2 cache. */
+    GT_DEVICE void prefetch(const Corner &corner) const
+    {
+        for (int s = PORTIONS * PORTION; LOAD_C == 2 && reads && s < SUBTILES; s++)
+            gt_tma_prefetch_box(&maps.map[MAP_C], corner.left + subtile_column(s),
+                                corner.row + subtile_row(s), corner.batch);
+    }
+
     /* Stores D from it. */
     GT_DEVICE void store(const Corner &corner, int portion) const
     {
@@ -123,6 +132,7 @@ GT_DEVICE void carry_all(const gt_args &args, const gt_maps &maps, const Ring &r
         gt_mbarrier_wait(carrier.finished + portion, 0);
         carrier.load(corner, portion);
     }
+    carrier.prefetch(corner);
     for (bool more = true; more; corner = next) {
         int begun = PORTIONS; /* loads; those from TILE_PORTIONS on are the next tile's */
         more = next_corner(product, schedule, consumer, number, next);
@@ -143,6 +153,8 @@ GT_DEVICE void carry_all(const gt_args &args, const gt_maps &maps, const Ring &r
                 else if (more)
                     carrier.load(next, begun - TILE_PORTIONS);
         }
+        if (more)
+            carrier.prefetch(next);
     }
 }
 

@@ -123,23 +123,23 @@ template <class element> struct SwappedPlace {
 };
 
 struct SwappedPlace16 {
-    static GT_DEVICE unsigned char *row_of(unsigned char *subtile, int row, int left)
-    {
-        const int lane = (int)threadIdx.x % 32, down = row + lane / 16 * 8 + lane % 8;
-        return subtile + down * SUBTILE_WIDTH + ((left + lane / 8 % 2 * 8) * 2 ^ swizzle_of(down));
-    }
     template <class Pair16>
     static GT_DEVICE void store(unsigned char *subtile, int row, int left, const Pair16 *pair)
     {
+        const int lane = (int)threadIdx.x % 32, down = row + lane / 16 * 8 + lane % 8;
         const unsigned word[4] = {pair[0].word, pair[1].word, pair[2].word, pair[3].word};
-        gt_stmatrix_x4_trans(row_of(subtile, row, left), word);
+        gt_stmatrix_x4_trans(subtile + down * SUBTILE_WIDTH +
+                                 ((left + lane / 8 % 2 * 8) * 2 ^ swizzle_of(down)),
+                             word);
     }
 #if LOADS_C
     template <class Pair16>
-    static GT_DEVICE void load(unsigned char *subtile, int row, int left, Pair16 *pair)
+    static GT_DEVICE void load(const unsigned char *subtile, int row, int left, Pair16 *pair)
     {
+        const int lane = (int)threadIdx.x % 32, down = row + lane / 16 * 8 + lane % 8;
         unsigned word[4];
-        gt_ldmatrix_x4_trans(word, row_of(subtile, row, left));
+        gt_ldmatrix_x4_trans(word, subtile + down * SUBTILE_WIDTH +
+                                       ((left + lane / 8 % 2 * 8) * 2 ^ swizzle_of(down)));
 #pragma unroll
         for (int i = 0; i < 4; i++)
             pair[i].word = word[i];

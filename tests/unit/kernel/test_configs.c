@@ -310,9 +310,10 @@ static void test_points_that_read_c(void **state)
                   "BM=128,BN=256,CLUSTER_M=2,STAGES=3,STORE=1,READ_C=1",
                   "BM=128,BN=256,CLUSTER_M=2,STAGES=3,STORE=4,READ_C=1,LOAD_C=1");
     check_renewed(*state, "hopper", "4096x4096x8192:bf16:tn:beta=1:out=f32", full, full);
-    check_renewed(*state, "hopper", "512x256x8192:bf16:tn:beta=1",
-                  "SPLIT=2,SPLITS=4,BM=64,BN=128,CONSUMERS=1,STORE=0,STAGES=8,VEC_C=4,SPREAD=0",
-                  "SPLIT=2,SPLITS=4,BM=64,BN=128,CONSUMERS=1,STORE=0,STAGES=8,VEC_C=4,SPREAD=0,LOAD_C=1");
+    check_renewed(
+        *state, "hopper", "512x256x8192:bf16:tn:beta=1",
+        "SPLIT=2,SPLITS=4,BM=64,BN=128,CONSUMERS=1,STORE=0,STAGES=8,VEC_C=4,SPREAD=0",
+        "SPLIT=2,SPLITS=4,BM=64,BN=128,CONSUMERS=1,STORE=0,STAGES=8,VEC_C=4,SPREAD=0,LOAD_C=1");
 }
 
 /* Bytes between rows of the operand as the kernel's tensor map `map` has them. */
