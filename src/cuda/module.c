@@ -399,7 +399,7 @@ static int encode_maps(struct gt_maps *to, const struct gt_module *module,
 {
     const void *const base[] = {[GT_MAP_A] = args->a,
                                 [GT_MAP_B] = args->b,
-                                [GT_MAP_C] = args->c,
+                                [GT_MAP_C] = args->c ? args->c : args->d, /* beta may be 0 */
                                 [GT_MAP_D] = args->d,
                                 [GT_MAP_WORKSPACE] = args->workspace};
 

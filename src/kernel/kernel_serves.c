@@ -43,7 +43,7 @@ static bool has_words(const struct gt_serves *entry, const struct gt_problem *p)
            has_scale(&entry->scale_d, &p->scale_d) && (!(p->conj_a | p->conj_b) || entry->conj) &&
            (!(p->zero_a | p->zero_b) || entry->zero) && (!p->symmetric || entry->symmetric) &&
            (!p->same_bits || entry->same_bits) && entry->gates >> p->gate & 1 &&
-           (!p->groups || (entry->sizes >> p->sizes & 1 && entry->by >> p->by & 1));
+           (p->groups ? entry->sizes >> p->sizes & 1 && entry->by >> p->by & 1 : !entry->sizes);
 }
 
 /* The first check that fails; SERVES_CHECKS: the entry serves the problem on the device. */

@@ -184,7 +184,7 @@ double gt_problem_flops(const struct gt_problem *problem);
 /* Elements of D that the product defines. */
 static inline int64_t gt_problem_results(const struct gt_problem *problem)
 {
-    return problem->m * problem->n * problem->batch;
+    return problem->m * problem->n * gt_problem_matrices(problem, GT_OPERAND_C);
 }
 
 #endif

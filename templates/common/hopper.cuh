@@ -124,6 +124,14 @@ GT_DEVICE void gt_tma_load_multicast(void *shared, const gt_map *map, gt_mbarrie
         : "memory");
 }
 
+/* Fetches the box at (x, y, z) to the L2 cache, before a load that has no room yet. */
+GT_DEVICE void gt_tma_prefetch_box(const gt_map *map, int x, int y, int z)
+{
+    asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global [%0, {%1, %2, %3}];" ::"l"(map),
+                 "r"(x), "r"(y), "r"(z)
+                 : "memory");
+}
+
 /* Makes the thread's own stores to shared memory visible to TMA. Where another thread then starts a
  * TMA store, a barrier stands between this fence and the store. */
 GT_DEVICE void gt_tma_fence()

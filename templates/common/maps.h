@@ -8,7 +8,7 @@
 #ifndef GT_MAPS_H
 #define GT_MAPS_H
 
-#define GT_MAX_MAPS     16
+#define GT_MAX_MAPS     17
 #define GT_MAX_MAP_RANK 5
 
 #ifdef __cplusplus
@@ -33,11 +33,17 @@ struct gt_map { /* CUtensorMap */
 };
 #endif
 
-/* A launch copies all maps, so that a template may say that it uses only the first GT_MAPS of
- * them. */
-#if !defined(GT_MAPS) || defined(GT_EMULATE)
+/* A launch copies all maps, so that a template may say how many it uses, the first GT_MAPS; else it
+ * has the first 16. */
+#ifdef GT_EMULATE
 #undef GT_MAPS
+#endif
+#ifndef GT_MAPS
+#if defined(GT_EMULATE) || !defined(__cplusplus)
 #define GT_MAPS GT_MAX_MAPS
+#else
+#define GT_MAPS 16
+#endif
 #endif
 
 struct gt_maps {

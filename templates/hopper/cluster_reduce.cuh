@@ -39,6 +39,9 @@ GT_DEVICE void cluster_reduce(const gt_args &args, const Ring &ring, const Work 
     for (int begin = (int)threadIdx.x - 128; begin < count; begin += IN_FLIGHT * threads) {
         const Sum *own[IN_FLIGHT];
         gt_vec<Sum, 4> total[IN_FLIGHT];
+#if LOAD_C
+        OutElement c[IN_FLIGHT][4];
+#endif
 #pragma unroll
         for (int i = 0; i < IN_FLIGHT; i++) {
             const int e = min(begin + i * threads, count - 1); /* a valid vector again, instead
@@ -46,6 +49,9 @@ GT_DEVICE void cluster_reduce(const gt_args &args, const Ring &ring, const Work 
             const int row = first + e / across, column = e % across * 4;
             own[i] = (const Sum *)ring.stages + row * SUMS_ROW + column;
             total[i] = gt_load_vec<Sum, 4>(own[i]);
+#if LOAD_C
+            load_four(output, top + row, left + column, c[i]);
+#endif
         }
         /* The other parts follow from the next one on, so that one block at a time reads each of
          * them. */
@@ -57,7 +63,12 @@ GT_DEVICE void cluster_reduce(const gt_args &args, const Ring &ring, const Work 
         for (int i = 0; i < IN_FLIGHT; i++) {
             const int e = begin + i * threads;
             if (e < count)
+#if LOAD_C
+                store_four_over(output, top + first + e / across, left + e % across * 4,
+                                total[i].at, c[i]);
+#else
                 store_four(output, top + first + e / across, left + e % across * 4, total[i].at);
+#endif
         }
     }
 }

@@ -4,12 +4,13 @@
  *   warp 0, thread 0          warps 1 to 3        the other warps
  *   init_barriers             (thread 32 fetches the tensor maps)
  *   setmaxnreg_dec            setmaxnreg_dec      setmaxnreg_inc
- *   produce_all               -                   consume_all
+ *   produce_all               -, carry_all        consume_all
  *
- * The template defines produce_all and consume_all. Its layout defines CLUSTER, the number of
- * blocks that share operands; CLUSTER_SPLIT, whether the blocks of a cluster divide the depth;
- * PACKS, whether to wait for the launch before this one, which copies operands (or, with DEPENDENT
- * of hopper, belongs to another product); and EARLY_START (wait_for_barriers).
+ * The template defines produce_all and consume_all and, with LOADS_C of hopper, carry_all, which
+ * one thread of warp 1 + i runs for consumer i. Its layout defines CLUSTER, the number of blocks
+ * that share operands; CLUSTER_SPLIT, whether the blocks of a cluster divide the depth; PACKS,
+ * whether to wait for the launch before this one, which copies operands (or, with DEPENDENT of
+ * hopper, belongs to another product); and EARLY_START (wait_for_barriers).
  */
 #ifndef GT_HOPPER_ENTRY_CUH
 #define GT_HOPPER_ENTRY_CUH
@@ -28,7 +29,11 @@ GT_KERNEL_BOUNDS(pack, GT_PACK_BLOCK, GT_PACK_BLOCKS)
  * first step. */
 GT_DEVICE void wait_for_barriers()
 {
+#if LOADS_C
+    constexpr int carriers = CONSUMERS, warps = 1 + carriers + CONSUMERS * 4;
+#else
     constexpr int warps = 1 + CONSUMERS * 4;
+#endif
     if (CLUSTER > 1)
         gt_cluster_wait();
     else if (!EARLY_START)
@@ -37,6 +42,10 @@ GT_DEVICE void wait_for_barriers()
         gt_named_barrier_sync(5, warps * 32);
     else if (threadIdx.x < 32)
         gt_named_barrier_arrive(5, warps * 32);
+#if LOADS_C
+    else if (threadIdx.x < 32 + carriers * 32)
+        gt_named_barrier_sync(5, warps * 32);
+#endif
 }
 
 GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
@@ -59,6 +68,10 @@ GT_KERNEL_MAPS_BOUNDS(gemm, THREADS, MIN_BLOCKS)
             gt_pdl_wait(); /* until the launch before this one is complete */
         if (threadIdx.x == 0)
             produce_all(args, maps, ring);
+#if LOADS_C
+        else if (threadIdx.x % 32 == 0 && threadIdx.x / 32 <= CONSUMERS)
+            carry_all(args, maps, ring, (int)threadIdx.x / 32 - 1);
+#endif
         if (CLUSTER_SPLIT)
             cluster_barrier();
     } else {

@@ -31,6 +31,8 @@
  * HALVES: a half of a tile's sums is stored while the other half, or the next tile, is multiplied
  * (halves.cuh).
  *
+ * LOAD_C: C comes by TMA while the products run, to where D is left for TMA (load_c.cuh).
+ *
  * EARLY: a block has one tile, and finds it in its place in a grid of three dimensions, without the
  * divisions of an order and the search for another tile.
  *
@@ -47,9 +49,14 @@
  *    2 |  a a a a a      has rows of one phase. Where these begin some elements late, the rows of B
  *    3 | . b b b b b     for that tile do so too. Zeros replace what lies before A's first column. */
 
+/* Whether tiles of C come by TMA; with SPLIT nothing but the parts' sums are loaded so. */
+#define LOADS_C (LOAD_C && !SPLIT)
+
 /* How many of the description's maps may be used. */
-#if ROW_PHASES > 1 || WIDE_BOXES == 2
-#define GT_MAPS GT_MAX_MAPS
+#if LOADS_C
+#define GT_MAPS 17
+#elif ROW_PHASES > 1 || WIDE_BOXES == 2
+#define GT_MAPS 16
 #elif PACK_A || PACK_B
 #define GT_MAPS 6
 #elif SPLIT == 1
@@ -65,6 +72,9 @@
 #if BN % 16
 #include "common/wgmma_odd.cuh"
 #endif
+#if LOADS_C
+#include "common/mma.cuh"
+#endif
 
 #include "pack/pack.cuh"
 #include "hopper/layout.cuh"
@@ -79,6 +89,7 @@
 #include "hopper/store_rows.cuh"
 #include "hopper/swapped.cuh"
 #include "hopper/halves.cuh"
+#include "hopper/load_c.cuh"
 
 #if STREAM
 /* The description rounds the number of arrival counters up to whole blocks. */
@@ -101,6 +112,9 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
     Position position;
     Work work, next;
     int number = 0; /* of the block's tile */
+#if LOADS_C
+    unsigned turn = 0; /* of the consumer's tile */
+#endif
 
     if (EARLY && FOLLOWS)
         gt_pdl_wait();
@@ -117,16 +131,28 @@ GT_DEVICE void consume_all(const gt_args &args, const gt_maps &maps, const Ring 
         Sum sum[BLOCKS_64][BN / 2];
         if (PINGPONG)
             wait_for_turn(ring, number - 1);
+#if LOADS_C
+        if (turn == 0)
+            offer_buffers(ring, position, consumer, work.steps);
+#endif
         multiply(ring, position, consumer, work, 0, work.steps, sum);
         more = schedule.next(product, next);
-        if (STORE > 0 && !STORE_ROWS && !EARLY)
+        if (STORE > 0 && !STORE_ROWS && !EARLY && !LOADS_C)
             wait_for_subtiles(consumer);
         if (MMA_PENDING == 0)
             finish_stage(ring, position, consumer_rank());
+#if LOADS_C
+        bool stores = true;
+#if STREAM
+        stores = stream_fixup(args, ring, schedule, consumer, work, sum);
+#endif
+        store_over_c(args, ring, consumer, work, turn++, stores, sum);
+#else
 #if STREAM
         if (stream_fixup(args, ring, schedule, consumer, work, sum))
 #endif
             store(args, maps, ring, consumer, work, sum);
+#endif
         if (SPLIT == 2) {
             cluster_barrier();
             cluster_reduce(args, ring, work);

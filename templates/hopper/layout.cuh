@@ -7,7 +7,7 @@
  *   | stage 0    | stage 1    |         | consumer 0, 1, ...  |          | of consumers       |
  *   +------------+------------+- ... ---+----------+- ... ----+----------+--------------------+
  *
- * A stage holds DEPTH slabs of 128 bytes along k: BM rows of A, then B_COLUMNS columns of B, then
+ * With LOAD_C, load_c.cuh's barriers and flags follow. A stage holds DEPTH slabs of 128 bytes along k: BM rows of A, then B_COLUMNS columns of B, then
  * the next slab. ring.cuh shows the barriers. */
 #ifndef GT_HOPPER_LAYOUT_CUH
 #define GT_HOPPER_LAYOUT_CUH
@@ -113,6 +113,15 @@ static_assert(SPLIT != 2 || (SWAP_AB ? BN : BM) * SUMS_ROW * 4 <= STAGES * STAGE
 constexpr int SUBTILES_AT = STAGES * STAGE_BYTES;
 constexpr int BARRIERS_AT = SUBTILES_AT + CONSUMERS * STORE * SUBTILE_BYTES;
 constexpr int TURNS = PINGPONG ? 2 : 0;
+
+/* LOAD_C: subtiles that a consumer and its carrier hand over at a time, a portion; portions that the
+ * consumer's buffers hold, and that its tile has. A whole tile is one portion, because a fence and
+ * an arrival take longer than filling a buffer. */
+enum {
+    PORTION = BUFFERS == SUBTILES ? BUFFERS : 1,
+    PORTIONS = BUFFERS / PORTION,
+    TILE_PORTIONS = SUBTILES / PORTION
+};
 
 /* Whether the launch before this one is waited for: it copies operands or, with DEPENDENT, belongs to
  * the chain's last product. With EARLY, produce_all and consume_all wait for it themselves, when all

@@ -11,6 +11,8 @@
  *   turn[i]    In use where TURNS is 2: consumer i waits for it before it begins a tile, or a window
  *              of one; TURN_ARRIVALS arrivals of the other consumer complete it.
  *
+ * With LOADS_C of hopper/gemm.cu, hopper/load_c.cuh's barriers follow.
+ *
  * The template defines CONSUMERS, MIN_BLOCKS and STAGES; its layout defines THREADS, STAGE_BYTES,
  * BARRIERS_AT, EMPTY_ARRIVALS, TURNS, TURN_ARRIVALS and the bounds on the registers of a producer's
  * thread, PRODUCER_LEAST and PRODUCER_MOST. */
@@ -20,6 +22,9 @@
 struct Ring {
     unsigned char *stages;
     gt_mbarrier *full, *empty, *turn;
+#if LOADS_C
+    gt_mbarrier *arrived, *finished; /* PORTIONS of each consumer */
+#endif
 
     GT_DEVICE Ring(unsigned char *shared)
     {
@@ -27,6 +32,10 @@ struct Ring {
         full = reinterpret_cast<gt_mbarrier *>(shared + BARRIERS_AT);
         empty = full + STAGES;
         turn = empty + STAGES;
+#if LOADS_C
+        arrived = turn + (STREAM ? 4 : 2);
+        finished = arrived + CONSUMERS * PORTIONS;
+#endif
     }
 };
 
@@ -41,6 +50,12 @@ GT_DEVICE void init_barriers(const Ring &ring)
     }
     for (int i = 0; i < TURNS; i++)
         gt_mbarrier_init(ring.turn + i, TURN_ARRIVALS);
+#if LOADS_C
+    for (int i = 0; i < CONSUMERS * PORTIONS; i++) {
+        gt_mbarrier_init(ring.arrived + i, 1);
+        gt_mbarrier_init(ring.finished + i, 4); /* a consumer's warps */
+    }
+#endif
     gt_mbarrier_publish();
 }
 

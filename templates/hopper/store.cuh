@@ -35,6 +35,18 @@ template <class element> struct SubtilePlace {
                                      pair[i]);
         }
     }
+#if LOADS_C
+    static GT_DEVICE void load(const unsigned char *subtile, int place, int column,
+                               gt_vec<element, 2> *pair)
+    {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int at = place ^ (column + i / 2 * 8) * (int)sizeof(element);
+            pair[i] = gt_load_vec<element, 2>(
+                (const element *)(subtile + at + i % 2 * 8 * SUBTILE_WIDTH));
+        }
+    }
+#endif
 };
 
 /* Elements of 16 bits are stored by stmatrix. */
@@ -50,6 +62,17 @@ struct SubtilePlace16 {
         const unsigned word[4] = {pair[0].word, pair[1].word, pair[2].word, pair[3].word};
         gt_stmatrix_x4(subtile + (place ^ column * 2), word);
     }
+#if LOADS_C
+    template <class Pair16>
+    static GT_DEVICE void load(unsigned char *subtile, int place, int column, Pair16 *pair)
+    {
+        unsigned word[4];
+        gt_ldmatrix_x4(word, subtile + (place ^ column * 2));
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            pair[i].word = word[i];
+    }
+#endif
 };
 template <> struct SubtilePlace<gt_f16> : SubtilePlace16 {
 };
@@ -59,7 +82,8 @@ template <> struct SubtilePlace<gt_bf16> : SubtilePlace16 {
 typedef SubtilePlace<Stored> Place;
 
 /* Finishes the consumer's sums of SUBTILE_COLUMNS columns from `column` on, of the blocks of 64
- * rows from `begin` to before `end`, and writes them to a subtile. */
+ * rows from `begin` to before `end`, and writes them to a subtile. With LOADS_C the subtile holds
+ * C. */
 template <int begin, int end>
 GT_DEVICE void fill_subtile(unsigned char *subtile, int thread_place, const Target &target,
                             int column, Sum (*sum)[BN / 2])
@@ -72,10 +96,15 @@ GT_DEVICE void fill_subtile(unsigned char *subtile, int thread_place, const Targ
         for (int c = 0; c < SUBTILE_COLUMNS; c += 16) {
             const int first = column + c + lane % 4 * 2;
             Pair pair[4];
+#if LOADS_C
+            if (target.output.beta != 0.0f) /* else the subtile holds anything */
+                Place::load(subtile + r * 64 * SUBTILE_WIDTH, thread_place, c, pair);
+#endif
 #pragma unroll
             for (int i = 0; i < 4; i++) {
-                pair[i].word = typename Pair::word_type();
-                if (READ_C)
+                if (!LOADS_C || target.output.beta == 0.0f)
+                    pair[i].word = typename Pair::word_type();
+                if (READ_C && !LOADS_C)
                     pair[i] = load_pair(target, r * 64 + row + i % 2 * 8, first + i / 2 * 8);
                 pair[i] = finish_pair(target, pair[i], first + i / 2 * 8,
                                       sum[r] + (column + c) / 2 + i * 2);

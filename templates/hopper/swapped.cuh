@@ -76,15 +76,16 @@ GT_DEVICE void store_swapped(const gt_args &args, const Work &work, const Swappe
 
 #if STORE > 0 && SPLIT == 0
 
-/* Finishes two sums of a column of D, of the thread's rows `row` and row + 1. */
-GT_DEVICE Pair finish_swapped(const Swapped &swapped, int row, int column, const Sum *sum)
+/* Finishes two sums of a column of D, of the thread's rows `row` and row + 1. With LOADS_C, c is
+ * their C. */
+GT_DEVICE Pair finish_swapped(const Swapped &swapped, int row, int column, const Sum *sum,
+                              Pair c = {})
 {
     const gt_typed_output &output = swapped.output;
     const long long n = min((long long)swapped.left + swapped.column + column, output.n - 1);
-    Pair c = {};
 #pragma unroll
     for (int i = 0; i < 2; i++)
-        if (READ_C && output.beta != 0.0f && swapped.row + row + i < output.m)
+        if (READ_C && !LOADS_C && output.beta != 0.0f && swapped.row + row + i < output.m)
             c.at[i] = output.c[(swapped.row + row + i) * output.ldc + n];
     return finish_two(output, c, n, n, sum);
 }
@@ -105,6 +106,20 @@ template <class element> struct SwappedPlace {
             *(element *)(place + (row + i / 4 * 8) * SUBTILE_WIDTH) = pair[i / 2].at[i % 2];
         }
     }
+#if LOADS_C
+    static GT_DEVICE void load(const unsigned char *subtile, int row, int left,
+                               gt_vec<element, 2> *pair)
+    {
+        const int lane = (int)threadIdx.x % 32;
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            const int down = row + i / 4 * 8 + lane % 4 * 2 + i % 2;
+            const int at = (left + i / 2 % 2 * 8 + lane / 4) * (int)sizeof(element);
+            pair[i / 2].at[i % 2] =
+                *(const element *)(subtile + down * SUBTILE_WIDTH + (at ^ swizzle_of(down)));
+        }
+    }
+#endif
 };
 
 struct SwappedPlace16 {
@@ -117,6 +132,19 @@ struct SwappedPlace16 {
                                  ((left + lane / 8 % 2 * 8) * 2 ^ swizzle_of(down)),
                              word);
     }
+#if LOADS_C
+    template <class Pair16>
+    static GT_DEVICE void load(const unsigned char *subtile, int row, int left, Pair16 *pair)
+    {
+        const int lane = (int)threadIdx.x % 32, down = row + lane / 16 * 8 + lane % 8;
+        unsigned word[4];
+        gt_ldmatrix_x4_trans(word, subtile + down * SUBTILE_WIDTH +
+                                       ((left + lane / 8 % 2 * 8) * 2 ^ swizzle_of(down)));
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            pair[i].word = word[i];
+    }
+#endif
 };
 template <> struct SwappedPlace<gt_f16> : SwappedPlace16 {
 };
@@ -133,16 +161,32 @@ GT_DEVICE void fill_swapped(unsigned char *subtile, int s, const Swapped &swappe
         const int left = r * 64 + warp - subtile_column(s);
         if (left < 0 || left >= SUBTILE_COLUMNS)
             continue;
+#if LOADS_C
+        Pair pair[4];
+#endif
 #pragma unroll
         for (int step = 0; step < SUBTILE_ROWS; step += 16) {
             /* Of the last 16 rows, 8 may be written twice. */
             const int down = step < SUBTILE_ROWS - 16 ? step : SUBTILE_ROWS - 16;
             const int row = subtile_row(s) + down;
+#if LOADS_C
+            Pair c[4] = {};
+            if (swapped.output.beta != 0.0f) /* else the subtile holds anything */
+                SwappedPlace<Stored>::load(subtile, down, left, c);
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                if (down < step && i < 2) /* is D by now */
+                    pair[i] = pair[i + 2];
+                else
+                    pair[i] = finish_swapped(swapped, row + i / 2 * 8, r * 64 + i % 2 * 8,
+                                             sum[r] + row / 2 + i * 2, c[i]);
+#else
             Pair pair[4];
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 pair[i] = finish_swapped(swapped, row + i / 2 * 8, r * 64 + i % 2 * 8,
                                          sum[r] + row / 2 + i * 2);
+#endif
             SwappedPlace<Stored>::store(subtile, down, left, pair);
         }
     }

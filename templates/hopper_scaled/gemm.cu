@@ -30,6 +30,7 @@
 #define HALVES     0
 #define WIDE_BOXES 0
 #define DEPENDENT  0
+#define LOADS_C    0
 
 #include "common/tensor.cuh"
 #include "common/maps.cuh"

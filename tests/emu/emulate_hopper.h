@@ -42,6 +42,8 @@ void gt_emu_wgmma_wait(int pending, const char *file, int line);
 #define gt_mbarrier_wait(barrier, parity) gt_emu_mbarrier_wait(barrier, parity, GT_EMU_HERE)
 
 #define gt_tma_prefetch(map) ((void)(map))
+#define gt_tma_prefetch_box(map, x, y, z) \
+    ((void)(map), (void)(x), (void)(y), (void)(z)) /* changes no result */
 #define gt_tma_load_multicast(shared, map, barrier, x, y, z, ranks)           \
     do {                                                                      \
         const int gt_emu_at[3] = {x, y, z};                                   \

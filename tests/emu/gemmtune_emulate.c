@@ -36,8 +36,9 @@ static int try_candidate(char **argv, struct gt_emu_tally *tally, struct gt_err 
         status = job.kernel ? gt_point_parse(&job.point, job.kernel, argv[5], err) : GT_ENOTFOUND;
     }
     if (!status) {
-        job.types = (struct gt_emu_types){problem.type,    problem.out,     problem.accuracy,
-                                          problem.scale_a, problem.scale_b, problem.sums};
+        job.types = (struct gt_emu_types){problem.type,        problem.out,     problem.accuracy,
+                                          problem.scale_a,     problem.scale_b, problem.sums,
+                                          (int)problem.groups, problem.by};
         status = gt_emu_try(&job, &problem, tally, err);
     }
     gt_kernels_release(&kernels);

@@ -266,7 +266,7 @@ static int run_cluster(struct index origin)
         thread->copy_count = 0;
         thread->committed = 0;
         thread->async.store_count = 0;
-        thread->async.committed = thread->async.fences = 0;
+        thread->async.committed = 0;
         thread->wgmma = (struct wgmma_thread){0};
     }
     gt_async_begin();

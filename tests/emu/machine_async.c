@@ -346,8 +346,7 @@ void gt_emu_tma_store(const struct gt_map *map, const void *shared, const int *a
         .map = *map, .from = shared, .at = {at[0], at[1], at[2]}, .group = self->committed + 1};
     check_box(map, gt_emu_now.rank, shared, at[0], file, line);
     gt_early_check(map->base, file, line);
-    if (own_block()->async.fences == self->fences)
-        ABANDON("%s:%d: no thread called gt_tma_fence before this TMA store", file, line);
+    gt_proxies_read(gt_emu_now.rank, shared, box_bytes(map), "TMA store", file, line);
     if (machine.launch->eager)
         move_box(map, (char *)(uintptr_t)shared, at, false);
     if (self->store_count == self->store_room) {
@@ -362,7 +361,6 @@ void gt_emu_tma_store(const struct gt_map *map, const void *shared, const int *a
 void gt_emu_tma_store_commit(void)
 {
     machine.running->async.committed++;
-    machine.running->async.fences = own_block()->async.fences;
 }
 
 void gt_emu_tma_store_wait(int pending)

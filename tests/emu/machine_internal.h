@@ -57,7 +57,7 @@ struct mbarrier;
 struct async_thread {
     struct async_store *stores;
     size_t store_count, store_room;
-    unsigned long committed, fences; /* groups so far; gt_tma_fence of the block at the last one */
+    unsigned long committed; /* groups so far */
     const struct mbarrier *barrier;
     unsigned parity;
 };
@@ -173,13 +173,14 @@ int gt_async_end(void);
 void gt_wgmma_begin(void);
 
 /* Of machine_proxies.c: begin and end of a cluster's run. A box has come to the shared memory of
- * block `rank`; it is asked for; a product reads 16 bytes there. The last two give the launch up if
- * threads have stored there without a fence. */
+ * block `rank`; it is asked for; a product or a TMA store, `what`, reads there. The last two give
+ * the launch up if threads have stored there without a fence. */
 void gt_proxies_begin(void);
 void gt_proxies_end(void);
 void gt_proxies_arrived(unsigned rank, const void *box, size_t bytes);
 void gt_proxies_check(unsigned rank, const void *box, size_t bytes, const char *file, int line);
-void gt_proxies_read(unsigned rank, const void *address, const char *file, int line);
+void gt_proxies_read(unsigned rank, const void *address, size_t bytes, const char *what,
+                     const char *file, int line);
 
 /* Frees what they keep from cluster to cluster. */
 void gt_async_release(void);

@@ -3,10 +3,10 @@
  *
  * TMA and wgmma reach shared memory by another way (the async proxy) than the loads and stores of
  * threads (the generic proxy), and only gt_tma_fence puts the two in order.  What the threads store
- * is not seen here, so what each load of TMA leaves, and each product reads, is remembered: where
- * something else is found at the next load or product, threads have stored since, and one of them
- * must have called gt_tma_fence since, too.  (That it was the right one, after its stores, is not
- * checked.) */
+ * is not seen here, so what each load of TMA leaves, and each product and each store of TMA reads,
+ * is remembered: where something else is found the next time, threads have stored since, and one of
+ * them must have called gt_tma_fence since, too.  (That it was the right one, after its stores, is
+ * not checked.) */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +17,8 @@
 /* What TMA and wgmma know of the dynamic shared memory of a block. */
 struct left {
     unsigned char *bytes;
-    unsigned long *fences; /* of a grain: calls of gt_tma_fence when TMA wrote, or wgmma read, it */
+    unsigned long
+        *fences; /* of a grain: calls of gt_tma_fence when it was last written or read so */
 };
 
 void gt_proxies_begin(void)
@@ -92,11 +93,14 @@ void gt_proxies_check(unsigned rank, const void *box, size_t bytes, const char *
         check(block, grain, "TMA load", file, line);
 }
 
-void gt_proxies_read(unsigned rank, const void *address, const char *file, int line)
+void gt_proxies_read(unsigned rank, const void *address, size_t bytes, const char *what,
+                     const char *file, int line)
 {
     const struct block *block = &machine.block[rank];
-    const size_t grain = grain_of(block, address);
+    const size_t first = grain_of(block, address);
 
-    check(block, grain, "product", file, line);
-    know(block, grain);
+    for (size_t grain = first; grain < first + bytes / GRAIN; grain++) {
+        check(block, grain, what, file, line);
+        know(block, grain);
+    }
 }

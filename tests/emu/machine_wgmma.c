@@ -121,7 +121,7 @@ static double element(const struct wgmma_product *product, const struct operand 
     gt_machine_check_dynamic(gt_emu_now.rank, at, size, size, "an element of wgmma", product->file,
                              product->line);
     if (address % 16 == 0) /* others are within 16 bytes that begin with an element */
-        gt_proxies_read(gt_emu_now.rank, at, product->file, product->line);
+        gt_proxies_read(gt_emu_now.rank, at, 16, "product", product->file, product->line);
     if (product->type == GT_TF32) {
         uint32_t bits;
         memcpy(&bits, at, 4);

@@ -97,6 +97,8 @@ static void set_types(struct gt_problem *problem, const struct gt_emu_types *typ
     problem->scale_a = types->scale_a;
     problem->scale_b = types->scale_b;
     problem->sums = (unsigned char)types->sums;
+    problem->groups = types->groups;
+    problem->by = (unsigned char)types->by;
     problem->align = (unsigned char)(align > 4 ? align : in > out ? in : out);
 }
 
@@ -110,7 +112,7 @@ void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *c
     problem->trans_a = trans_a;
     problem->trans_b = trans_b;
     problem->epilogue = (unsigned char)epilogue;
-    problem->batch = cases->batch;
+    problem->batch = types->groups ? 1 : cases->batch;
     problem->alpha = factor(cases->alpha, out, 1.0 / 3);
     problem->beta = factor(cases->beta, out, 0.1);
     problem->lda = leading(cases, in, gt_problem_cols(problem, GT_OPERAND_A), cases->pad_a);
@@ -125,7 +127,7 @@ void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *c
     problem->stride_a = problem->lda * gt_problem_rows(problem, GT_OPERAND_A);
     problem->stride_b = problem->ldb * gt_problem_rows(problem, GT_OPERAND_B);
     problem->stride_c = problem->ldc * problem->m;
-    if (cases->batch > 1) { /* matrices apart by more than their rows */
+    if (cases->batch > 1 || types->groups) { /* matrices apart by more than their rows */
         problem->stride_a += units(cases, in, cases->multiple);
         problem->stride_b += 2 * units(cases, in, cases->multiple);
         problem->stride_c += units(cases, out, cases->multiple);
@@ -170,7 +172,7 @@ static void fill(void *to, const struct gt_problem *p, enum gt_operand operand, 
                  unsigned seed)
 {
     enum gt_dtype type = gt_problem_dtype(p, operand);
-    for (int64_t z = 0; z < p->batch; z++)
+    for (int64_t z = 0; z < gt_problem_matrices(p, operand); z++)
         for (int64_t i = 0; i < gt_problem_rows(p, operand); i++)
             for (int64_t j = 0; j < gt_problem_cols(p, operand); j++)
                 gt_emu_set(type, to,
@@ -229,6 +231,24 @@ static float *factors(struct gt_emu_operands *operands, int slot, const struct g
     return factor;
 }
 
+/* The ends of the groups: of the first four one is empty, one has a row (or a step of k) and one
+ * the half; the others share the rest, but for a ninth that is no group's. */
+static int *group_ends(struct gt_emu_operands *operands, const struct gt_problem *p, unsigned seed)
+{
+    const int64_t whole = p->by == GT_GROUPS_BY_K ? p->k : p->m, all = whole - whole / 9;
+    int *ends = allocate(operands, 9, GT_S32, p->groups, 4);
+    int64_t end = 0;
+    for (int64_t g = 0; g < p->groups; g++) {
+        const int64_t size = (g + seed) % 4 == 0   ? 0
+                             : (g + seed) % 4 == 1 ? 1
+                             : (g + seed) % 4 == 2 ? whole / 2
+                                                   : all / p->groups;
+        end = g + 1 == p->groups ? all : end + size < all ? end + size : all;
+        ends[g] = (int)end;
+    }
+    return ends;
+}
+
 void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_problem *problem,
                           const struct gt_emu_case *cases, unsigned seed)
 {
@@ -255,6 +275,8 @@ void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_prob
     }
     operands->scale_a = factors(operands, 7, p, GT_OPERAND_A, seed + 4);
     operands->scale_b = factors(operands, 8, p, GT_OPERAND_B, seed + 5);
+    operands->block[9] = NULL;
+    operands->sizes = p->groups ? group_ends(operands, p, seed) : NULL;
     if (p->beta != 0)
         fill(operands->c, p, GT_OPERAND_C, 4, seed + 3);
     for (int64_t j = 0; j < p->n; j++)
@@ -275,6 +297,7 @@ void gt_emu_operands_args(struct gt_args *args, struct gt_more *more,
     gt_module_more(more, problem);
     more->scale_a = operands->scale_a;
     more->scale_b = operands->scale_b;
+    more->sizes = operands->sizes;
     args->a = operands->a;
     args->b = operands->b;
     args->c = operands->c_given ? operands->c : NULL;

@@ -35,12 +35,14 @@ struct gt_emu_scale {
 extern const struct gt_emu_scale gt_emu_scales[];
 extern const size_t gt_emu_scale_count;
 
-/* The types a problem is of, how accurate it is to be, and its scales. */
+/* The types a problem is of, how accurate it is to be, its scales and its groups. */
 struct gt_emu_types {
     enum gt_dtype type, out;
     enum gt_accuracy accuracy;
     struct gt_scale scale_a, scale_b;
     enum gt_sums sums;
+    int groups; /* 0: none */
+    enum gt_groups_by by;
 };
 
 /* The case as a problem. */
@@ -54,7 +56,8 @@ struct gt_emu_operands {
     bool c_given; /* C is passed to the kernel: where beta is not 0, unless somebody changes it */
     void *original_d;         /* D before the launch */
     float *scale_a, *scale_b; /* factors, powers of two; NULL: the problem has none */
-    void *block[9];           /* what to free */
+    int *sizes;               /* the ends of the groups; NULL: the problem has none */
+    void *block[10];          /* what to free */
 };
 
 /* Small integers; poison (NaN, where the type has it) between rows, in C if beta is 0, in A and B

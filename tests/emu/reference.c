@@ -50,16 +50,36 @@ struct wanted {
     bool overflows; /* a step may be an infinity, though the sum is none */
 };
 
+/* The group that has row i of D. */
+static int64_t group_of(const struct gt_emu_operands *operands, int64_t i)
+{
+    int64_t group = 0;
+    while (operands->sizes[group] <= i)
+        group++;
+    return group;
+}
+
+/* The rows of D that are written: those of the groups. */
+static int64_t written_rows(const struct gt_emu_operands *operands, const struct gt_problem *p)
+{
+    return p->groups && p->by == GT_GROUPS_BY_M ? operands->sizes[p->groups - 1] : p->m;
+}
+
 /* The sum of the products; *sizes: of their magnitudes. */
 static double product(const struct numbers *numbers, const struct gt_emu_operands *operands,
                       const struct gt_problem *p, int64_t z, int64_t i, int64_t j, double *sizes)
 {
-    const double *a = numbers->a + z * p->stride_a + (p->trans_a ? i : i * p->lda);
-    const double *b = numbers->b + z * p->stride_b + (p->trans_b ? j * p->ldb : j);
+    const bool by_k = p->groups && p->by == GT_GROUPS_BY_K;
+    const int64_t first = by_k && z ? operands->sizes[z - 1] : 0;
+    const int64_t end = by_k ? operands->sizes[z] : p->k;
+    const int64_t of_b = p->groups ? by_k ? 0 : group_of(operands, i) : z;
+    const double *a =
+        numbers->a + (p->groups ? 0 : z) * p->stride_a + (p->trans_a ? i : i * p->lda);
+    const double *b = numbers->b + of_b * p->stride_b + (p->trans_b ? j * p->ldb : j);
     int64_t step_a = p->trans_a ? p->lda : 1, step_b = p->trans_b ? 1 : p->ldb;
     double sum = 0;
     *sizes = 0;
-    for (int64_t k = 0; k < p->k; k++) {
+    for (int64_t k = first; k < end; k++) {
         double term = a[k * step_a] * b[k * step_b];
         if (operands->scale_a || operands->scale_b)
             term *= factor_of(p, GT_OPERAND_A, operands->scale_a, i, k) *
@@ -177,14 +197,15 @@ static bool right(const struct gt_problem *p, double got, struct wanted wanted)
 static int check_element(const struct gt_emu_operands *operands, const struct numbers *numbers,
                          const struct gt_problem *p, int64_t at, struct gt_err *err)
 {
-    int64_t z = p->batch > 1 ? at / p->stride_c : 0, size = gt_dtype_size(p->out);
+    int64_t z = gt_problem_matrices(p, GT_OPERAND_C) > 1 ? at / p->stride_c : 0;
+    int64_t size = gt_dtype_size(p->out);
     int64_t i = (at - z * p->stride_c) / p->ldc, j = (at - z * p->stride_c) % p->ldc;
     const char *now = (const char *)operands->d + at * size;
     const char *before = (const char *)operands->original_d + at * size;
     double got = gt_emu_get(p->out, operands->d, at);
     const int digits = p->out == GT_F64 ? 17 : 9;
 
-    if (i >= p->m || j >= p->n) {
+    if (i >= written_rows(operands, p) || j >= p->n) {
         if (memcmp(now, before, (size_t)size) == 0)
             return GT_OK;
         return gt_err_set(err, GT_ERANGE,

@@ -52,6 +52,8 @@ static bool has_type(const struct gt_emu_types *types, size_t count, bool of_d, 
     return false;
 }
 
+#define GROUPS 5 /* of a kernel that serves groups */
+
 /* Adds the pair if the kernel serves it and one side of it is new; the default pairs come first. */
 static void add_types(struct gt_emu_types *types, size_t *count, const struct gt_kernel *kernel,
                       int type, int out)
@@ -62,12 +64,15 @@ static void add_types(struct gt_emu_types *types, size_t *count, const struct gt
     if (!entry || !fits((enum gt_dtype)type, (enum gt_dtype)out) ||
         (has_type(types, *count, false, type) && has_type(types, *count, true, out)))
         return;
-    types[(*count)++] = (struct gt_emu_types){(enum gt_dtype)type,
-                                              (enum gt_dtype)out,
-                                              entry->accuracy > least ? entry->accuracy : least,
-                                              {0},
-                                              {0},
-                                              GT_SUMS_FAST};
+    types[(*count)++] =
+        (struct gt_emu_types){(enum gt_dtype)type,
+                              (enum gt_dtype)out,
+                              entry->accuracy > least ? entry->accuracy : least,
+                              {0},
+                              {0},
+                              GT_SUMS_FAST,
+                              entry->sizes ? GROUPS : 0,
+                              entry->by >> GT_GROUPS_BY_M & 1 ? GT_GROUPS_BY_M : GT_GROUPS_BY_K};
 }
 
 /* The i-th scale that an entry lists; none where it lists none. */
@@ -123,5 +128,9 @@ size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kerne
             add_types(types, &count, kernel, type, out);
     if (kernel->entry[0].scale_a.count || kernel->entry[0].scale_b.count)
         add_scales(types, &count, kernel);
+    for (size_t i = count; i-- > 0 && kernel->entry[0].by >> GT_GROUPS_BY_K & 1;) {
+        types[count] = types[i]; /* those of groups along m once more with groups along k */
+        types[count++].by = GT_GROUPS_BY_K;
+    }
     return count;
 }

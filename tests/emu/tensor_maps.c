@@ -29,7 +29,7 @@ void gt_emu_maps(struct gt_maps *maps, const struct gt_geometry *geometry,
 {
     const void *const operands[] = {[GT_MAP_A] = args->a,
                                     [GT_MAP_B] = args->b,
-                                    [GT_MAP_C] = args->c,
+                                    [GT_MAP_C] = args->c ? args->c : args->d,
                                     [GT_MAP_D] = args->d,
                                     [GT_MAP_WORKSPACE] = args->workspace};
 

@@ -14,6 +14,8 @@
  *   reads_pad       A's row padding is read                 partial       the last row is missing
  *   wrong_later     one element is off from launch 30 on    far_write     far behind D is written
  *   float_sums      doubles are added as floats             float_factors alpha and beta are floats
+ *   group_begin     a group begins with the last of another group_rest    rows of no group are
+ * written
  *
  * illegal_address, misaligned, endless, slow, launch_invalid, impossible: see stub_cuda.c. */
 #include "stub_gemm.h"
@@ -359,6 +361,40 @@ static void multiply_badly(const struct stub_faults *faults, const struct produc
     free(kept);
 }
 
+/* The products of groups, one after the other.  Their ends lie in memory that the device shares
+ * with the host. */
+static void multiply_groups(const struct stub_faults *faults, const struct product *whole,
+                            const struct gt_more *more, bool by_k, unsigned long launches)
+{
+    const struct gt_args *args = whole->args;
+
+    for (long long g = 0; g < more->groups; g++) {
+        const bool early = stub_has(faults, "group_begin") && g && more->sizes[g - 1] > 0;
+        const bool rest = stub_has(faults, "group_rest") && g + 1 == more->groups && !by_k;
+        const long long first = (g ? more->sizes[g - 1] : 0) - early;
+        const long long count = (rest ? args->m : more->sizes[g]) - first;
+        struct gt_args one = *args;
+        struct product product = *whole;
+        long long a = first * (whole->trans_a ? 1 : args->lda), b = g * args->stride_b;
+        long long c = first * args->ldc;
+
+        *(by_k ? &one.k : &one.m) = count;
+        if (by_k) {
+            a = first * (whole->trans_a ? args->lda : 1);
+            b = first * (whole->trans_b ? 1 : args->ldb);
+            c = g * args->stride_c;
+        }
+        one.a = (const char *)args->a + a * stub_bytes(whole->type);
+        one.b = (const char *)args->b + b * stub_bytes(whole->type);
+        one.d = (char *)args->d + c * stub_bytes(whole->out);
+        if (args->c)
+            one.c = (const char *)args->c + c * stub_bytes(whole->out);
+        product.args = &one;
+        if (one.m)
+            multiply_badly(faults, &product, launches);
+    }
+}
+
 enum stub_outcome stub_gemm(const char *source, const struct stub_faults *faults,
                             const struct gt_args *args, const struct gt_more *more,
                             const enum stub_reading reading[2], unsigned long launches)
@@ -385,6 +421,10 @@ enum stub_outcome stub_gemm(const char *source, const struct stub_faults *faults
         return STUB_HUNG;
     if (!args->m || !args->n)
         return STUB_DONE;
-    multiply_badly(faults, &product, launches);
+    if (more && more->groups)
+        multiply_groups(faults, &product, more, stub_define(source, "GT_GROUPS_BY", 0) == 1,
+                        launches);
+    else
+        multiply_badly(faults, &product, launches);
     return STUB_DONE;
 }

@@ -2,6 +2,7 @@
  * contents, and the arguments of launches. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -15,8 +16,8 @@
 
 /* The most inputs that are allocations of their own: the inputs of each set, the bias, and the
  * inputs of the case that has the problem's size. */
-#define OWN_INPUTS  (3 * GT_MAX_SETS + 3 + CASE_INPUTS)
-#define CASE_INPUTS 6
+#define OWN_INPUTS  (3 * GT_MAX_SETS + 4 + CASE_INPUTS)
+#define CASE_INPUTS 7
 
 enum gt_dist gt_dist_parse(const char *name)
 {
@@ -91,7 +92,8 @@ static double case_factor(short factor, const struct gt_problem *like)
 static void shape_problem(struct gt_problem *p, const struct shape *shape,
                           const struct gt_problem *like)
 {
-    int64_t pad = shape->flags & PACKED ? 0 : 5, gap = like->batch > 1 ? pad : 0;
+    int64_t pad = shape->flags & PACKED ? 0 : 5;
+    int64_t gap = like->batch > 1 || like->groups ? pad : 0;
     int64_t in = gt_dtype_size(like->type), out = gt_dtype_size(like->out);
     int64_t in_b = gt_dtype_size(gt_problem_type_b(like));
     int align[] = {gt_problem_alignment(like, GT_OPERAND_A),
@@ -132,6 +134,59 @@ void gt_cases_fill(struct gt_case item[GT_CASES + 1], const struct gt_problem *p
     whole->beta = problem->beta == 0 ? 0 : case_factor(2, problem);
 }
 
+/* ---- groups ----
+ *
+ * How the rows, or the k, of a problem are spread over its groups. */
+
+enum spread {
+    EVEN,   /* all alike */
+    ONE,    /* the one in the middle has all */
+    RAGGED, /* the first is empty, the second has one, the others are drawn */
+    SHORT   /* the same, and an eighth at the end is no group's */
+};
+
+/* The spread of a case, by number.  The last case, which has the problem's size, is a ragged one.
+ */
+static enum spread spread_of(int index)
+{
+    return index == GT_CASES ? RAGGED : (enum spread)((index + RAGGED) % 4);
+}
+
+/* Rows, or k, that are some group's. */
+static int64_t grouped(const struct gt_problem *p, enum spread spread)
+{
+    const int64_t whole = p->by == GT_GROUPS_BY_K ? p->k : p->m;
+
+    return spread == SHORT ? whole - whole / 8 : whole;
+}
+
+/* Group g's share of what is left to the drawn groups. */
+static int64_t share_of(int64_t g)
+{
+    return g < 2 ? 0 : g * 2654435761 % 97;
+}
+
+/* Fills ends[0 .. groups). */
+static void find_ends(const struct gt_problem *p, enum spread spread, int32_t *ends)
+{
+    const int64_t all = grouped(p, spread);
+    int64_t shares = 0, so_far = 0;
+
+    for (int64_t g = 0; g < p->groups; g++)
+        shares += share_of(g);
+    for (int64_t g = 0; g < p->groups; g++) {
+        so_far += share_of(g);
+        if (g + 1 == p->groups)
+            ends[g] = (int32_t)all;
+        else if (spread == EVEN)
+            ends[g] = (int32_t)(all * (g + 1) / p->groups);
+        else if (spread == ONE)
+            ends[g] = g < p->groups / 2 ? 0 : (int32_t)all;
+        else
+            ends[g] = g == 0 || !all ? 0 : (int32_t)(1 + (all - 1) * so_far / (shares + !shares));
+    }
+}
+
 /* ---- matrices ---- */
 
 static int64_t span_bytes(const struct gt_span *span)
@@ -156,11 +211,11 @@ static struct gt_span shape_of(const struct gt_problem *p, enum gt_operand opera
                            gt_problem_rows(p, operand),
                            gt_problem_cols(p, operand),
                            gt_problem_ld(p, operand),
-                           p->batch,
+                           gt_problem_matrices(p, operand),
                            gt_problem_stride(p, operand),
                            (int)gt_problem_dtype(p, operand)};
 
-    if (p->batch > 1 && span.stride < (span.rows - 1) * span.ld + span.cols)
+    if (span.batch > 1 && span.stride < (span.rows - 1) * span.ld + span.cols)
         span = line_of(gt_problem_elements(p, operand), gt_problem_dtype(p, operand));
     return span;
 }
@@ -225,6 +280,12 @@ static void lay_out_scales(const struct gt_problem *p, struct gt_matrix *scale_a
         lay_out(scale_b, line_of(gt_problem_factors(p, GT_OPERAND_B), GT_F32), GUARD_WORDS, 16);
 }
 
+static void lay_out_sizes(const struct gt_problem *p, struct gt_matrix *sizes)
+{
+    if (p->groups)
+        lay_out(sizes, line_of(p->groups, GT_S32), GUARD_WORDS, 4);
+}
+
 /* Chooses how many copies of the operands rotation needs: together more than 3 x L2, at most
  * request->most_sets.  If timing has numbers of its own, set 0 is the proof's alone. */
 static void choose_sets(struct gt_resident *r, const struct gt_resident_request *request)
@@ -255,13 +316,17 @@ static void lay_out_all(struct gt_resident *r, const struct gt_resident_request 
         lay_out_inputs(p, &item->a, &item->b, &item->c);
         lay_out_bias(p, &item->bias);
         lay_out_scales(p, &item->scale_a, &item->scale_b);
+        lay_out_sizes(p, &item->sizes);
         lay_out(&item->d, shape_of(p, GT_OPERAND_C), result_guard(p), p->align);
+        if (p->groups && p->by == GT_GROUPS_BY_M)
+            item->d.span.rows = grouped(p, spread_of(i));
     }
     for (int i = 0; i < GT_RESULTS; i++)
         r->result[i] = whole->d;
     lay_out_inputs(&r->problem, &r->set[0].a, &r->set[0].b, &r->set[0].c);
     lay_out_bias(&r->problem, &r->bias);
     lay_out_scales(&r->problem, &r->scale_a, &r->scale_b);
+    lay_out_sizes(&r->problem, &r->sizes);
     choose_sets(r, request);
     lay_out(&r->workspace, line_of((int64_t)request->workspace / 4, GT_F32), WORKSPACE_GUARD, 16);
     if (r->flush)
@@ -277,6 +342,7 @@ static size_t case_inputs(struct gt_case *item, struct gt_matrix **list)
     list[3] = &item->bias;
     list[4] = &item->scale_a;
     list[5] = &item->scale_b;
+    list[6] = &item->sizes;
     return CASE_INPUTS;
 }
 
@@ -293,6 +359,7 @@ static size_t own_inputs(struct gt_resident *resident, struct gt_matrix **list)
     list[count++] = &resident->bias;
     list[count++] = &resident->scale_a;
     list[count++] = &resident->scale_b;
+    list[count++] = &resident->sizes;
     return count + case_inputs(&resident->exact[GT_CASES], list + count);
 }
 
@@ -381,6 +448,8 @@ static int check_proof(const struct gt_problem *p, struct gt_err *err)
     struct gt_problem known = *p;
     char word[GT_WORD_TEXT_MAX];
 
+    if (p->groups && p->sizes == GT_SIZES_OFFSETS && !p->scale_a.kind && !p->scale_b.kind)
+        known.groups = known.by = 0;
     known.scale_a = known.scale_b = (struct gt_scale){0};
     known.type_b = known.bias = GT_DTYPE_SAME;
     known.sums = gt_problem_default_sums(&known);
@@ -549,6 +618,62 @@ static void reference_args(const struct gt_problem *p, struct gt_reference_args 
                                        .beta = given(p, p->beta)};
 }
 
+/* The arguments for group g alone, which has `count` rows, or k, from `first` on. */
+static struct gt_reference_args group_args(const struct gt_problem *p,
+                                           const struct gt_reference_args *whole, int64_t g,
+                                           int64_t first, int64_t count)
+{
+    const int64_t in = gt_dtype_size(p->type), in_b = gt_dtype_size(gt_problem_type_b(p));
+    const int64_t out = gt_dtype_size(p->out);
+    struct gt_reference_args args = *whole;
+    int64_t a = first * (p->trans_a ? 1 : p->lda), b = g * p->stride_b, c = first * p->ldc;
+    int64_t result = first * p->n;
+
+    if (p->by == GT_GROUPS_BY_K) {
+        a = first * (p->trans_a ? p->lda : 1);
+        b = first * (p->trans_b ? 1 : p->ldb);
+        c = g * p->stride_c;
+        result = g * p->m * p->n;
+        args.k = count;
+    } else {
+        args.m = count;
+    }
+    args.a = (const char *)whole->a + a * in;
+    args.b = (const char *)whole->b + b * in_b;
+    args.c = whole->c ? (const char *)whole->c + c * out : NULL;
+    args.ref = whole->ref ? whole->ref + result : NULL;
+    args.bound = whole->bound ? whole->bound + result : NULL;
+    args.exact = whole->exact ? (char *)whole->exact + result * out : NULL;
+    return args;
+}
+
+/* Computes the reference: of the whole batch, or of each group by itself with the ends of the
+ * spread, which are written to `sizes`. */
+static int find_reference(const struct gt_resident *r, const struct gt_problem *p,
+                          const struct gt_reference_args *whole, enum spread spread,
+                          const struct gt_matrix *sizes, struct gt_err *err)
+{
+    int32_t *ends = p->groups ? malloc((size_t)p->groups * sizeof(*ends)) : NULL;
+    int rc;
+
+    if (!p->groups)
+        return gt_proof_reference(r->proof, whole, p->batch, err);
+    if (!ends)
+        return gt_err_nomem(err);
+    find_ends(p, spread, ends);
+    rc = poison(r, sizes, err);
+    GT_STEP(rc, gt_gpu_upload(r->gpu, sizes->base + (gt_devptr)sizes->offset, ends,
+                              (size_t)p->groups * sizeof(*ends), err));
+    for (int64_t g = 0; g < p->groups && !rc; g++) {
+        const int64_t first = g ? ends[g - 1] : 0;
+        const struct gt_reference_args args = group_args(p, whole, g, first, ends[g] - first);
+
+        rc = gt_proof_reference(r->proof, &args, 1, err);
+    }
+    free(ends);
+    return rc;
+}
+
 /* Operands of TF32 are put beside the integers once the reference has their product. */
 static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
 {
@@ -560,7 +685,7 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
     bool beside = item->problem.type == GT_TF32 && !item->unread;
     struct gt_reference_args args;
 
-    for (size_t i = 0; i < count && !rc; i++) {
+    for (size_t i = 0; i < count && list[i] != &item->sizes && !rc; i++) {
         rc = poison(r, list[i], err);
         if (!rc && !(item->unread && i < 2) && list[i]->words)
             rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, (int)i),
@@ -569,7 +694,7 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
     }
     reference_args(&item->problem, &args, &in, &item->bias, &item->scale_a, &item->scale_b);
     args.exact = (void *)(uintptr_t)item->exact;
-    GT_STEP(rc, gt_proof_reference(r->proof, &args, item->problem.batch, err));
+    GT_STEP(rc, find_reference(r, &item->problem, &args, spread_of(index), &item->sizes, err));
     for (int i = 0; beside && i < 2 && !rc; i++)
         rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, i), GT_FILL_BESIDE, range, err);
     return rc;
@@ -618,7 +743,7 @@ static int restore_reference(struct gt_resident *r, struct gt_err *err)
     reference_args(&r->problem, &args, &r->set[0], &r->bias, &r->scale_a, &r->scale_b);
     args.ref = (double *)(uintptr_t)r->ref;
     args.bound = (float *)(uintptr_t)r->bound;
-    return rc ? rc : gt_proof_reference(r->proof, &args, r->problem.batch, err);
+    return rc ? rc : find_reference(r, &r->problem, &args, EVEN, &r->sizes, err);
 }
 
 int gt_resident_restore(struct gt_resident *resident, struct gt_err *err)
@@ -720,6 +845,7 @@ void gt_resident_case(const struct gt_resident *resident, const struct gt_case *
     gt_module_more(more, &item->problem);
     more->scale_a = item->scale_a.words ? item->scale_a.span.data : NULL;
     more->scale_b = item->scale_b.words ? item->scale_b.span.data : NULL;
+    more->sizes = item->sizes.words ? item->sizes.span.data : NULL;
     args->a = item->a.span.data;
     args->b = item->b.span.data;
     args->d = item->d.span.data;
@@ -738,6 +864,7 @@ void gt_resident_args(const struct gt_resident *resident, int set, int result, s
     gt_module_more(more, &resident->problem);
     more->scale_a = resident->scale_a.words ? resident->scale_a.span.data : NULL;
     more->scale_b = resident->scale_b.words ? resident->scale_b.span.data : NULL;
+    more->sizes = resident->sizes.words ? resident->sizes.span.data : NULL;
     args->a = in->a.span.data;
     args->b = in->b.span.data;
     args->d = resident->result[result].span.data;

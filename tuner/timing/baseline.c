@@ -32,7 +32,7 @@
 static int ask(struct gt_lt *lt, struct gt_bench *bench, const struct gt_cublaslt_recipe *recipe,
                struct gt_err *err)
 {
-    const struct gt_problem *p = &bench->resident.problem;
+    const struct gt_problem *p = &lt->product;
     struct gt_cublaslt **put = &lt->lt[recipe->fast];
     int answers = 0, rc = gt_cublaslt_open(put, bench->gpu, p, recipe, err);
 
@@ -47,6 +47,35 @@ static int ask(struct gt_lt *lt, struct gt_bench *bench, const struct gt_cublasl
     return rc;
 }
 
+/* The library has no groups with sizes in device memory: the rival is a loop of products, one for
+ * each group, whose sizes it is told on the host.  Timed groups are all alike (tuner/proof): where
+ * they are not of one size, there is no such loop. */
+static int split_groups(struct gt_lt *lt, struct gt_err *err)
+{
+    struct gt_problem *p = &lt->product;
+    const bool by_k = p->by == GT_GROUPS_BY_K;
+    int64_t *share = by_k ? &p->k : &p->m, size = gt_dtype_size(p->type), misaligned;
+
+    if (*share % p->groups)
+        return gt_err_set(err, GT_ENOTFOUND,
+                          "cuBLASLt has no groups, and a loop of its products is timed where all "
+                          "groups have the same size: make %s a multiple of %lld",
+                          by_k ? "k" : "m", (long long)p->groups);
+    lt->products = p->groups;
+    *share /= p->groups;
+    lt->step[0] = size * *share * (p->trans_a == by_k ? p->lda : 1);
+    lt->step[1] = gt_dtype_size(gt_problem_type_b(p)) *
+                  (by_k ? *share * (p->trans_b ? 1 : p->ldb) : p->stride_b);
+    lt->step[2] = gt_dtype_size(p->out) * (by_k ? p->stride_c : *share * p->ldc);
+    misaligned = lt->step[0] | lt->step[1] | lt->step[2] | p->align;
+    p->align = (unsigned char)(misaligned & -misaligned);
+    p->groups = p->by = 0;
+    p->stride_a = p->lda * gt_problem_rows(p, GT_OPERAND_A);
+    p->stride_b = p->ldb * gt_problem_rows(p, GT_OPERAND_B);
+    p->stride_c = p->ldc * p->m;
+    return GT_OK;
+}
+
 static int open_lt(struct gt_lt **opened, struct gt_bench *bench, struct gt_err *err)
 {
     const struct gt_problem *p = &bench->resident.problem;
@@ -57,6 +86,8 @@ static int open_lt(struct gt_lt **opened, struct gt_bench *bench, struct gt_err 
     *opened = NULL;
     if (!lt)
         return gt_err_nomem(err);
+    lt->product = *p;
+    lt->products = 1;
     lt->operands.workspace = bench->resident.workspace.span.data;
     lt->operands.workspace_bytes = (size_t)bench->resident.workspace_bytes;
     lt->stream = gt_gpu_stream(bench->gpu);
@@ -64,7 +95,8 @@ static int open_lt(struct gt_lt **opened, struct gt_bench *bench, struct gt_err 
                                          .scale_a = bench->resident.scale_a.span.data,
                                          .scale_b = bench->resident.scale_b.span.data,
                                          .gelu_tanh = true};
-    rc = ask(lt, bench, &recipe, err);
+    rc = p->groups ? split_groups(lt, err) : GT_OK;
+    GT_STEP(rc, ask(lt, bench, &recipe, err));
     recipe.fast = true; /* the proof judges its sums as it judges a candidate's */
     if (gt_type_f8(p->type) && p->sums == GT_SUMS_FAST && ask(lt, bench, &recipe, NULL) == GT_OK)
         rc = GT_OK;
@@ -82,13 +114,18 @@ static int run_lt(const struct gt_runner *runner, const struct gt_args *args,
     const struct gt_lt *lt = runner->lt;
     struct gt_cublaslt_operands operands = lt->operands;
 
-    operands.a = args->a;
-    operands.b = args->b;
-    operands.c = args->c;
-    operands.d = args->d;
+    int rc = GT_OK;
+
     (void)more; /* the description of the product holds the scales */
-    return gt_cublaslt_run(lt->lt[lt->fast[runner->answer]], &lt->answer[runner->answer].algo,
-                           &operands, lt->stream, err);
+    for (int64_t i = 0; i < lt->products && !rc; i++) {
+        operands.a = (const char *)args->a + i * lt->step[0];
+        operands.b = (const char *)args->b + i * lt->step[1];
+        operands.c = args->c ? (const char *)args->c + i * lt->step[2] : NULL;
+        operands.d = (char *)args->d + i * lt->step[2];
+        rc = gt_cublaslt_run(lt->lt[lt->fast[runner->answer]], &lt->answer[runner->answer].algo,
+                             &operands, lt->stream, err);
+    }
+    return rc;
 }
 
 static bool has_gelu(const struct gt_bench *bench)
@@ -235,16 +272,17 @@ static int measure(struct gt_bench *bench, struct gt_lt *lt, const struct race *
 }
 
 /* Names the best answer, and writes its algorithm down for plans, which put problems to the library
- * without fast accumulation and with their own function. */
+ * without fast accumulation, one by one and with their own function. */
 static void describe(const struct gt_bench *bench, struct gt_baseline *baseline)
 {
     const struct gt_lt *lt = bench->lt;
 
-    snprintf(baseline->name, sizeof(baseline->name), "cuBLASLt %s, answer %d of %d%s%s%s",
+    snprintf(baseline->name, sizeof(baseline->name), "cuBLASLt %s, answer %d of %d%s%s%s%s",
              lt->lt[0]->version, lt->best + 1, lt->answers,
              lt->fast[lt->best] ? ", fast accumulation" : "", lt->in_place ? ", in place" : "",
-             has_gelu(bench) ? ", GELU in its tanh form" : "");
-    if (!lt->fast[lt->best] && !has_gelu(bench))
+             has_gelu(bench) ? ", GELU in its tanh form" : "",
+             lt->products > 1 ? ", a loop of products" : "");
+    if (!lt->fast[lt->best] && lt->products == 1 && !has_gelu(bench))
         gt_cublaslt_format(baseline->algo, lt->lt[0]->version, &lt->answer[lt->best],
                            baseline->us > 0 ? baseline->first_us / baseline->us : 0);
 }

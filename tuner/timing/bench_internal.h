@@ -17,6 +17,9 @@ struct gt_throttle;
 
 /* cuBLASLt with its answers for the problem (baseline.c). */
 struct gt_lt {
+    struct gt_problem product; /* that the library computes: the problem, or one of its groups */
+    int64_t products;          /* calls: 1, or the groups */
+    int64_t step[3];           /* bytes from one call's A, B and C to the next one's */
     struct gt_cublaslt *lt[2]; /* the problem as it is; with fast accumulation, or NULL */
     struct gt_lt_answer answer[2 * GT_LT_ANSWERS];
     bool fast[2 * GT_LT_ANSWERS]; /* which of both an answer belongs to */

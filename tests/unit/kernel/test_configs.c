@@ -298,6 +298,24 @@ static void test_early_points(void **state)
         "REG_DOUBLE=0,GROUP_M=1");
 }
 
+/* Where C is read, winners of products without C get as many buffers as fit, and C comes to them.
+ */
+static void test_points_that_read_c(void **state)
+{
+    const char *plain = "BM=128,BN=256,CLUSTER_M=2,STAGES=3,STORE=1",
+               *full = "SWAP_AB=1,BM=128,BN=256,STAGES=4,STORE=1,READ_C=1";
+
+    check_renewed(*state, "hopper", "4096x4096x8192:bf16:tn", plain, plain);
+    check_renewed(*state, "hopper", "4096x4096x8192:bf16:tn:beta=1",
+                  "BM=128,BN=256,CLUSTER_M=2,STAGES=3,STORE=1,READ_C=1",
+                  "BM=128,BN=256,CLUSTER_M=2,STAGES=3,STORE=4,READ_C=1,LOAD_C=1");
+    check_renewed(*state, "hopper", "4096x4096x8192:bf16:tn:beta=1:out=f32", full, full);
+    check_renewed(
+        *state, "hopper", "512x256x8192:bf16:tn:beta=1",
+        "SPLIT=2,SPLITS=4,BM=64,BN=128,CONSUMERS=1,STORE=0,STAGES=8,VEC_C=4,SPREAD=0",
+        "SPLIT=2,SPLITS=4,BM=64,BN=128,CONSUMERS=1,STORE=0,STAGES=8,VEC_C=4,SPREAD=0,LOAD_C=1");
+}
+
 /* Bytes between rows of the operand as the kernel's tensor map `map` has them. */
 static uint64_t row_bytes(const struct gt_kernels *kernels, const char *kernel, const char *point,
                           const char *text, const char *map)
@@ -349,7 +367,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameter_blocks), cmocka_unit_test(test_default_points),
         cmocka_unit_test(test_no_depth),         cmocka_unit_test(test_what_a_change_breaks),
-        cmocka_unit_test(test_early_points),     cmocka_unit_test(test_lines_of_copies),
+        cmocka_unit_test(test_early_points),     cmocka_unit_test(test_points_that_read_c),
+        cmocka_unit_test(test_lines_of_copies),
     };
 
     return cmocka_run_group_tests_name("configs", tests, set_up, tear_down);

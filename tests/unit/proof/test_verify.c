@@ -75,54 +75,82 @@ static void test_right_kernel_passes(void **state)
     }
 }
 
-/* Products of doubles, by the kernel for them. */
-static const struct {
+/* Products that have a kernel of their own. */
+struct special {
     const char *fault, *problem, *words; /* fault NULL: the kernel is right */
-} doubles[] = {
-    {NULL, "96x80x64:f64", NULL},
-    {NULL, "97x81x63:f64:tt:align=8", NULL},
-    {NULL, "64x64x64:f64:nt:batch=3:alpha=0.3333333333333333:beta=0.1", NULL},
-    {NULL, "50x60x700:f64:tn:lda=73:ldb=66:ldc=62:beta=2", NULL},
-    {NULL, "64x48x32:f64:nn:epi=bias+gelu:beta=1", NULL},
-    {NULL, "40x40x0:f64:nn:beta=1", NULL},
-    {"float_sums", "96x80x64:f64", "reals"},
-    {"float_factors", "96x80x64:f64", "integers"},
-    {"off_ulp", "96x80x64:f64", "1 of"},
-    {"off_permille", "96x80x512:f64:tt", "wrong"},
-    {"round_bfloat", "96x80x512:f64", "wrong"},
-    {"last_k", "96x80x64:f64", "wrong"},
-    {"beta_twice", "96x80x64:f64:nn:beta=1", "wrong"},
-    {"reads_c", "96x80x64:f64", "beta 0"},
-    {"reads_pad", "96x80x64:f64:nn:lda=72", "nan, expected"},
-    {"partial", "96x80x64:f64", "nan, expected"},
-    {"oob_write", "96x80x64:f64", "1 elements behind the last one of D"},
-    {"oob_pad", "96x80x64:f64:nn:ldc=96", "between the rows"},
-    {"nondeterministic", "96x80x64:f64", "launches 1 and 2 differ in 1 of"},
 };
 
-static void test_doubles(void **state)
+static void run_special(const char *description, const struct special *item, size_t count,
+                        double most_units)
 {
     struct stub_fixture f;
     struct gt_err err;
 
-    (void)state;
-    assert_int_equal(stub_open(&f, "configs/kernels/double.json", &err), GT_OK);
-    for (size_t i = 0; i < sizeof(doubles) / sizeof(*doubles); i++) {
+    assert_int_equal(stub_open(&f, description, &err), GT_OK);
+    for (size_t i = 0; i < count; i++) {
         struct gt_problem problem;
-        struct gt_bench *bench = open_bench(&f, doubles[i].problem, &problem);
+        struct gt_bench *bench = open_bench(&f, item[i].problem, &problem);
         struct gt_trial trial;
 
-        assert_int_equal(stub_trial(&f, bench, &problem, doubles[i].fault, 0, &trial, &err), GT_OK);
-        if (doubles[i].words
-                ? trial.status == GT_STATUS_OK || !strstr(trial.detail, doubles[i].words)
-                : trial.status != GT_STATUS_OK)
-            fail_msg("%s on %s: %s: %s", doubles[i].fault ? doubles[i].fault : "no fault",
-                     doubles[i].problem, gt_status_name(trial.status), trial.detail);
-        if (!doubles[i].words) /* in units of 2^-53 */
-            assert_true(trial.err_u < 4 && (trial.err_u > 0 || problem.k < 2));
+        assert_int_equal(stub_trial(&f, bench, &problem, item[i].fault, 0, &trial, &err), GT_OK);
+        if (item[i].words ? trial.status == GT_STATUS_OK || !strstr(trial.detail, item[i].words)
+                          : trial.status != GT_STATUS_OK)
+            fail_msg("%s on %s: %s: %s", item[i].fault ? item[i].fault : "no fault",
+                     item[i].problem, gt_status_name(trial.status), trial.detail);
+        if (!item[i].words)
+            assert_true(trial.err_u < most_units && (trial.err_u > 0 || problem.k < 2));
         gt_bench_close(bench);
     }
     stub_close(&f);
+}
+
+static void test_doubles(void **state)
+{
+    static const struct special doubles[] = {
+        {NULL, "96x80x64:f64", NULL},
+        {NULL, "97x81x63:f64:tt:align=8", NULL},
+        {NULL, "64x64x64:f64:nt:batch=3:alpha=0.3333333333333333:beta=0.1", NULL},
+        {NULL, "50x60x700:f64:tn:lda=73:ldb=66:ldc=62:beta=2", NULL},
+        {NULL, "64x48x32:f64:nn:epi=bias+gelu:beta=1", NULL},
+        {NULL, "40x40x0:f64:nn:beta=1", NULL},
+        {"float_sums", "96x80x64:f64", "reals"},
+        {"float_factors", "96x80x64:f64", "integers"},
+        {"off_ulp", "96x80x64:f64", "1 of"},
+        {"off_permille", "96x80x512:f64:tt", "wrong"},
+        {"round_bfloat", "96x80x512:f64", "wrong"},
+        {"last_k", "96x80x64:f64", "wrong"},
+        {"beta_twice", "96x80x64:f64:nn:beta=1", "wrong"},
+        {"reads_c", "96x80x64:f64", "beta 0"},
+        {"reads_pad", "96x80x64:f64:nn:lda=72", "nan, expected"},
+        {"partial", "96x80x64:f64", "nan, expected"},
+        {"oob_write", "96x80x64:f64", "1 elements behind the last one of D"},
+        {"oob_pad", "96x80x64:f64:nn:ldc=96", "between the rows"},
+        {"nondeterministic", "96x80x64:f64", "launches 1 and 2 differ in 1 of"},
+    };
+
+    (void)state;
+    /* in units of 2^-53 */
+    run_special("configs/kernels/double.json", doubles, sizeof(doubles) / sizeof(*doubles), 4);
+}
+
+/* Groups along m and along k; a small case has rows that are no group's. */
+static void test_groups(void **state)
+{
+    static const struct special groups[] = {
+        {NULL, "96x80x64:f32:nn:groups=5", NULL},
+        {NULL, "97x81x63:f16:tt:align=2:groups=7", NULL},
+        {NULL, "50x60x70:bf16:nt:lda=73:ldb=77:ldc=63:beta=2:groups=1", NULL},
+        {NULL, "64x48x32:e4m3:nt:out=bf16:epi=bias+gelu:groups=300", NULL},
+        {NULL, "40x48x96:f32:tn:beta=1:groups=4:by=k", NULL},
+        {NULL, "33x65x90:bf16:nn:out=f32:groups=9:by=k", NULL},
+        {"group_begin", "96x80x64:f32:nn:groups=5", "wrong"},
+        {"group_begin", "40x48x96:f16:tn:groups=4:by=k", "wrong"},
+        {"group_rest", "96x80x64:bf16:nn:groups=5", "behind the last one of D"},
+        {"partial", "96x80x64:f32:nn:groups=5", "nan, expected"},
+    };
+
+    (void)state;
+    run_special("configs/kernels/grouped.json", groups, sizeof(groups) / sizeof(*groups), 70000);
 }
 
 static const struct planted {
@@ -308,6 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_right_kernel_passes, stub_set_up, stub_tear_down),
         cmocka_unit_test(test_doubles),
+        cmocka_unit_test(test_groups),
         cmocka_unit_test_setup_teardown(test_planted_faults_are_caught, stub_set_up,
                                         stub_tear_down),
         cmocka_unit_test_setup_teardown(test_neither_data_set_suffices, stub_set_up,

@@ -104,7 +104,11 @@ static void test_baseline_layouts(void **state)
                                            "40x48x64:s8:nt:alpha=3:beta=-1",
                                            "40x48x64:s8:nt:out=s8:alpha=0.01",
                                            "40x50x60:f64:tn:alpha=0.3333333333333333:beta=0.1",
-                                           "40x50x60:f64:nt:batch=2:epi=bias+relu"};
+                                           "40x50x60:f64:nt:batch=2:epi=bias+relu",
+                                           "40x50x60:bf16:nn:beta=1:groups=5",
+                                           "40x50x60:f16:tt:epi=bias:groups=4",
+                                           "40x50x60:f32:nn:beta=1:groups=3:by=k",
+                                           "40x50x60:bf16:tn:out=f32:groups=3:by=k"};
     struct gt_baseline baseline;
     struct gt_err err = {0};
 
@@ -129,7 +133,9 @@ static void test_no_baseline(void **state)
     static const struct {
         const char *problem, *words;
     } cases[] = {{"40x48x64:e4m3:nn", "no answer"},
-                 {"40x48x64:f16:nn:acc=f16:alpha=0.1", "alpha and beta as f16"}};
+                 {"40x48x64:f16:nn:acc=f16:alpha=0.1", "alpha and beta as f16"},
+                 {"41x48x64:f16:nn:groups=4", "make m a multiple of 4"},
+                 {"40x48x65:f16:nn:groups=4:by=k", "make k a multiple of 4"}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct gt_problem problem;
