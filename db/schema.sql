@@ -1,4 +1,4 @@
--- schema.sql - the tuning database, schema version 10; embedded into the program by tools/embed.
+-- schema.sql - the tuning database, schema version 11; embedded into the program by tools/embed.
 --
 -- A trial is keyed by everything it depends on: device (with its driver), toolchain, kernel (by
 -- signature), problem, point and timing (0 cold, 1 warm, 2 graph: enum gt_timing in
@@ -50,6 +50,14 @@ CREATE TABLE problem (
     n INTEGER NOT NULL CHECK (n >= 0),
     k INTEGER NOT NULL CHECK (k >= 0),
     batch INTEGER NOT NULL CHECK (batch >= 1),
+    type_b TEXT NOT NULL AS (iif(instr(text, ':b='), substr(text, instr(text, ':b=') + 3,
+        instr(substr(text, instr(text, ':b=') + 3) || ':', ':') - 1), dtype)),
+    scale_a TEXT NOT NULL AS (iif(instr(text, ':scale_a='), substr(text, instr(text, ':scale_a=') + 9,
+        instr(substr(text, instr(text, ':scale_a=') + 9) || ':', ':') - 1), '')), -- "vector"; '': none
+    scale_b TEXT NOT NULL AS (iif(instr(text, ':scale_b='), substr(text, instr(text, ':scale_b=') + 9,
+        instr(substr(text, instr(text, ':scale_b=') + 9) || ':', ':') - 1), '')),
+    groups INTEGER NOT NULL AS (iif(instr(text, ':groups='), CAST(substr(text, instr(text, ':groups=') + 8,
+        instr(substr(text, instr(text, ':groups=') + 8) || ':', ':') - 1) AS INTEGER), 0)),
     UNIQUE (text)
 ) STRICT;
 
@@ -245,6 +253,7 @@ CREATE VIEW line AS
 SELECT t.id AS id, d.name AS device, d.uuid AS uuid, d.cc AS cc, d.driver AS driver, c.nvrtc AS nvrtc,
     p.text AS problem, p.dtype AS dtype, p.accuracy AS accuracy, p.layout AS layout,
     p.m AS m, p.n AS n, p.k AS k, p.batch AS batch,
+    p.type_b AS type_b, p.scale_a AS scale_a, p.scale_b AS scale_b, p.groups AS groups,
     k.name AS kernel, k.signature AS signature, t.point AS point,
     t.status AS status, t.provenance AS provenance, t.timing AS timing, t.stage AS stage,
     t.us AS us, t.lo_us AS lo_us, t.hi_us AS hi_us, t.err_u AS err_u, t.clock_mhz AS clock_mhz,

@@ -12,7 +12,7 @@
 #include <stdarg.h>
 
 #define GT_STORE_APPLICATION 0x47454d4d /* "GEMM", at offset 68 of the file */
-#define GT_STORE_VERSION     10         /* version of schema.sql, at offset 60 of the file */
+#define GT_STORE_VERSION     11         /* version of schema.sql, at offset 60 of the file */
 
 /* SQL: a row of `line`, or a row with its columns, is not ok or has a possible time.  The schema
  * alone lets every number above zero pass. */

@@ -461,7 +461,8 @@ int gt_store_check_schema(struct gt_store *store, struct gt_err *err)
  * There is only the present text of the schema, db/schema.sql, and one way to it from every earlier
  * version.  Every object of the schema that the database does not have letter by letter is made
  * anew, and a new table takes the rows of the table that it replaces.  A change of the schema
- * raises GT_STORE_VERSION.  If it adds a column, the list `given` has the value for older rows. */
+ * raises GT_STORE_VERSION.  If it adds a column, the list `given` has the value for older rows; a
+ * generated column has its own. */
 
 /* A name that no file has yet: "<path>-v6.backup", else with ".2", ".3"... behind it. */
 static char *backup_name(const char *path, int version)
@@ -546,7 +547,7 @@ static const char fill_query[] =
     " used(name) AS (VALUES ('predicted'), ('warm_l2'))"
     " SELECT CASE WHEN count(*) = count(coalesce(o.name, g.value)) AND NOT EXISTS ("
     "SELECT 1 FROM pragma_table_xinfo('older') WHERE name NOT IN used"
-    " AND name NOT IN (SELECT name FROM pragma_table_info(?1))) THEN"
+    " AND name NOT IN (SELECT name FROM pragma_table_xinfo(?1))) THEN"
     " 'INSERT INTO ' || ?2 || ' (' || group_concat(n.name) || ') SELECT '"
     " || group_concat(coalesce(o.name, g.value)) || ' FROM older; DROP TABLE older' END"
     " FROM pragma_table_info(?1) AS n LEFT JOIN pragma_table_info('older') AS o USING (name)"

@@ -20,7 +20,7 @@ struct gt_nvrtc {
     bool sought;
 };
 
-#define MAX_OPTIONS   (8 + GT_MAX_INCLUDE_DIRS)
+#define MAX_OPTIONS   (9 + GT_MAX_INCLUDE_DIRS)
 #define HAS_CACHE     13000 /* first version of NVRTC known to keep results in the driver's cache */
 #define OPTION_LENGTH (PATH_MAX + 32)
 

@@ -20,7 +20,7 @@ struct gt_compile_request {
     const char *source;
     const char *name;         /* shown in diagnostics before the first #line */
     const char *include_dirs; /* <data folder>/templates, then those of the user, a folder a line;
-                                 at most 1 + GT_MAX_INCLUDE_DIRS */
+                                 at most 2 + GT_MAX_INCLUDE_DIRS */
     int arch;          /* 86; 90 always stands for sm_90a, because wgmma and setmaxnreg need the
                           suffix */
     bool features;     /* from 100 on: sm_100a, with features that only that arch has */

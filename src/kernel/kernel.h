@@ -165,7 +165,8 @@ struct gt_kernel {
     char *path;          /* path of the description */
     char *template_path; /* relative to the data folder: "templates/simt/gemm.cu" */
     char *text;          /* text of the template */
-    char *include_dirs;  /* <data folder>/templates, then the user's own, a folder a line */
+    char *include_dirs;  /* <data folder>/templates, the user's, that of a template of his own: a
+                            line each */
     char signature[33];  /* hex digest of all that decides a candidate, made in kernel_template.c */
     bool production;     /* false: a rung of the ladder, for `tune ladder` and by name */
     int rung;            /* place in the ladder; 0: none */

@@ -270,7 +270,8 @@ static void strip_guard(struct gt_strbuf *text)
 
 struct scan {
     const char *include_dirs; /* one folder a line: the templates' first, then the user's */
-    struct gt_strbuf seen;    /* paths of included files, each "\n<path>\n" */
+    bool given;            /* the user named folders: a missing include is the compiler's affair */
+    struct gt_strbuf seen; /* paths of included files, each "\n<path>\n" */
     size_t files;
     int depth; /* depth of the file's folder below the folder that it was found in */
     struct gt_err *err;
@@ -385,12 +386,12 @@ static int add_include(struct scan *scan, struct gt_strbuf *to, const char *from
 
     if (!rc && found)
         rc = add_file(scan, to, path.text);
-    else if (!rc && inside && (!quoted || strchr(scan->include_dirs, '\n')))
+    else if (!rc && inside && (!quoted || scan->given))
         add_line(to, line);
     else if (!rc)
         rc = gt_err_set(scan->err, GT_ECONFIG,
-                        "%s: line %d: include \"%.100s\" is not in this folder or %s", from, number,
-                        name, scan->include_dirs);
+                        "%s: line %d: include \"%.100s\" is not in this folder or %.*s", from,
+                        number, name, (int)strcspn(scan->include_dirs, "\n"), scan->include_dirs);
     scan->depth = depth;
     gt_strbuf_release(&path);
     return rc;
@@ -452,9 +453,10 @@ static int add_text(struct scan *scan, struct gt_strbuf *to, const char *path, c
  * missing include is GT_ECONFIG with file and line, unless the user gave include folders: then the
  * include may stand in a branch that is not compiled, and the compiler decides. */
 static int add_template(struct gt_strbuf *to, const struct gt_kernel *kernel, const char *path,
-                        struct gt_err *err)
+                        bool given, struct gt_err *err)
 {
-    struct scan scan = {.include_dirs = kernel->include_dirs, .seen = GT_STRBUF_INIT, .err = err};
+    struct scan scan = {
+        .include_dirs = kernel->include_dirs, .given = given, .seen = GT_STRBUF_INIT, .err = err};
     int rc;
 
     scan.depth = depth_of(kernel->template_path, 0);
@@ -667,9 +669,10 @@ static bool has_token(const char *code, const char *token)
     return false;
 }
 
-/* Finds the template: beside the description (a user's own kernel), else in the data folder. */
+/* Finds the template: beside the description (*own: a user's own kernel), else in the data folder.
+ */
 static int find_template(const struct gt_kernel *kernel, const char *data_dir,
-                         struct gt_strbuf *path, struct gt_err *err)
+                         struct gt_strbuf *path, bool *own, struct gt_err *err)
 {
     const char *slash = strrchr(kernel->path, '/');
     int rc;
@@ -677,7 +680,8 @@ static int find_template(const struct gt_kernel *kernel, const char *data_dir,
     gt_strbuf_add_bytes(path, kernel->path, slash ? (size_t)(slash + 1 - kernel->path) : 0);
     gt_strbuf_add(path, kernel->template_path);
     rc = gt_strbuf_check(path, err);
-    if (rc || !access(path->text, R_OK))
+    *own = !rc && !access(path->text, R_OK);
+    if (rc || *own)
         return rc;
     gt_strbuf_reset(path);
     gt_strbuf_addf(path, "%s/%s", data_dir, kernel->template_path);
@@ -758,8 +762,9 @@ static int add_include_dirs(struct gt_strbuf *to, const char *dirs, struct gt_er
     return GT_OK;
 }
 
+/* own: the path of the user's own template, whose folder comes last; NULL: it is none. */
 static int set_include_dirs(struct gt_kernel *kernel, const char *data_dir,
-                            const char *include_dirs, struct gt_err *err)
+                            const char *include_dirs, const char *own, struct gt_err *err)
 {
     struct gt_strbuf text = GT_STRBUF_INIT;
     int rc;
@@ -768,6 +773,8 @@ static int set_include_dirs(struct gt_kernel *kernel, const char *data_dir,
     rc = gt_strbuf_check(&text, err);
     if (!rc && include_dirs)
         rc = add_include_dirs(&text, include_dirs, err);
+    if (own)
+        gt_strbuf_addf(&text, "\n%.*s", (int)(strrchr(own, '/') - own), own);
     kernel->include_dirs = rc ? NULL : gt_strbuf_detach(&text);
     gt_strbuf_release(&text);
     return rc || kernel->include_dirs ? rc : gt_err_nomem(err);
@@ -777,9 +784,10 @@ int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
                             const char *include_dirs, struct gt_err *err)
 {
     struct gt_strbuf path = GT_STRBUF_INIT, text = GT_STRBUF_INIT, code = GT_STRBUF_INIT;
-    int rc = set_include_dirs(kernel, data_dir, include_dirs, err);
+    bool own = false;
+    int rc = find_template(kernel, data_dir, &path, &own, err);
 
-    GT_STEP(rc, find_template(kernel, data_dir, &path, err));
+    GT_STEP(rc, set_include_dirs(kernel, data_dir, include_dirs, own ? path.text : NULL, err));
     GT_STEP(rc, gt_strbuf_add_file(&text, path.text, err));
     if (!rc && memchr(text.text, '\0', text.length))
         rc =
@@ -787,7 +795,8 @@ int gt_kernel_read_template(struct gt_kernel *kernel, const char *data_dir,
     if (rc)
         goto out;
     kernel->text = gt_strbuf_detach(&text);
-    rc = kernel->text ? add_template(&code, kernel, path.text, err) : gt_err_nomem(err);
+    rc = kernel->text ? add_template(&code, kernel, path.text, include_dirs && *include_dirs, err)
+                      : gt_err_nomem(err);
     GT_STEP(rc, check_words(kernel, code.text, err));
     GT_STEP(rc, sign(kernel, code.text, err));
 out:

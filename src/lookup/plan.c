@@ -239,24 +239,21 @@ static size_t aligned(int64_t bytes)
 }
 
 /* Changes a word's bits so that it holds ordinary numbers of the type: from 0.5 to 2, of both
- * signs.  The numbers matter for times: a GPU that multiplies zeros draws less power. */
+ * signs; of doubles the upper word counts.  The numbers matter for times: a GPU that multiplies
+ * zeros draws less power. */
 static uint32_t ordinary(uint32_t word, enum gt_dtype type)
 {
-    switch (type) {
-    case GT_F16:
-        return (word & 0x87ff87ffu) | 0x38003800u;
-    case GT_BF16:
-        return (word & 0x80ff80ffu) | 0x3f003f00u;
-    case GT_E4M3:
-        return (word & 0x8f8f8f8fu) | 0x30303030u;
-    case GT_E5M2:
-        return (word & 0x87878787u) | 0x38383838u;
-    case GT_S8:
-    case GT_S32:
-        return word;
-    default:
-        return (word & 0x80ffffffu) | 0x3f000000u;
+    const int all = gt_dtype_bits(type) >> gt_type_complex(type), below = all > 32 ? 32 : 0;
+    const int fraction = gt_type_fraction(type) - below;
+    int bits = all - below;
+    uint32_t kept = UINT32_C(1) << (bits - 1) | ((UINT32_C(2) << fraction) - 1);
+    uint32_t set = ((UINT32_C(1) << (bits - 2 - fraction)) - 2) << fraction;
+
+    for (; bits < 32; bits *= 2) {
+        kept |= kept << bits;
+        set |= set << bits;
     }
+    return (word & kept) | set;
 }
 
 static int fill(struct timing *timing, struct gt_err *err)
@@ -266,7 +263,9 @@ static int fill(struct timing *timing, struct gt_err *err)
     int rc = pattern ? GT_OK : gt_err_nomem(err);
 
     for (size_t i = 0; i < PATTERN && !rc; i++)
-        pattern[i] = ordinary((uint32_t)(gt_random_next(&random) >> 32), timing->problem->type);
+        pattern[i] = (uint32_t)(gt_random_next(&random) >> 32);
+    for (size_t i = 0; i < PATTERN && !rc && !gt_type_integer(timing->problem->type); i++)
+        pattern[i] = ordinary(pattern[i], timing->problem->type);
     for (size_t at = 0; at < timing->bytes && !rc; at += PATTERN * sizeof(*pattern)) {
         const size_t left = timing->bytes - at, all = PATTERN * sizeof(*pattern);
 

@@ -558,11 +558,6 @@ static int check_groups(const struct gt_problem *p, struct gt_err *err)
     return GT_OK;
 }
 
-static bool is_integer(enum gt_dtype type)
-{
-    return gt_type_of(type)->kind & GT_TYPE_INTEGER;
-}
-
 static int check_words(const struct gt_problem *p, struct gt_err *err)
 {
     const bool gated = gt_epilogue_gated(p->epilogue);
@@ -575,8 +570,8 @@ static int check_words(const struct gt_problem *p, struct gt_err *err)
         return rc;
     if (p->conj_a > 1 || p->conj_b > 1 || ((p->conj_a || p->conj_b) && !gt_type_complex(p->type)))
         return refused(err, "conj has a meaning for complex types only: c64 and c128");
-    if (p->zero_a > 1 || p->zero_b > 1 || (p->zero_a && !is_integer(p->type)) ||
-        (p->zero_b && !is_integer(gt_problem_type_b(p))))
+    if (p->zero_a > 1 || p->zero_b > 1 || (p->zero_a && !gt_type_integer(p->type)) ||
+        (p->zero_b && !gt_type_integer(gt_problem_type_b(p))))
         return refused(err, "zero points have a meaning for integers only: s8, s4 and u4");
     if ((p->zero_a && !p->scale_a.kind) || (p->zero_b && !p->scale_b.kind))
         return refused(err, "zero points come with scale factors: zero_a with scale_a, zero_b with "

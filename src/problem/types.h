@@ -6,6 +6,7 @@
 #define GT_TYPES_H
 
 #include <float.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -66,6 +67,17 @@ const struct gt_type *gt_type_of(enum gt_dtype type);
 static inline bool gt_type_complex(enum gt_dtype type)
 {
     return gt_type_of(type)->kind & GT_TYPE_COMPLEX;
+}
+
+/* Bits of a float's fraction, or of a component's: its unit is half of the last one's weight. */
+static inline int gt_type_fraction(enum gt_dtype type)
+{
+    return -ilogb(gt_type_of(type)->unit) - 1;
+}
+
+static inline bool gt_type_integer(enum gt_dtype type)
+{
+    return gt_type_of(type)->kind & GT_TYPE_INTEGER;
 }
 
 /* Floats of 8 bits, which tensor cores sum with fewer bits than float32 has. */

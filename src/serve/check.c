@@ -202,49 +202,27 @@ static int64_t place_of(const struct gt_problem *p, const struct worst *at)
     return at->matrix * gt_problem_stride(p, GT_OPERAND_C) + at->row * p->ldc + at->column;
 }
 
-/* The value of a float of at most 16 bits.  E4M3 has no infinities and, for each sign, one NaN. */
-static double small_float(unsigned bits, int exponents, int fractions)
-{
-    const unsigned most = (1u << exponents) - 1, exponent = bits >> fractions & most;
-    const unsigned fraction = bits & ((1u << fractions) - 1), one = 1u << fractions;
-    const int least = 2 - (1 << (exponents - 1)) - fractions; /* the subnormal numbers' exponent */
-    double value =
-        exponent ? ldexp(one + fraction, (int)exponent - 1 + least) : ldexp(fraction, least);
-
-    if (exponent == most && (exponents == 5 || fraction == one - 1))
-        value = exponents == 5 && fraction == 0 ? (double)INFINITY : (double)NAN;
-    return bits >> (exponents + fractions) & 1 ? -value : value;
-}
-
+/* Element `at` of a matrix, of whole bytes.  A pattern beyond the type's largest number is an
+ * infinity, or NaN. */
 static double number(const void *from, int64_t at, enum gt_dtype type)
 {
-    uint32_t word;
-    uint16_t bits;
-    int32_t whole;
-    float value;
+    const int bits = gt_dtype_bits(type);
+    uint64_t word = 0, fraction, exponent;
+    int fractions, least; /* least: the exponent of subnormal numbers */
+    double value;
 
-    switch (type) {
-    case GT_F16:
-        memcpy(&bits, (const char *)from + 2 * at, 2);
-        return small_float(bits, 5, 10);
-    case GT_BF16:
-        memcpy(&bits, (const char *)from + 2 * at, 2);
-        word = (uint32_t)bits << 16;
-        memcpy(&value, &word, 4);
-        return value;
-    case GT_E4M3:
-        return small_float(((const unsigned char *)from)[at], 4, 3);
-    case GT_E5M2:
-        return small_float(((const unsigned char *)from)[at], 5, 2);
-    case GT_S8:
-        return ((const signed char *)from)[at];
-    case GT_S32:
-        memcpy(&whole, (const char *)from + 4 * at, 4);
-        return whole;
-    default:
-        memcpy(&value, (const char *)from + 4 * at, 4);
-        return value;
-    }
+    memcpy(&word, (const char *)from + bits / 8 * at, (size_t)bits / 8);
+    if (gt_type_integer(type))
+        return (double)((int64_t)(word << (64 - bits)) >> (64 - bits));
+    fractions = gt_type_fraction(type);
+    least = 2 - (1 << (bits - fractions - 2)) - fractions;
+    fraction = word & ((UINT64_C(1) << fractions) - 1);
+    exponent = word << (65 - bits) >> (65 - bits) >> fractions;
+    value = ldexp((double)(fraction + (exponent ? UINT64_C(1) << fractions : 0)),
+                  least + (int)exponent - (exponent != 0));
+    if (value > gt_type_of(type)->largest)
+        value = fraction ? (double)NAN : (double)INFINITY;
+    return word >> (bits - 1) ? -value : value;
 }
 
 /* Computes the element without its epilogue, and the sum of |a||b|. */

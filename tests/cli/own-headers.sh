@@ -35,6 +35,13 @@ lude SECRET' '#include /* " */ SECRET' '#include'; do
     rm -r out
 done
 
+echo "# beside the template they need no folder"
+cp -r mykernels beside && cp -r "my headers/step.cuh" more/deep beside && sed -i '/NEVER/,/endif/d' beside/step.cuh && sed -i 's/<step.cuh>/"step.cuh"/' beside/rows.cu
+t show rows --problem 96x96x96 --kernels-dir beside 2>&1 | grep -E 'cannot open|registers|exit'
+t try rows --problem 96x96x96 --on cpu --kernels-dir beside 2>&1 | grep -E 'verdict|exit'
+sed -i 's/"step.cuh"/"stop.cuh"/' beside/rows.cu
+t list kernels --kernels-dir beside 2>&1 | grep -oE 'rows.cu: line [0-9]*: include .* is not in this folder or .*templates$'
+
 echo "# with them"
 t list kernels "${own[@]}" | grep -E '^(rows|\[)'
 t show rows --problem 96x96x96 "${own[@]}" | grep -E 'registers|exit'

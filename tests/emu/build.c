@@ -15,7 +15,7 @@ extern char **environ;
 
 /* Options of the compiler that are always the same in number, and with those of the folders. */
 #define FIXED   29
-#define LONGEST (FIXED + 2 * (GT_MAX_INCLUDE_DIRS + 1))
+#define LONGEST (FIXED + 2 * (GT_MAX_INCLUDE_DIRS + 2))
 
 /* folders: a line each; becomes words, the first of which stays. */
 static int run_compiler(char *folders, const char *source, const char *object, bool strict,

@@ -144,15 +144,22 @@ static double held(const struct wgmma_product *product, unsigned x, unsigned k)
 
 /* ---- products ---- */
 
-static void add(const struct wgmma_product *product, unsigned thread, unsigned i, double value)
+/* Adds products of a row and a column to element i of a thread's sums. */
+static void add(const struct wgmma_product *product, unsigned thread, unsigned i,
+                const double *products, unsigned depth)
 {
-    if (product->type == GT_S8) {
-        int *sum = (int *)product->sums[thread] + i;
-        *sum = (product->scale_d ? *sum : 0) + (int)value;
-    } else {
-        float *sum = (float *)product->sums[thread] + i;
-        *sum = (product->scale_d ? *sum : 0.0f) + (float)value;
-    }
+    float *sum = (float *)product->sums[thread] + i;
+    int *whole = (int *)product->sums[thread] + i;
+    double all = 0;
+
+    for (unsigned k = 0; k < depth; k++)
+        all += products[k];
+    if (product->type == GT_S8)
+        *whole = (product->scale_d ? *whole : 0) + (int)all;
+    else if (gt_type_f8((enum gt_dtype)product->type))
+        *sum = gt_emu_f8_sum(product->scale_d ? *sum : 0.0f, products, (int)depth);
+    else
+        *sum = (product->scale_d ? *sum : 0.0f) + (float)all;
 }
 
 static void perform(struct wgmma_product *product)
@@ -173,10 +180,10 @@ static void perform(struct wgmma_product *product)
         for (unsigned i = 0; i < (unsigned)product->n / 2; i++) {
             unsigned row = thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8;
             unsigned column = i / 4 * 8 + thread % 4 * 2 + i % 2;
-            double sum = 0;
+            double products[MOST_K];
             for (unsigned k = 0; k < depth; k++)
-                sum += a[row][k] * b[column][k];
-            add(product, thread, i, sum);
+                products[k] = a[row][k] * b[column][k];
+            add(product, thread, i, products, depth);
         }
     product->done = true;
 }

@@ -16,6 +16,8 @@ extern "C" {
 const void *gt_emu_gather(const void *mine, int bytes, const char *file, int line);
 /* Ends the launch unless `bytes` at an address lie in shared memory, at a multiple of `bytes`. */
 void gt_emu_check_shared(const void *address, int bytes, const char *file, int line);
+/* As in tests/emu/numbers.h. */
+float gt_emu_f8_sum(float sum, const double *products, int count);
 }
 
 template <class T> inline const T *gt_emu_of_lane(const void *gathered, int lane)
@@ -154,14 +156,21 @@ gt_emu_mma_add(D *d, const void *gathered, int lane)
     for (int i = 0; i < rows / 4; i++) {
         int column = lane % 4 * 2 + i % 2, lower = i / 2; /* of the two halves of the rows */
         const char *of_column = static_cast<const char *>(gathered) + column * 4 * APART;
-        D sum = 0;
+        D sum = 0, product;
+        double products[IN_B * HALF];
         for (int half = 0; half < IN_B; half++)
-            for (int k = 0; k < HALF; k++)
-                sum +=
+            for (int k = 0; k < HALF; k++) {
+                product =
                     reinterpret_cast<const part *>(of_row + k / E * APART)
                         ->a[(half * (rows / 8) + lower) * E + k % E] *
                     reinterpret_cast<const part *>(of_column + k / E * APART)->b[half * E + k % E];
-        d[i] += sum;
+                products[half * HALF + k] = product;
+                sum += product;
+            }
+        if (IN::E == 4 && D(0.5f) != 0) /* 8-bit floats */
+            d[i] = gt_emu_f8_sum(d[i], products, IN_B * HALF);
+        else
+            d[i] += sum;
     }
 }
 

@@ -134,6 +134,29 @@ float gt_emu_tf32(float number)
     return number;
 }
 
+/* The number without its digits below those of the unit, a power of two. */
+static double cut(double number, double unit)
+{
+    return (double)(int64_t)(number / unit) * unit;
+}
+
+float gt_emu_f8_sum(float sum, const double *products, int count)
+{
+    double exact = sum, most = fabsf(sum), aligned, unit;
+
+    for (int i = 0; i < count; i++) {
+        exact += products[i];
+        most = fmax(most, fabs(products[i]));
+    }
+    if (most == 0 || !isfinite(exact))
+        return (float)exact;
+    unit = ldexp(1, ilogb(most) - 13);
+    aligned = cut(sum, unit);
+    for (int i = 0; i < count; i++)
+        aligned += cut(products[i], unit);
+    return aligned == 0 ? 0 : (float)cut(aligned, ldexp(1, ilogb(aligned) - 13));
+}
+
 int gt_emu_poison(enum gt_dtype type)
 {
     return gt_emu_format(type) ? 0xff : 0x80;

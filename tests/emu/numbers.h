@@ -42,4 +42,9 @@ float gt_emu_tf32(float number);
  * in the integer types. */
 int gt_emu_poison(enum gt_dtype type);
 
+/* What wgmma, and mma.sync of sm_89, add up of products of 8-bit floats: sum and products are
+ * aligned to the largest of them and cut off behind 13 bits, and so is the result (DeepSeek-V3,
+ * arXiv 2412.19437, section 3.3.2).  (mma.sync of an H200 has FP32's error.) */
+float gt_emu_f8_sum(float sum, const double *products, int count);
+
 #endif

@@ -84,6 +84,37 @@ static void test_merge_rules(void **state)
     assert_int_equal(rows, 0);
 }
 
+static void fill_words(struct fixture *other)
+{
+    const struct gt_trial trial = fixture_trial(30, 3);
+    struct gt_problem problem;
+
+    OK(other, gt_problem_parse(
+                  &problem, "512x128x256:e4m3:nt:b=e5m2:scale_a=1x128:scale_b=128x128/mn:groups=4",
+                  &other->err));
+    OK(other, gt_store_problem(other->store, &problem, &other->key.problem, &other->err));
+    fixture_put(other, "words", &trial);
+}
+
+/* What is searched for in problems has columns, also in a database that got the problem from
+ * another one. */
+static void test_merge_words(void **state)
+{
+    static const char query[] =
+        "SELECT count(*) FROM winner WHERE (type_b, scale_a, scale_b, groups)"
+        " = ('e5m2', '1x128', '128x128/mn', 4)";
+    struct fixture *f = *state;
+    char path[128];
+    int64_t rows;
+
+    make_other(f, path, fill_words);
+    OK(f, gt_store_integer(f->store, query, &rows, &f->err));
+    assert_int_equal(rows, 0);
+    OK(f, gt_store_merge(f->store, path, &rows, &f->err));
+    OK(f, gt_store_integer(f->store, query, &rows, &f->err));
+    assert_int_equal(rows, 1);
+}
+
 /* Times in which no device computes the problem, and those in which one may: 2048^3 in FP32 takes
  * 132 multiprocessors 169 us at 3 GHz. */
 static void fill_impossible(struct fixture *other)
@@ -317,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_merge_rules),
+        TEST(test_merge_words),
         TEST(test_merged_times_are_judged),
         TEST(test_merge_of_tables),
         TEST(test_merge_refusals),

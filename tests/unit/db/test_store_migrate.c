@@ -189,6 +189,9 @@ static void fill_version(struct fixture *f, int version)
                                  " 0, x'', 1)"
                                : "INSERT INTO baseline VALUES (7, 1, 1, 1, 'L', 'word', 2, 0, 3, 3,"
                                  " 3, 4, 0, x'', 1)");
+    if (version >= 10) /* problems had more words by then, in their texts alone */
+        fixture_sql(f, "INSERT INTO problem VALUES (2, '1x2x3:e4m3:nt:b=e5m2:scale_a=1x128/ue8m0:'"
+                       " || 'scale_b=128x128:groups=12:by=k', 'e4m3', 'low', 'nt', 1, 2, 3, 1)");
     fixture_sql(f, "INSERT INTO attempt VALUES (7, 1, 1, 1, 'P=1', 1, 1, 2, 1, 1);"
                    "INSERT INTO tie VALUES (7, 1, 1, 'simt', 'P=1', 1)");
     if (version == 4)
@@ -227,6 +230,10 @@ static void expect_filled(struct fixture *f, int version)
             " FROM comparison"},
         {4, "SELECT (id, timing, seed, at) = (1, 1, 1, 9) FROM visit"},
         {4, "SELECT (visit, us) = (1, 3) FROM improvement"},
+        {1, "SELECT (type_b, scale_a, scale_b, groups) = ('f32', '', '', 0) FROM problem WHERE id "
+            "= 1"},
+        {10, "SELECT (type_b, scale_a, scale_b, groups) = ('e5m2', '1x128/ue8m0', '128x128', 12)"
+             " FROM problem WHERE id = 2"},
         {8, "SELECT (joules, counted) = (2, 1) FROM energy"},
     };
 

@@ -284,6 +284,18 @@ static void test_tolerance(void **state)
         {"9x9x256:e4m3:nt:out=f32", 3384, true},
         {"9x9x4096:e4m3:nt:out=f32", 378, true},
         {"9x9x4096:e4m3:nt:out=f32", 100000, false},
+        /* hopper_scaled, promoted and not, of 2048 x 2048 elements on an H200 */
+        {"9x9x256:e4m3:nt:out=f32:scale_a=1x128:scale_b=128x128", 4445, true},
+        {"9x9x512:e4m3:nt:out=f32:scale_a=1x128:scale_b=128x128", 2678, true},
+        {"9x9x160:e4m3:nt:out=f32:sums=promoted", 4329, true},
+        {"9x9x512:e4m3:nt:out=f32:sums=promoted", 1652, true},
+        {"9x9x512:e4m3:nt:out=f32:sums=promoted", 9324, false},
+        {"9x9x1024:e4m3:nt:out=f32:sums=promoted", 7422, false},
+        {"9x9x4096:e4m3:nt:out=f32:sums=promoted", 378, true}, /* cuBLASLt */
+        {"9x9x4096:e4m3:nt:out=f32:scale_a=vector:scale_b=vector", 7561, false},
+        {"9x9x4096:e4m3:nt:out=f32:sums=fast", 7561, true},
+        {"9x9x16384:e4m3:nt:out=f32:scale_a=vector:scale_b=vector", 145, true},
+        {"9x9x16384:e4m3:nt:out=f32:scale_a=vector:scale_b=vector", 11849, false},
         {"9x9x4096:bf16:nn:out=f32", 2048, false}, /* sums in FP16 */
         {"9x9x4096:f16:nn:out=f32:acc=f16", 37500, true},
         {"9x9x4096:f16:nn:out=f32:acc=f16", 400000, false},
