@@ -469,6 +469,10 @@ compile_commands.json: Makefile
 install: $(addprefix $(INSTALLED)/,tune libgemmtune.a libgemmtune.so.$(SOVERSION) libgemmtune_cublas.so) emulator
 	$(Q)NVRTC="$(NVRTC)" TUNE="$(TUNE)" EMULATOR="$(EMULATOR)" tools/install "$(INSTALLED)" "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(VERSION) $(SOVERSION)
 
+## install-strip: as install, without what only a debugger reads
+install-strip: export STRIP = 1
+install-strip: install
+
 ## uninstall: remove what install put there
 uninstall:
 	$(Q)tools/install --remove "$(DESTDIR)" "$(PREFIX)" "$(LIBDIR)" $(SOVERSION)
