@@ -41,6 +41,10 @@ int gt_store_open(struct gt_store **store, const char *path, enum gt_store_mode 
  * calls are not interrupted. */
 int gt_store_open_watched(struct gt_store **store, const char *path, enum gt_store_mode mode,
                           const volatile sig_atomic_t *signals, struct gt_err *err);
+/* The schema of the file, if it is an older one than this program's; else 0.  Whoever opens such a
+ * file by GT_STORE_WRITE changes it and leaves a copy, FILE-vN.backup. */
+int gt_store_older(const struct gt_store *store);
+
 /* NULL is accepted.  Pending trials are written.  A caller that has to know whether that succeeds
  * calls gt_store_settle before. */
 void gt_store_close(struct gt_store *store);

@@ -130,7 +130,8 @@ struct gt_store {
     char *lock_path; /* path of the writer's lock; NULL: the store only reads */
     int lock;        /* descriptor of the lock file, or -1 */
     bool immutable;  /* nobody writes the file: no locks, no log */
-    bool forwarded;  /* `db` is a copy in memory of an older file, brought forward */
+    int forwarded;   /* `db` is a copy in memory of an older file of this schema, brought forward;
+                        0: it is no copy */
     bool moved;      /* the writer's file is not at `path` any more */
     bool shared;     /* the store is one of several writers: GT_STORE_SHARED */
     char *saved;     /* file to which a moved database was saved; NULL: it could not be saved */

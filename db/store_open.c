@@ -225,7 +225,7 @@ int gt_store_open_memory(struct gt_store *store, struct gt_err *err)
 
 /* A reader must not change an older database, so it copies the database to memory and brings the
  * copy forward. */
-static int read_forwarded(struct gt_store *store, struct gt_err *err)
+static int read_forwarded(struct gt_store *store, int version, struct gt_err *err)
 {
     sqlite3 *file = store->db;
     int code = gt_store_open_memory(store, err);
@@ -233,7 +233,7 @@ static int read_forwarded(struct gt_store *store, struct gt_err *err)
     GT_STEP(code, gt_store_fill(store->db, "main", file, store->path, err));
     sqlite3_close_v2(file);
     GT_STEP(code, gt_store_migrate(store, err));
-    store->forwarded = !code;
+    store->forwarded = code ? 0 : version;
     return code;
 }
 
@@ -303,7 +303,7 @@ int gt_store_open_unchecked(struct gt_store **store, const char *path, struct gt
         code = gt_err_set(err, GT_ESTALE, "%s is empty: nothing was tuned into it yet", path);
     if (!code && version < GT_STORE_VERSION) {
         code = gt_store_check_pages(opened, err);
-        GT_STEP(code, read_forwarded(opened, err));
+        GT_STEP(code, read_forwarded(opened, (int)version, err));
     }
     GT_STEP(code, gt_store_check_schema(opened, err));
     if (code)
@@ -311,6 +311,11 @@ int gt_store_open_unchecked(struct gt_store **store, const char *path, struct gt
     else
         *store = opened;
     return code;
+}
+
+int gt_store_older(const struct gt_store *store)
+{
+    return store->forwarded;
 }
 
 int gt_store_open_read(struct gt_store **store, const char *path, struct gt_err *err)

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/stats.h"
 #include "base/strbuf.h"
 #include "lookup/lookup_impl.h"
 #include "problem/problem.h"
@@ -662,9 +663,11 @@ static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
                       const struct gt_resolved *resolved)
 {
     const struct gt_answer *answer = &resolved->answer;
+    char us[GT_ROUGH_MAX];
 
+    gt_rough(us, answer->expected_us);
     if (row->predicted) {
-        gt_strbuf_addf(text, "the model expects %.2f us of this one", answer->expected_us);
+        gt_strbuf_addf(text, "the model expects %s us of this one", us);
         return;
     }
     if (row->trials > 0)
@@ -674,7 +677,7 @@ static void add_doubt(struct gt_strbuf *text, const struct gt_table_row *row,
     if (answer->tier == GT_TIER_EXACT)
         gt_strbuf_add(text, ", and the row taken won a final");
     else if (answer->expected_us > 0)
-        gt_strbuf_addf(text, ", and the model expects %.2f us of this one%s%s", answer->expected_us,
+        gt_strbuf_addf(text, ", and the model expects %s us of this one%s%s", us,
                        answer->tuned_for ? ", made from the winner of " : "",
                        answer->tuned_for ? answer->tuned_for : "");
 }
@@ -740,10 +743,10 @@ static int explain_damage(const struct search *search, struct gt_err *err)
 static bool is_told(const struct search *search, const struct gt_table_row *row,
                     const struct gt_table_row *best)
 {
-    const bool elsewhere = is_elsewhere(search, row);
+    const bool here = !is_elsewhere(search, row) && same_device(search, row);
 
-    if (best && elsewhere != is_elsewhere(search, best))
-        return !elsewhere;
+    if (best && here != (!is_elsewhere(search, best) && same_device(search, best)))
+        return here;
     return says_more(row, best);
 }
 
@@ -759,6 +762,7 @@ static int explain(const struct search *search, struct gt_err *err)
     struct gt_strbuf text = GT_STRBUF_INIT;
     const bool exact = resolved->answer.tier == GT_TIER_EXACT && !resolved->answer.predicted;
     const char *why;
+    char us[GT_ROUGH_MAX];
 
     for (const struct gt_table_row *row = table->row; row < table->row + table->rows; row++)
         if (row->cc == resolved->device.cc && row != search->row && is_told(search, row, best) &&
@@ -768,7 +772,11 @@ static int explain(const struct search *search, struct gt_err *err)
     if (!best)
         return explain_damage(search, err);
     why = reason(search, best);
-    gt_strbuf_addf(&text, "kernel %s, %.2f us %s on %s (%s): %s", best->kernel, best->us,
+    if (best->predicted) /* of which two digits are known */
+        gt_rough(us, best->us);
+    else
+        snprintf(us, sizeof(us), "%.2f", best->us);
+    gt_strbuf_addf(&text, "kernel %s, %s us %s on %s (%s): %s", best->kernel, us,
                    best->predicted ? "predicted" : "measured", best->device,
                    best < table->row + sources->user_rows ? "own table" : "system's table",
                    why ? why : "");

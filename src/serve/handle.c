@@ -76,10 +76,12 @@ static bool ask_some(const struct gt_real *real, void *handle, const struct gt_s
            (!noted->atomics || !real->GetAtomicsMode(handle, &to->atomics));
 }
 
+/* Bit by bit: gcc compares neighbours that are only compared at once, which waits for the stores
+ * of each (10 ns). */
 static bool differ(const struct gt_settings *x, const struct gt_settings *y)
 {
-    return x->stream != y->stream || x->pointers != y->pointers || x->math != y->math ||
-           x->atomics != y->atomics || x->sms != y->sms;
+    return x->stream != y->stream || ((x->pointers ^ y->pointers) | (x->math ^ y->math) |
+                                      (x->atomics ^ y->atomics) | (x->sms ^ y->sms)) != 0;
 }
 
 bool gt_handle_settings(struct gt_handle *slot, const struct gt_real *real, void *handle,

@@ -47,18 +47,20 @@
     rc = function;     \
     gt_inside--;
 
-/* The product of each kind of parameter list. */
+/* The product of each kind of parameter list.  All fields are named: gcc sets the whole structure
+ * to 0 before the rest where one is left out, which takes longer than the rest. */
 #define OPERANDS                                                                    \
     .m = m, .n = n, .k = k, .lda = lda, .ldb = ldb, .ldc = ldc, .ta = ta, .tb = tb, \
-    .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = c
+    .alpha = alpha, .beta = beta, .a = a, .b = b, .c = c, .d = c, .epilogue = 0, .bias = NULL
+#define PLAIN   .batch = 1, .sa = 0, .sb = 0, .sc = 0
 #define STRIDES .batch = batch, .sa = sa, .sb = sb, .sc = sc
 #define TYPES   .at = at, .bt = bt, .ct = ct
 #define GEMM_OF_GEMM(type, sums) \
-    OPERANDS, .batch = 1, .at = type, .bt = type, .ct = type, .compute = sums
+    OPERANDS, PLAIN, .at = type, .bt = type, .ct = type, .compute = sums
 #define GEMM_OF_BATCHED(type, sums) \
     OPERANDS, STRIDES, .at = type, .bt = type, .ct = type, .compute = sums
-#define GEMM_OF_EX(type, sums)         OPERANDS, .batch = 1, TYPES, .compute = compute
-#define GEMM_OF_SUMS_32F(type, sums)   OPERANDS, .batch = 1, TYPES, .compute = sums
+#define GEMM_OF_EX(type, sums)         OPERANDS, PLAIN, TYPES, .compute = compute
+#define GEMM_OF_SUMS_32F(type, sums)   OPERANDS, PLAIN, TYPES, .compute = sums
 #define GEMM_OF_BATCHED_EX(type, sums) OPERANDS, STRIDES, TYPES, .compute = compute
 
 /* Products. */

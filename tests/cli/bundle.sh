@@ -27,6 +27,7 @@ rm "$tarball"
 mv elsewhere/gemmtune-test-* elsewhere/moved && cd elsewhere/moved
 sed "s/glibc [0-9.]*/glibc V/" ../../about
 ls -p . share/gemmtune
+find . -name "*.md" ! -path ./README.md ! -path "./share/doc/*" # a document at another place would have dead links
 grep -oE '\]\([^)#: ]+' README.md | cut -c3- | while read -r link; do [[ -f $link ]] || echo "README.md: $link"; done
 env -i bin/tune list kernels | grep -c '^simt_'
 env -i bin/tune lookup 4096x4096x4096:f32:nn --arch sm_90 | head -n 1

@@ -29,5 +29,8 @@ echo "# for programs"
 echo "# problems that only one has; nothing at all; no database"
 "$TUNE" --shape 16x16x16 --kernels simt_naive --budget 2 --baseline none --db one.db -q > table
 "$TUNE" compare one.db a.db | sed -E 's/[0-9.]+ us/N us/g' | tail -n 1
+"$TUNE" --arch sm_86 --shape 16x16x16 --kernels simt_naive --budget 2 --db predicted.db -q > table
+"$TUNE" compare one.db a.db > table; echo "exit $?"
+"$TUNE" compare predicted.db predicted.db; echo "exit $?"
 "$TUNE" compare one.db missing.db; echo "exit $?"
 "$TUNE" compare one.db; echo "exit $?"

@@ -33,3 +33,8 @@ for option in "--recording x" "--csv x" --leave-out "--learn x" "--device cuda" 
     t doctor $option
 done
 "$TUNE" doctor --narrow --help | head -n 1 # help comes first
+# A database of an older program is read, and what the next sweep does with it is said before.
+"$TUNE" --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 1 --db older.db -q > /dev/null
+python3 -c 'import sqlite3; sqlite3.connect("older.db").execute("pragma user_version = 9")'
+t doctor --db older.db | grep '^database' | grep -oE 'schema.*'
+"$TUNE" --arch sm_86 --shape 64x64x64 --kernels simt_naive --budget 1 --db older.db -q > /dev/null; ls older.db*

@@ -25,3 +25,7 @@ try doctor --program python3 -c 'print(1)'
 echo 64x64x64 > a.txt
 try capture --merge a.txt -o s.txt
 cat s.txt
+# Predictions for several cards: each card's line names its own row.
+for card in "RTX 3090" "RTX 3080" A10; do "$TUNE" --arch "$card" --shape 256x256x256 --kernels simt_naive --budget 2 --db cards.db -q > out; done
+"$TUNE" export --format deploy --db cards.db -o none.gt 2>&1 | grep '^left out' | sed -E 's/.* on (.*): kernel .* predicted on (.*) \(own.*model expects.*/\1; \2/'
+for card in "RTX 3090" "RTX 3080" A10; do "$TUNE" lookup 256x256x256 --arch "$card" --db cards.db | grep -o 'predicted on.*profile'; done

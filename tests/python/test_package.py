@@ -425,6 +425,15 @@ class Memory(unittest.TestCase):
         given["a"].major = 2
         self.refused("DLPack 2", **given)
 
+    def test_interfaces_that_are_none(self):
+        a = WithInterface((4, 4), range(16))
+        whole = a.__cuda_array_interface__
+        for odd in (5, [1], "shape", {}) + tuple({k: v for k, v in whole.items() if k != key} for key in ("shape", "data", "typestr")):
+            array = type("Odd", (), {"__cuda_array_interface__": odd})()
+            for operands in ({"a": array, "b": a}, {"a": a, "b": a, "out": array}):
+                with self.assertRaisesRegex(TypeError, "Odd is no dict with shape, typestr and data"):
+                    gemmtune.matmul(**operands)
+
     def test_memory_of_the_host(self):
         both = type("Both", (WithInterface, WithDLPack), {})
         for kind, where in ((both, 1), (WithDLPack, 1), (WithDLPack, 3), (WithNewDLPack, 1)):

@@ -115,6 +115,8 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         print(cli, &pairs); /* else standard output has the document or the page */
     if (!rc && pairs.of[GT_VERDICT_SLOWER])
         rc = GT_EXIT_LOST;
+    else if (!rc && pairs.of[GT_VERDICT_ONLY_A] + pairs.of[GT_VERDICT_ONLY_B] == pairs.count)
+        rc = GT_EXIT_NOTHING;
     gt_pairs_release(&pairs);
     gt_store_close(store[0]);
     gt_store_close(store[1]);
@@ -129,7 +131,7 @@ const struct gt_command gt_command_compare = {
         "Compares the measured winners of two databases problem by problem: of two machines,\n"
         "drivers, versions, days. A pair is faster or slower only if all of both intervals say\n"
         "so by more than the noise, the same if all of them lie within it, else ambiguous. The\n"
-        "exit code is 8 if something is slower.\n"
+        "exit code is 8 if something is slower, 4 if nothing could be compared.\n"
         "\n"
         "  tune compare before.db after.db\n"
         "  tune compare h100.db h200.db --any-device --html compared.html\n",

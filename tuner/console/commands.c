@@ -19,7 +19,8 @@ const struct gt_exit gt_exits[] = {
      {GT_ESYNTAX, GT_ERANGE, GT_ENOTFOUND}},
     {3, "malformed configuration, or a template that does not compile", {GT_ECONFIG, GT_ENVRTC}},
     {GT_EXIT_NOTHING,
-     "finished, but no candidate was valid, or problems were left out (export --format deploy)",
+     "finished, but no candidate was valid, problems were left out (export --format deploy), or "
+     "nothing could be compared (compare)",
      {GT_OK}},
     {5, "database", {GT_EDB, GT_ESTALE}},
     {6,

@@ -21,8 +21,9 @@ static const struct {
 } names[] = {
     {"sm_75", NULL,
      "turing t4 titanrtx quadrortx quadrortx3000 quadrortx4000 quadrortx5000 quadrortx6000 "
-     "quadrortx8000"},
-    {"sm_86", NULL, "2050 a2 a10 a16 a40 a2000 a3000 a4000 a4500 a5500 a5000 a6000"},
+     "quadrortx8000 t400 t500 t550 t600 t1000 t1200 t2000 quadrot1000 quadrot2000 mx450 mx550"},
+    {"sm_86", NULL,
+     "2050 mx570 a500 a1000 a2 a10 a16 a40 a2000 a3000 a4000 a4500 a5500 a5000 a6000"},
     {NULL,
      "names several: type sm_80 for A100 or A30, sm_86 for A10, A40 or RTX 30, sm_87 for Orin",
      "ampere"},
@@ -38,7 +39,7 @@ static const struct {
      "blackwell"},
     {"sm_100", NULL, "b100 b200 gb200"},
     {"sm_103", NULL, "b300 gb300"},
-    {"sm_120", NULL, "pro2000 pro4000 pro4500 pro5000 pro6000"},
+    {"sm_120", NULL, "pro500 pro1000 pro2000 pro3000 pro4000 pro4500 pro5000 pro6000"},
     {"sm_110", NULL, "thor"},
     {"sm_121", NULL, "gb10 spark"},
     {NULL, OLD, "volta pascal maxwell v100 p100 p40 p4 m40 k80 titanv titanx"},

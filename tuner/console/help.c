@@ -188,6 +188,41 @@ static void put_options(FILE *out, const struct gt_option *table)
     }
 }
 
+/* What the page of `tune` says besides; tuner/README.md says more of it. */
+static const struct {
+    const char *section, *term, *meaning;
+} surroundings[] = {
+    {"ENVIRONMENT", "GEMMTUNE_DB", "the database where --db names none"},
+    {NULL, "GEMMTUNE_CACHE, GEMMTUNE_CACHE_LIMIT",
+     "the folder of compiled kernels, and how large it may get (default: 2G)"},
+    {NULL, "GEMMTUNE_DATA", "the folder of templates and configs (default: beside the program)"},
+    {NULL, "GEMMTUNE_LOCKS", "the folder of the locks of GPUs"},
+    {NULL,
+     "GEMMTUNE_LIBCUDA, GEMMTUNE_LIBNVRTC, GEMMTUNE_LIBNVJITLINK, GEMMTUNE_LIBCUBLASLT, "
+     "GEMMTUNE_LIBNVML",
+     "a library, or its folder, instead of the usual places"},
+    {NULL, "CUDA_HOME, CUDA_PATH, VIRTUAL_ENV, CONDA_PREFIX", "where CUDA's libraries may be"},
+    {NULL, "TMPDIR", "the folder of temporary files (default: /tmp)"},
+    {NULL, "NO_COLOR", "if not empty, no colour"},
+    {"FILES", "$XDG_DATA_HOME/gemmtune/gemmtune.db, ~/.local/share/gemmtune/gemmtune.db",
+     "the database; beside it -wal and -shm while it is open, -lock, and -vN.backup of an older "
+     "program's"},
+    {NULL, "$XDG_CACHE_HOME/gemmtune, ~/.cache/gemmtune", "compiled kernels; may be removed"},
+    {NULL, "PREFIX/share/gemmtune", "templates, descriptions, device profiles, shipped winners"},
+};
+
+static void put_surroundings(FILE *out)
+{
+    for (size_t i = 0; i < sizeof(surroundings) / sizeof(*surroundings); i++) {
+        if (surroundings[i].section)
+            fprintf(out, ".SH %s\n", surroundings[i].section);
+        fputs(".TP\n\\fB", out);
+        put(out, surroundings[i].term, strlen(surroundings[i].term));
+        fputs("\\fR\n", out);
+        put_line(out, surroundings[i].meaning);
+    }
+}
+
 static void put_see_also(FILE *out, const struct gt_command *command)
 {
     const char *separator = "";
@@ -232,6 +267,8 @@ void gt_help_man(FILE *out, const struct gt_command *command)
         fprintf(out, ".TP\n\\fB%d\\fR\n", gt_exits[i].code);
         put_line(out, gt_exits[i].meaning);
     }
+    if (sweep)
+        put_surroundings(out);
     put_see_also(out, command);
 }
 

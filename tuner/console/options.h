@@ -111,7 +111,7 @@ struct gt_cli {
 
 /* What a command's `run` returns beyond GT_OK and the error codes. */
 enum gt_exit_result {
-    GT_EXIT_NOTHING = 4, /* finished, but no candidate was valid, or problems were left out */
+    GT_EXIT_NOTHING = 4, /* finished, but there is nothing: no valid candidate, no pair... */
     GT_EXIT_LOST = 8,    /* a stored winner is not the fastest any more, or something is slower */
 };
 

@@ -46,11 +46,15 @@ say(struct gt_finding *finding, enum gt_doctor_verdict verdict, const char *form
     va_end(arguments);
 }
 
-static void say_also(struct gt_finding *finding, const char *text)
+__attribute__((format(printf, 2, 3))) static void say_also(struct gt_finding *finding,
+                                                           const char *format, ...)
 {
     const size_t length = strlen(finding->text);
+    va_list args;
 
-    snprintf(finding->text + length, sizeof(finding->text) - length, "%s", text);
+    va_start(args, format);
+    vsnprintf(finding->text + length, sizeof(finding->text) - length, format, args);
+    va_end(args);
 }
 
 static void say_data(struct gt_finding *finding, const char *folder,
@@ -61,8 +65,7 @@ static void say_data(struct gt_finding *finding, const char *folder,
         char device[96];
 
         gt_copy_clean(device, sizeof(device), rankings->ranking[i].device);
-        say_also(finding, i ? ", " : "; rankings of ");
-        say_also(finding, *device ? device : "an arch");
+        say_also(finding, "%s%s", i ? ", " : "; rankings of ", *device ? device : "an arch");
     }
 }
 
@@ -258,6 +261,12 @@ static void find_database(const struct gt_checking *checking, struct gt_finding 
         say(finding, GT_FOUND_BROKEN, "%s", err.msg);
     else if (gt_store_check_place(path, &err))
         say(finding, GT_FOUND_MISSING, "%s", err.msg);
+    else if (store && gt_store_older(store))
+        say_also(
+            finding,
+            "; an older program wrote it (schema %d): the next sweep brings it forward and keeps "
+            "this one as %s-v%d.backup",
+            gt_store_older(store), path, gt_store_older(store));
     gt_store_close(store);
     free(own);
     free(folder);

@@ -47,7 +47,8 @@ struct gt_evaluator_options {
     const char *space; /* replay: the T1 file of the kernel's space; NULL: as recorded */
     struct gt_bench_options bench;
     struct gt_evaluator_events events;
-    /* Count of signals (NULL: none): the second signal ends blocking calls with GT_EINTERRUPTED. */
+    /* Count of signals (NULL: none): the second signal, before the GPU is ready the first, ends
+     * blocking calls with GT_EINTERRUPTED. */
     const volatile sig_atomic_t *signals;
 };
 

@@ -27,6 +27,7 @@ struct product {
     int64_t m, n, k, batch;   /* batch 0: 1 */
     int64_t ld[3], stride[3]; /* of A, B, D; 0 of ld and -1 of stride: packed */
     bool trans[2];            /* op(A), op(B) */
+    bool conj[2];             /* op(A), op(B), of complex numbers */
     struct piece type[3];     /* of A, B, D, under any name; without D's it is A's */
     struct piece compute;     /* the type of the sums; may be missing */
     bool tf32;                /* allowed for products of float */
@@ -145,11 +146,31 @@ static bool type_of(enum gt_dtype *type, struct piece piece)
     static const struct {
         const char *name;
         enum gt_dtype type;
-    } known[] = {{"32F", GT_F32},      {"s", GT_F32},   {"xf32", GT_TF32},
-                 {"16F", GT_F16},      {"h", GT_F16},   {"16BF", GT_BF16},
-                 {"8F_E4M3", GT_E4M3}, {"f8", GT_E4M3}, {"8F_E5M2", GT_E5M2},
-                 {"bf8", GT_E5M2},     {"8I", GT_S8},   {"signed char", GT_S8},
-                 {"Char", GT_S8},      {"32I", GT_S32}, {"int", GT_S32}};
+    } known[] = {{"32F", GT_F32},
+                 {"s", GT_F32},
+                 {"xf32", GT_TF32},
+                 {"16F", GT_F16},
+                 {"h", GT_F16},
+                 {"16BF", GT_BF16},
+                 {"8F_E4M3", GT_E4M3},
+                 {"f8", GT_E4M3},
+                 {"8F_E5M2", GT_E5M2},
+                 {"bf8", GT_E5M2},
+                 {"8I", GT_S8},
+                 {"signed char", GT_S8},
+                 {"Char", GT_S8},
+                 {"32I", GT_S32},
+                 {"int", GT_S32},
+                 {"64F", GT_F64},
+                 {"d", GT_F64},
+                 {"C_32F", GT_C64},
+                 {"f32_c", GT_C64},
+                 {"c", GT_C64},
+                 {"complex<float>", GT_C64},
+                 {"C_64F", GT_C128},
+                 {"f64_c", GT_C128},
+                 {"z", GT_C128},
+                 {"complex<double>", GT_C128}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         if (is_word(piece, known[i].name)) {
@@ -164,6 +185,9 @@ static bool sums_as_kernels(struct product *product, enum gt_dtype type)
 {
     const struct piece compute = bare_type(product->compute);
 
+    if (type == GT_F64 || type == GT_C128)
+        return !compute.at || contains(compute, "64F") || contains(compute, "f64") ||
+               is_word(compute, "double");
     if (!compute.at || contains(compute, "32F") || contains(compute, "f32")) {
         product->tf32 |= contains(compute, "TF32") || contains(compute, "xf32");
         return type == GT_F32 ? !contains(compute, "16") : !contains(compute, "PEDANTIC");
@@ -246,6 +270,8 @@ static void take_layout(struct gt_problem *problem, const struct product *produc
     }
     problem->trans_a = product->trans[1];
     problem->trans_b = product->trans[0];
+    problem->conj_a = product->conj[1] && gt_type_complex(problem->type);
+    problem->conj_b = product->conj[0] && gt_type_complex(problem->type);
     problem->lda = ld[1];
     problem->ldb = ld[0];
     problem->ldc = ld[2];
@@ -503,7 +529,8 @@ static void set(struct fields *fields, struct piece key, struct piece value)
             fields->piece[i] = value;
 }
 
-/* The whole number at the start of the piece; `absent` if there is no number. */
+/* The whole number that the piece is; INT64_MAX if it is something else, `absent` if it is
+ * missing. */
 static int64_t whole(struct piece piece, int64_t absent)
 {
     int64_t value = 0;
@@ -513,16 +540,21 @@ static int64_t whole(struct piece piece, int64_t absent)
         if (__builtin_mul_overflow(value, 10, &value) ||
             __builtin_add_overflow(value, piece.at[i] - '0', &value))
             return INT64_MAX;
-    return i ? value : absent;
+    return i < piece.length ? INT64_MAX : i ? value : absent;
 }
 
-/* Whether the piece means transposed: "T", "OP_T", "CUBLAS_OP_T(1)", "C". */
-static bool transposed(struct piece piece)
+/* Whether the piece means one of these operations: "T", "OP_T", "CUBLAS_OP_T(1)", "C". */
+static bool operates(struct piece piece, const char *operations)
 {
     const char *at = find(piece, "OP_");
     const char op = at && at + 3 < piece.at + piece.length ? at[3] : piece.length ? *piece.at : 'N';
 
-    return strchr("TtCc", op) != NULL;
+    return strchr(operations, op) != NULL;
+}
+
+static bool transposed(struct piece piece)
+{
+    return operates(piece, "TtCc");
 }
 
 /* Whether the piece is a number other than 0; a pointer is no number. */
@@ -552,8 +584,7 @@ static struct piece type_in(struct piece function)
     static const struct {
         char letter;
         const char *type;
-    } types[] = {
-        {'s', "float"}, {'d', "double"}, {'h', "Half"}, {'c', "complex"}, {'z', "complex"}};
+    } types[] = {{'s', "float"}, {'d', "double"}, {'h', "Half"}, {'c', "c64"}, {'z', "c128"}};
     const char *gemm = NULL;
 
     for (int i = 1; i + 4 <= function.length && !gemm; i++)
@@ -581,6 +612,7 @@ static int take_fields(struct reader *reader, const struct fields *fields, bool 
         .stride = {whole(f[STRIDE_A], -1), whole(f[STRIDE_B], -1),
                    whole(f[f[STRIDE_D].at ? STRIDE_D : STRIDE_C], -1)},
         .trans = {transposed(f[TRANS_A]), transposed(f[TRANS_B])},
+        .conj = {operates(f[TRANS_A], "Cc"), operates(f[TRANS_B], "Cc")},
         .type = {f[TYPE_A].at ? f[TYPE_A] : type, f[TYPE_B].at ? f[TYPE_B] : type,
                  out.at ? out : type},
         .compute = f[COMPUTE],
@@ -795,6 +827,11 @@ static int take_matmul(struct reader *reader, struct piece line)
     fields.piece[M] = value_of(d, "rows");
     fields.piece[N] = value_of(d, "cols");
     fields.piece[K] = value_of(a, transposed(fields.piece[TRANS_A]) ? "rows" : "cols");
+    if (whole(value_of(a, transposed(fields.piece[TRANS_A]) ? "cols" : "rows"), -1) !=
+            whole(fields.piece[M], -1) ||
+        whole(value_of(b, transposed(fields.piece[TRANS_B]) ? "cols" : "rows"), -1) !=
+            whole(fields.piece[K], -1))
+        return leave(reader, "of sizes that cannot be", none);
     fields.piece[BETA] = value_of(line, "beta");
     if (other_order(a) || other_order(b) || other_order(d))
         return leave(reader, "of other orders than columns", none);

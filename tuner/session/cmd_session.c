@@ -53,6 +53,7 @@ static int open_device(struct gt_session *session, const struct gt_session_optio
 {
     const struct gt_evaluator_options evaluator = {
         .data_dir = session->cli->data_dir,
+        .signals = session->cli->signals,
         .cache_dir = session->cache_dir,
         .kernels_dir = options->kernels_dir,
         .include_dirs = options->include_dirs,

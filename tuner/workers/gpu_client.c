@@ -115,8 +115,9 @@ int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_g
     return 1;
 }
 
-int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
-                       struct gt_err *err)
+/* Sends the request and waits for the answer, or until more than `patience` signals have come. */
+static int call(struct gt_gpu_client *client, double deadline_s, int patience,
+                struct gt_gpu_reply *reply, struct gt_err *err)
 {
     const struct gt_gpu_client_options *options = &client->options;
     int rc;
@@ -128,17 +129,26 @@ int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct g
             return rc < 0 ? rc : GT_OK;
         if (options->waiting)
             options->waiting(options->context, (double)(gt_clock_ms() - client->sent) / 1000);
-        if (options->signals && *options->signals > 1)
-            return gt_err_set(err, GT_EINTERRUPTED, "stopped at once");
+        if (options->signals && *options->signals > patience)
+            return gt_err_set(err, GT_EINTERRUPTED, "%s",
+                              patience ? "stopped at once"
+                                       : "interrupted before the GPU was ready");
     }
 }
 
-/* Calls the worker.  A lost worker is an error, and so is the worker's own error, with its
- * sentence. */
+int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
+                       struct gt_err *err)
+{
+    return call(client, deadline_s, 1, reply, err);
+}
+
+/* Calls the worker before it can serve candidates: the first signal ends that, because nothing is
+ * lost, and a driver or compiler that hangs may hang for minutes.  A lost worker is an error, and
+ * so is the worker's own error, with its sentence. */
 static int must_answer(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
                        struct gt_err *err)
 {
-    int rc = gt_gpu_client_call(client, deadline_s, reply, err);
+    int rc = call(client, deadline_s, 0, reply, err);
 
     if (rc)
         return rc;

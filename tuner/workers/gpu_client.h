@@ -93,7 +93,8 @@ void gt_gpu_client_send(struct gt_gpu_client *client, double deadline_s);
 int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_gpu_reply *reply,
                        struct gt_err *err);
 
-/* Calls send, and poll until there is an answer.  GT_EINTERRUPTED: a second signal came. */
+/* Calls send, and poll until there is an answer.  GT_EINTERRUPTED: a second signal came (while a
+ * worker starts, the first one is enough). */
 int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
                        struct gt_err *err);
 

@@ -198,11 +198,18 @@ def _package(array: Any) -> str:
     return package
 
 
+def _interface(array: Any) -> Optional[Dict[str, Any]]:
+    interface = getattr(array, "__cuda_array_interface__", None)
+    if interface is not None and not (isinstance(interface, dict) and {"shape", "typestr", "data"} <= interface.keys()):
+        raise TypeError(f"__cuda_array_interface__ of {type(array).__name__} is no dict with shape, typestr and data")
+    return interface
+
+
 def view(array: Any, stream: int, any_type: bool = False) -> View:
     """Where the array lies; TypeError and ValueError say what is wrong with it."""
     if _package(array) == "torch":
         return _from_torch(array, any_type)
-    interface = getattr(array, "__cuda_array_interface__", None)
+    interface = _interface(array)
     if interface is not None:
         return _from_interface(array, interface, any_type)
     if hasattr(array, "__dlpack__"):
@@ -233,7 +240,7 @@ def current_stream(array: Any) -> int:
         import cupy
 
         return cupy.cuda.get_current_stream().ptr
-    return _ready_on(getattr(array, "__cuda_array_interface__", None) or {}) or 0
+    return _ready_on(_interface(array) or {}) or 0
 
 
 def can_make(array: Any) -> bool:

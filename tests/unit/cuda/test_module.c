@@ -178,6 +178,47 @@ static void test_maps(void **state)
     gt_gpu_close(gpu);
 }
 
+static int (*driver_encode)(void *, int, unsigned, void *, const uint64_t *, const uint64_t *,
+                            const uint32_t *, const uint32_t *, int, int, int, int);
+static int encoded;
+
+static int count_encode(void *map, int type, unsigned rank, void *address, const uint64_t *dims,
+                        const uint64_t *strides, const uint32_t *box, const uint32_t *every,
+                        int interleave, int swizzle, int promotion, int fill)
+{
+    encoded++;
+    return driver_encode(map, type, rank, address, dims, strides, box, every, interleave, swizzle,
+                         promotion, fill);
+}
+
+/* The map of an address is encoded once for a geometry, however often its operands are used. */
+static void test_maps_are_kept(void **state)
+{
+    struct gt_gpu *gpu = stub_gpu(true);
+    struct gt_geometry geometry = mapped_geometry();
+    struct product products[2];
+    struct gt_module *module;
+    struct gt_err err;
+
+    (void)state;
+    driver_encode = gpu->cu.TensorMapEncodeTiled;
+    gpu->cu.TensorMapEncodeTiled = count_encode;
+    if (gt_module_load(&module, gpu, mapped_image, sizeof(mapped_image), &geometry, &err))
+        fail_msg("%s", err.msg);
+    for (int round = 0; round < 2; round++) {
+        encoded = 0;
+        for (int i = 0; i < 20; i++)
+            assert_int_equal(run_mapped(module, &products[0], i), 0);
+        assert_int_equal(encoded, 2);
+        for (int i = 0; i < 20; i++) /* two addresses may share a place, then each is encoded */
+            assert_int_equal(run_mapped(module, &products[i % 2], i), 0);
+        assert_in_range(encoded, 4, 42);
+        assert_int_equal(gt_module_geometry(module, &geometry, &err), GT_OK);
+    }
+    gt_module_free(module);
+    gt_gpu_close(gpu);
+}
+
 /* Through a map of TF32 operands arrive rounded to nearest, as cuBLAS rounds them: 1 + 3/4096 is
  * 1 + 1/1024. */
 static void test_maps_round_tf32(void **state)
@@ -236,7 +277,7 @@ static void test_old_driver(void **state)
 struct runner {
     pthread_t thread;
     const struct gt_module *module;
-    struct product products[2];
+    struct product products[60]; /* more than a module keeps maps of */
     int wrong;
 };
 
@@ -245,7 +286,7 @@ static void *run_many(void *argument)
     struct runner *runner = argument;
 
     for (int i = 0; i < 2000; i++)
-        runner->wrong -= run_mapped(runner->module, &runner->products[i % 2], i);
+        runner->wrong -= run_mapped(runner->module, &runner->products[i % 60], i);
     return NULL;
 }
 
@@ -255,7 +296,7 @@ static void test_map_threads(void **state)
     struct gt_gpu *gpu = stub_gpu(true);
     const struct gt_geometry geometry = mapped_geometry();
     struct gt_module *module;
-    struct runner runners[3];
+    static struct runner runners[3];
     struct gt_err err;
 
     (void)state;
@@ -280,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_refused_launches),
         cmocka_unit_test(test_launches),
         cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_maps_are_kept),
         cmocka_unit_test(test_maps_round_tf32),
         cmocka_unit_test(test_old_driver),
         cmocka_unit_test(test_map_threads),
