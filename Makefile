@@ -78,6 +78,9 @@ RELEASED := $(addprefix tests/cli/,documents.sh measure-steps.sh tables.sh seeds
 # What reads documents and tables: under sanitizers only by name.
 TEXTS := $(addprefix tests/cli/,expected-files.sh headlines.sh readme.sh sources.sh style.sh)
 
+# Of these `make check` runs the points that together have every value of the parameters, and check-release all points.
+POINTS := $(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/unit/cuda/test_compile_everywhere)
+
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := $(sort $(wildcard tests/gpu/test_*.c))
 
@@ -417,9 +420,9 @@ check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(firstword $(CHECKS)) $(WAITING) $(filter-out $(firstword $(CHECKS)),$(CHECKS)) \
 		$(TEST_BIN) $(filter-out $(WAITING) $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS))),$(CLI_TESTS))
 
-## check-release: documents, tables, seeds, and the ways in which the program is shipped and installed
-check-release: all $(BUNDLED) $(STUBS) $(SERVE_TEST)
-	$(Q)BUILD=$(BUILD) tests/run $(RELEASED)
+## check-release: documents, tables, seeds, all points of the kernels, the ways in which the program is shipped and installed
+check-release: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(if $(T),$(filter %/$(T) %/test_$(T),$(POINTS)),$(POINTS))
+	$(Q)BUILD=$(BUILD) T=$(T) WHOLE=1 tests/run $(POINTS) $(RELEASED)
 
 ## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts
 check-queue: all $(STUBS)
