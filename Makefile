@@ -54,18 +54,20 @@ TESTS   := $(LONGEST) $(filter-out $(LONGEST) $(OF_NVRTC),$(sort $(wildcard test
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
+# Seconds of what tools/trust runs for minutes, the fuzz targets under the sanitizers: .ci/run leaves them out here.
+STORMS := $(addprefix tests/faults/,short_soak short_powercut flip_all)
+FUZZED := $(FUZZ:%.c=$(BUILD)/%)
+
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
 # that takes longest comes first, so that short ones run beside it.
 CHECKS := \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
-	tests/faults/short_soak \
-	tests/faults/short_powercut \
-	tests/faults/flip_all \
+	$(STORMS) \
 	tests/replay/score_search \
 	tests/replay/recordings \
 	tests/serve/preloaded \
-	$(FUZZ:%.c=$(BUILD)/%) \
+	$(FUZZED) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,exactness proof_kernels proof_types proof_served conversions)) \
 
 # They wait more than they compute, and run beside the emulator's test, which has two processes.
