@@ -340,11 +340,11 @@ $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c tests/remembered.c tests/rememb
 
 # Drawing points runs nothing of a kernel, and would take three times as long under the sanitizers.
 $(BUILD)/tests/emu/emulate: $(BUILD)/tests/emu/sample.o | $(BUILD)/tests/drawn.text
-$(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) tests/emu/sample.c \
+$(addprefix $(BUILD)/tests/unit/cuda/,test_compile_everywhere test_chosen): $(BUILD)/%: %.c $(EMU_DRAW) tests/emu/sample.c \
 		tests/remembered.c tests/remembered.h $(EMU_HEADERS) $(BUILD)/libtuner.a \
 		| $(addprefix $(BUILD)/tests/,nvrtc.text drawn.text)
 	$(SAY)
-	$(Q)$(PROGRAM)
+	$(Q)$(PROGRAM) -lcmocka
 
 $(BUILD)/tests/unit/base/test_remembered: tests/unit/base/test_remembered.c tests/remembered.c tests/remembered.h \
 		$(BUILD)/libtuner.a
