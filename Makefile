@@ -54,18 +54,20 @@ TESTS   := $(LONGEST) $(filter-out $(LONGEST) $(OF_NVRTC),$(sort $(wildcard test
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 
+# Seconds of what tools/trust runs for minutes, the fuzz targets under the sanitizers: .ci/run leaves them out here.
+STORMS := $(addprefix tests/faults/,short_soak short_powercut flip_all)
+FUZZED := $(FUZZ:%.c=$(BUILD)/%)
+
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
 # not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
 # that takes longest comes first, so that short ones run beside it.
 CHECKS := \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
-	tests/faults/short_soak \
-	tests/faults/short_powercut \
-	tests/faults/flip_all \
+	$(STORMS) \
 	tests/replay/score_search \
 	tests/replay/recordings \
 	tests/serve/preloaded \
-	$(FUZZ:%.c=$(BUILD)/%) \
+	$(FUZZED) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,exactness proof_kernels proof_types proof_served conversions)) \
 
 # They wait more than they compute, and run beside the emulator's test, which has two processes.
@@ -77,6 +79,9 @@ RELEASED := $(addprefix tests/cli/,documents.sh measure-steps.sh tables.sh seeds
 
 # What reads documents and tables: under sanitizers only by name.
 TEXTS := $(addprefix tests/cli/,expected-files.sh headlines.sh readme.sh sources.sh style.sh)
+
+# Of these `make check` runs the points that together have every value of the parameters, and check-release all points.
+POINTS := $(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/unit/cuda/test_compile_everywhere)
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := $(sort $(wildcard tests/gpu/test_*.c))
@@ -335,11 +340,11 @@ $(EMU_TEST): $(BUILD)/tests/emu/%: tests/emu/%.c tests/remembered.c tests/rememb
 
 # Drawing points runs nothing of a kernel, and would take three times as long under the sanitizers.
 $(BUILD)/tests/emu/emulate: $(BUILD)/tests/emu/sample.o | $(BUILD)/tests/drawn.text
-$(BUILD)/tests/unit/cuda/test_compile_everywhere: tests/unit/cuda/test_compile_everywhere.c $(EMU_DRAW) tests/emu/sample.c \
+$(addprefix $(BUILD)/tests/unit/cuda/,test_compile_everywhere test_chosen): $(BUILD)/%: %.c $(EMU_DRAW) tests/emu/sample.c \
 		tests/remembered.c tests/remembered.h $(EMU_HEADERS) $(BUILD)/libtuner.a \
 		| $(addprefix $(BUILD)/tests/,nvrtc.text drawn.text)
 	$(SAY)
-	$(Q)$(PROGRAM)
+	$(Q)$(PROGRAM) -lcmocka
 
 $(BUILD)/tests/unit/base/test_remembered: tests/unit/base/test_remembered.c tests/remembered.c tests/remembered.h \
 		$(BUILD)/libtuner.a
@@ -417,9 +422,9 @@ check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(firstword $(CHECKS)) $(WAITING) $(filter-out $(firstword $(CHECKS)),$(CHECKS)) \
 		$(TEST_BIN) $(filter-out $(WAITING) $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS))),$(CLI_TESTS))
 
-## check-release: documents, tables, seeds, and the ways in which the program is shipped and installed
-check-release: all $(BUNDLED) $(STUBS) $(SERVE_TEST)
-	$(Q)BUILD=$(BUILD) tests/run $(RELEASED)
+## check-release: documents, tables, seeds, all points of the kernels, the ways in which the program is shipped and installed
+check-release: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(if $(T),$(filter %/$(T) %/test_$(T),$(POINTS)),$(POINTS))
+	$(Q)BUILD=$(BUILD) T=$(T) WHOLE=1 tests/run $(POINTS) $(RELEASED)
 
 ## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts
 check-queue: all $(STUBS)

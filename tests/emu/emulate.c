@@ -13,6 +13,11 @@
  * The default point has every layout and every epilogue in as few builds as that takes; for types
  * after the first it has two of the layouts.  Listed points are run in one layout each, in turn.
  *
+ * Of these points `make check` runs those that together have what all have (gt_emu_choose): each
+ * value of a parameter that chooses among ways of the code, the ends of each size, each type and
+ * each layout; and every planted fault.  With WHOLE=1 in the environment, as a part of
+ * `make check-release`, all are run.
+ *
  * Each kernel must have run in every layout that it serves, and for LEAST_PROBLEMS.  A point runs
  * in a process of its own, two at a time; a process that dies has failed.  Sources, objects and a
  * log per point are left in $BUILD/emu.  A point that passed, and of which nothing has changed
@@ -386,6 +391,55 @@ static int too_little(const struct jobs *jobs, const struct gt_kernel *kernel)
     return 1;
 }
 
+static bool same_types(const struct gt_emu_types *x, const struct gt_emu_types *y)
+{
+    return x->type == y->type && x->out == y->out && x->accuracy == y->accuracy &&
+           x->sums == y->sums && memcmp(&x->scale_a, &y->scale_a, sizeof x->scale_a) == 0 &&
+           memcmp(&x->scale_b, &y->scale_b, sizeof x->scale_b) == 0;
+}
+
+/* The job's types and layouts. */
+static uint64_t marks_of(const struct gt_emu_job *job)
+{
+    struct gt_emu_types types[GT_EMU_TYPES];
+    const size_t pairs = gt_emu_types_of(types, job->kernel);
+    uint64_t marks = (uint64_t)job->layouts << 60;
+
+    for (size_t i = 0; i < pairs && i < 60; i++)
+        marks |= (uint64_t)same_types(&types[i], &job->types) << i;
+    return marks;
+}
+
+/* Leaves the jobs that `make check` runs: all that must fail and, of a kernel's others, the first,
+ * which is that of the default point with every layout and every epilogue, and those chosen. */
+static void choose(struct jobs *jobs)
+{
+    struct gt_emu_listed *list = calloc(jobs->count + 1, sizeof *list);
+    bool *taken = calloc(jobs->count + 1, sizeof *taken);
+    const size_t all = jobs->count;
+
+    if (!list || !taken)
+        abort();
+    for (size_t i = 0; i < all; i++) {
+        const struct job *job = &jobs->job[i];
+
+        taken[i] = job->expected || !job->emu.first;
+        if (!job->expected)
+            list[i] = (struct gt_emu_listed){job->emu.kernel, &job->emu.point, marks_of(&job->emu)};
+    }
+    gt_emu_choose(taken, list, all);
+    jobs->count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (taken[i])
+            jobs->job[jobs->count++] = jobs->job[i];
+        else
+            free(jobs->job[i].point_text);
+    printf("# %zu of %zu points are run; with WHOLE=1 (make check-release) all of them\n",
+           jobs->count, all);
+    free(taken);
+    free(list);
+}
+
 static int report(const struct jobs *jobs, const struct gt_kernels *kernels)
 {
     int passed = 0, failed = 0;
@@ -458,6 +512,8 @@ int main(int argc, char **argv)
     add_all(&jobs, &kernels, only, &(struct place){data_dir, folder, all});
     if (only && !jobs.count)
         fprintf(stderr, "tests/emu: no kernel is named '%s'; tune list kernels names them\n", only);
+    if (!all && !getenv("WHOLE"))
+        choose(&jobs);
     printf("1..%zu\n", jobs.count);
     char *compiler = gt_remember_host_compiler();
     gt_remember_base(base, "emu", compiler ? compiler : "");

@@ -68,10 +68,10 @@ struct place {
     size_t taken; /* points */
 };
 
-/* What was taken so far: bit v of value[p] for value v of parameter p; the layouts. */
+/* What was taken so far: bit v of value[p] for value v of parameter p. */
 struct cover {
     uint64_t value[GT_MAX_PARAMS];
-    unsigned layouts;
+    uint64_t marks; /* the layouts, say */
 };
 
 static int gain(const struct cover *cover, const struct gt_space *space, size_t i)
@@ -96,7 +96,7 @@ static size_t best_of(const struct cover *cover, const struct place *place, int 
             best = i;
         }
     }
-    *most += space->count && !(cover->layouts >> place->origin->layout & 1);
+    *most += space->count && !(cover->marks >> place->origin->layout & 1);
     return best;
 }
 
@@ -107,7 +107,7 @@ static void take(struct cover *cover, struct place *place, size_t i, struct gt_e
     size_t params = space->kernel->params;
     for (size_t p = 0; p < params; p++)
         cover->value[p] |= (uint64_t)1 << space->index[i * params + p];
-    cover->layouts |= 1u << place->origin->layout;
+    cover->marks |= 1u << place->origin->layout;
     gt_space_point(space, i, &sample->point);
     sample->problem = place->problem;
     sample->device = place->device;
@@ -244,4 +244,101 @@ int gt_emu_sample(struct gt_emu_sample *sample, size_t *count, const struct gt_k
     memcpy(sample, drawn->sample, drawn->count * sizeof *sample);
     free(drawn);
     return status;
+}
+
+/* Leaves of a size's values the least and the greatest. */
+static void keep_ends(const struct gt_param *param, uint64_t *values)
+{
+    size_t least = 0, greatest = 0;
+
+    for (size_t v = param->count; v-- > 0;)
+        if (*values >> v & 1)
+            least = greatest = v;
+    for (size_t v = 0; v < param->count; v++)
+        if (*values >> v & 1) {
+            least = param->value[v] < param->value[least] ? v : least;
+            greatest = param->value[v] > param->value[greatest] ? v : greatest;
+        }
+    if (param->count > GT_EMU_CHOICES)
+        *values &= (uint64_t)1 << least | (uint64_t)1 << greatest;
+}
+
+static struct cover cover_listed(const struct gt_emu_listed *listed)
+{
+    struct cover cover = cover_of(listed->kernel, listed->point, 1);
+
+    cover.marks = listed->marks;
+    return cover;
+}
+
+/* All that is to be covered of the kernel's points. */
+static struct cover wanted_of(const struct gt_kernel *kernel, const struct gt_emu_listed *list,
+                              size_t count)
+{
+    struct cover wanted = {0};
+
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kernel == kernel) {
+            const struct cover has = cover_listed(&list[i]);
+
+            for (size_t p = 0; p < kernel->params; p++)
+                wanted.value[p] |= has.value[p];
+            wanted.marks |= has.marks;
+        }
+    for (size_t p = 0; p < kernel->params; p++)
+        keep_ends(&kernel->param[p], &wanted.value[p]);
+    return wanted;
+}
+
+/* How much of what is wanted a point has; with `take`, it is wanted no longer. */
+static int brings(struct cover *wanted, const struct gt_emu_listed *listed, bool take)
+{
+    const struct cover has = cover_listed(listed);
+    int count = __builtin_popcountll(wanted->marks & has.marks);
+
+    for (size_t p = 0; p < listed->kernel->params; p++) {
+        count += (wanted->value[p] & has.value[p]) != 0;
+        wanted->value[p] &= take ? ~has.value[p] : ~(uint64_t)0;
+    }
+    wanted->marks &= take ? ~has.marks : ~(uint64_t)0;
+    return count;
+}
+
+static void choose_of(bool *taken, const struct gt_kernel *kernel, const struct gt_emu_listed *list,
+                      size_t count)
+{
+    struct cover wanted = wanted_of(kernel, list, count);
+    int most;
+
+    for (size_t i = 0; i < count; i++)
+        if (taken[i] && list[i].kernel == kernel)
+            brings(&wanted, &list[i], true);
+    do {
+        size_t best = 0;
+
+        most = 0;
+        for (size_t i = 0; i < count; i++) {
+            const int has =
+                taken[i] || list[i].kernel != kernel ? 0 : brings(&wanted, &list[i], false);
+
+            best = has > most ? i : best;
+            most = has > most ? has : most;
+        }
+        if (most) {
+            taken[best] = true;
+            brings(&wanted, &list[best], true);
+        }
+    } while (most);
+}
+
+void gt_emu_choose(bool *taken, const struct gt_emu_listed *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t first = 0;
+
+        while (list[first].kernel != list[i].kernel)
+            first++;
+        if (first == i && list[i].kernel)
+            choose_of(taken, list[i].kernel, list, count);
+    }
 }

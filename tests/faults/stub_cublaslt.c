@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stub_values.h"
+
 #define ltPrototype(field, symbol, parameters) int stub_##field parameters __asm__(symbol);
 GT_CUBLASLT_MAP(ltPrototype)
 
@@ -221,19 +223,31 @@ static double *load_all(const void *from, const struct layout *layout, int z, bo
     return all;
 }
 
-/* A column of the product of a (rows x depth) and b, whose elements are `apart` from each other,
- * summed in doubles or rounded to float at each step. */
-static void column(double *sum, const double *a, const double *b, int64_t rows, int64_t depth,
-                   int64_t apart, bool doubles)
+/* A column of the product of a (rows x depth) and b, whose elements are `apart` from each other. */
+STUB_VECTORS static void column_of_doubles(double *sum, const double *a, const double *b,
+                                           int64_t rows, int64_t depth, int64_t apart)
 {
     for (int64_t i = 0; i < rows; i++)
         sum[i] = 0;
     for (int64_t k = 0; k < depth; k++)
-        for (int64_t i = 0; i < rows; i++) {
-            const double x = a[k * rows + i], y = b[k * apart];
+        for (int64_t i = 0; i < rows; i++)
+            sum[i] += a[k * rows + i] * b[k * apart];
+}
 
-            sum[i] = doubles ? sum[i] + x * y : (double)((float)sum[i] + (float)x * (float)y);
-        }
+/* The same, rounded to float at each step; part: room for a column. */
+STUB_VECTORS static void column_of_floats(double *sum, float *part, const float *a, const double *b,
+                                          int64_t rows, int64_t depth, int64_t apart)
+{
+    for (int64_t i = 0; i < rows; i++)
+        part[i] = 0;
+    for (int64_t k = 0; k < depth; k++) {
+        const float y = (float)b[k * apart];
+
+        for (int64_t i = 0; i < rows; i++)
+            part[i] += a[k * rows + i] * y;
+    }
+    for (int64_t i = 0; i < rows; i++)
+        sum[i] = part[i];
 }
 
 /* A product to be run, now or whenever a graph is. */
@@ -255,11 +269,17 @@ static void multiply(const struct work *w, int z)
     double *a = load_all(w->a, w->la, z, w->how->trans_a, rows, depth);
     double *b = load_all(w->b, w->lb, z, !w->how->trans_b, cols, depth);
     double *sum = malloc(sizeof(*sum) * (size_t)(rows + 1));
+    float *floats = malloc(sizeof(*floats) * (size_t)(rows * (depth + 1) + 1)); /* and a column */
 
-    if (!sum)
+    if (!sum || !floats)
         abort();
+    for (int64_t i = 0; i < rows * depth; i++)
+        floats[i] = (float)a[i];
     for (int64_t j = 0; j < cols; j++) {
-        column(sum, a, b + j, rows, depth, cols, w->how->scale == REAL_64F);
+        if (w->how->scale == REAL_64F)
+            column_of_doubles(sum, a, b + j, rows, depth, cols);
+        else
+            column_of_floats(sum, floats + rows * depth, floats, b + j, rows, depth, cols);
         for (int64_t i = 0; i < rows; i++) {
             double x = w->times * sum[i];
 
@@ -274,6 +294,7 @@ static void multiply(const struct work *w, int z)
             store(w->d, z * ld->stride + j * ld->ld + i, ld, x);
         }
     }
+    free(floats);
     free(sum);
     free(b);
     free(a);

@@ -106,8 +106,8 @@ static void load_b(const struct product *p, long long b, float *to)
 
 /* One row of op(A) op(B), k ascending, four at a time: with one, storing the sums took half of the
  * time. */
-static void row_sums(const struct product *p, long long b, long long i, const float *from,
-                     float *sum)
+STUB_VECTORS static void row_sums(const struct product *p, long long b, long long i,
+                                  const float *from, float *sum)
 {
     const long long n = p->args->n, depth = p->args->alpha == 0 ? 0 : p->args->k;
     long long k = 0;

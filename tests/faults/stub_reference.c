@@ -41,8 +41,8 @@ static void reference_element(const struct gt_reference_args *args, long long b,
 }
 
 /* One row; b: op(B) as doubles, k x n. */
-static void reference_row(const struct gt_reference_args *args, long long batch, long long i,
-                          const double *b, double *sum, double *bound)
+STUB_VECTORS static void reference_row(const struct gt_reference_args *args, long long batch,
+                                       long long i, const double *b, double *sum, double *bound)
 {
     long long from_a = batch * args->stride_a;
 

@@ -5,6 +5,11 @@
  * (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not (an array of no
  * elements, say): most of these as PTX.  A register limit must be kept.
  *
+ * Of these `make check` compiles those that together have what all valid ones have (gt_emu_choose):
+ * each value of a parameter that chooses among ways of the code, the ends of each size, each type,
+ * layout and architecture.  With WHOLE=1 in the environment, as a part of `make check-release`, all
+ * are compiled, and so are points that once spilled.
+ *
  * Two processes share the work.  What compiled before, from the same source by the same NVRTC, is
  * not compiled again (tests/remembered.h).  Prints TAP; without NVRTC it is skipped. */
 #include <stdio.h>
@@ -29,6 +34,7 @@
 
 #define PROCESSES  2
 #define MAX_JOBS   2000
+#define MAX_LISTED 1000
 #define DRAWN_PART 3 /* one of so many drawn points is compiled; the emulator runs all of them */
 #define CUBIN_PART 4 /* and one of so many goes through ptxas */
 
@@ -55,6 +61,11 @@ struct job {
 struct jobs {
     struct job *job; /* shared between the processes */
     size_t count;
+    struct {
+        const struct gt_kernel *kernel;
+        struct gt_point point;
+    } listed[MAX_LISTED]; /* the points of points.txt, compiled or not */
+    size_t listeds;
 };
 
 static void fail(const char *what, const struct gt_err *err)
@@ -264,6 +275,10 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
         if (gt_point_parse(&point, kernel, text, &err))
             fail(path, &err);
         const size_t before = jobs->count;
+        if (jobs->listeds == MAX_LISTED)
+            abort();
+        jobs->listed[jobs->listeds].kernel = kernel;
+        jobs->listed[jobs->listeds++].point = point;
         add(jobs, kernel, &point, type, (int)(turn / ARCHES % 4), arches[turn % ARCHES], data_dir,
             false);
         if (jobs->count > before)
@@ -274,17 +289,20 @@ static void add_listed(struct jobs *jobs, const struct gt_kernels *kernels, cons
 }
 
 /* The points that the emulator draws out of large spaces, for the problems it runs them for: those
- * that have what no point so far has. */
+ * that have what neither the default point nor a listed one has.  They are the emulator's own, so
+ * that they are drawn once for both. */
 static void add_drawn(struct jobs *jobs, const struct gt_kernel *kernel)
 {
     struct gt_emu_sample *sample = calloc(GT_EMU_SAMPLES, sizeof *sample);
-    struct gt_point *known = calloc(jobs->count + 1, sizeof *known);
+    struct gt_point *known = calloc(jobs->listeds + 1, sizeof *known);
     struct gt_err err;
-    size_t count, knowns = 0;
+    size_t count, knowns = 1;
 
-    for (size_t i = 0; known && i < jobs->count; i++)
-        if (jobs->job[i].kernel == kernel)
-            known[knowns++] = jobs->job[i].point;
+    if (known)
+        gt_point_default(known, kernel);
+    for (size_t i = 0; known && i < jobs->listeds; i++)
+        if (jobs->listed[i].kernel == kernel)
+            known[knowns++] = jobs->listed[i].point;
     if (!sample || !known || gt_emu_sample(sample, &count, kernel, 1, known, knowns, &err))
         fail(kernel->name, &err);
     for (size_t i = 0; i < count; i += DRAWN_PART) {
@@ -298,6 +316,47 @@ static void add_drawn(struct jobs *jobs, const struct gt_kernel *kernel)
     }
     free(sample);
     free(known);
+}
+
+/* The job's type, layout and architecture. */
+static uint64_t marks_of(const struct job *job)
+{
+    uint64_t marks = (uint64_t)1 << job->problem.type |
+                     (uint64_t)1 << (60 + 2 * job->problem.trans_a + job->problem.trans_b);
+
+    for (size_t i = 0; i < ARCHES; i++)
+        marks |= (uint64_t)(arches[i] == job->device.cc) << (50 + i);
+    return marks;
+}
+
+/* Leaves the jobs that `make check` runs; what is not valid where it is to be compiled covers
+ * nothing. */
+static void choose(struct jobs *jobs)
+{
+    struct gt_emu_listed *list = calloc(jobs->count + 1, sizeof *list);
+    bool *taken = calloc(jobs->count + 1, sizeof *taken);
+    const size_t all = jobs->count;
+
+    if (!list || !taken)
+        abort();
+    for (size_t i = 0; i < all; i++) {
+        const struct job *job = &jobs->job[i];
+        const struct gt_candidate candidate = {job->kernel, &job->problem, &job->device,
+                                               job->point};
+        int failed = -1;
+
+        if (job->standard || (gt_candidate_valid(&candidate, &failed, NULL) == GT_OK && failed < 0))
+            list[i] = (struct gt_emu_listed){job->kernel, &job->point, marks_of(job)};
+    }
+    gt_emu_choose(taken, list, all);
+    jobs->count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (taken[i])
+            jobs->job[jobs->count++] = jobs->job[i];
+    printf("# %zu of %zu points are compiled; with WHOLE=1 (make check-release) all of them\n",
+           jobs->count, all);
+    free(taken);
+    free(list);
 }
 
 static char base[GT_DIGEST_HEX]; /* of the keys of verdicts */
@@ -470,6 +529,7 @@ static int report(const struct jobs *jobs)
 
 int main(void)
 {
+    static struct jobs jobs;
     struct gt_kernels kernels = {0};
     struct gt_nvrtc *nvrtc = NULL;
     struct gt_err err;
@@ -485,8 +545,8 @@ int main(void)
         fail("kernels", &err);
     find_base(nvrtc);
     gt_nvrtc_close(nvrtc);
-    struct jobs jobs = {.job = mmap(NULL, MAX_JOBS * sizeof(struct job), PROT_READ | PROT_WRITE,
-                                    MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+    jobs.job = mmap(NULL, MAX_JOBS * sizeof(struct job), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (jobs.job == MAP_FAILED)
         abort();
     for (size_t i = 0; i < kernels.count; i++)
@@ -495,7 +555,10 @@ int main(void)
     for (size_t i = 0; i < kernels.count; i++)
         if (kernels.kernel[i]->production)
             add_drawn(&jobs, kernels.kernel[i]);
-    add_once_spilled(&jobs, &kernels, data_dir);
+    if (getenv("WHOLE"))
+        add_once_spilled(&jobs, &kernels, data_dir);
+    else
+        choose(&jobs);
     printf("1..%zu\n", jobs.count);
     for (size_t i = 0; i < PROCESSES; i++)
         pid[i] = start(&jobs, i);
