@@ -35,13 +35,16 @@ static inline const struct gt_serves *gt_serves_of(const struct gt_kernel *kerne
     return NULL;
 }
 
-/* Gives the problem the scales and sums that the entry lists last. */
+/* Gives the problem the scales and sums that the entry lists last, and groups where it has them. */
 static inline void gt_serves_words(struct gt_problem *problem, const struct gt_serves *entry)
 {
     if (entry->scale_a.count)
         problem->scale_a = entry->scale_a.scale[entry->scale_a.count - 1];
     if (entry->scale_b.count)
         problem->scale_b = entry->scale_b.scale[entry->scale_b.count - 1];
+    problem->groups = entry->sizes ? 5 : 0;
+    problem->by =
+        entry->sizes && !(entry->by >> GT_GROUPS_BY_M & 1) ? GT_GROUPS_BY_K : GT_GROUPS_BY_M;
     problem->sums = entry->sums >> GT_SUMS_PROMOTED & 1 ? GT_SUMS_PROMOTED : GT_SUMS_FAST;
 }
 

@@ -1,8 +1,7 @@
 /* stub_cublaslt.c - builds libcublasLt.so.13 for tests, with three answers to every problem.  The
  * first is right, the second is fast and wrong, the third is right and faster than the first. Their
  * time, or $STUB_CUBLASLT_US (of the first one $STUB_CUBLASLT_FIRST_US), is charged to the clock of
- * the stub driver named by GEMMTUNE_LIBCUDA; where C is D, their time is
- * $STUB_CUBLASLT_IN_PLACE_US if that is set.  With STUB_QUICK they compute nothing, none is wrong,
+ * the stub driver named by GEMMTUNE_LIBCUDA.  With STUB_QUICK they compute nothing, none is wrong,
  * and each takes as long as the product is large. */
 #include "cuda/cuda_api.h"
 
@@ -312,8 +311,7 @@ static int run(const void *given)
 {
     const struct work *w = given;
     const char *first = w->answer == 0 ? getenv("STUB_CUBLASLT_FIRST_US") : NULL;
-    const char *within = w->more != 0 && w->c == w->d ? getenv("STUB_CUBLASLT_IN_PLACE_US") : NULL;
-    const char *fast = within ? within : first ? first : getenv("STUB_CUBLASLT_US");
+    const char *fast = first ? first : getenv("STUB_CUBLASLT_US");
 
     if (getenv("STUB_QUICK")) {
         pass_time(fast ? strtod(fast, NULL) : quick_us(w));

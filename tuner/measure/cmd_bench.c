@@ -485,6 +485,17 @@ static void note_lost(const struct bench *bench, const char *who,
     gt_strbuf_release(&sentence);
 }
 
+/* The same of cuBLASLt's best answer. */
+static void note_vendor_lost(const struct winner *winner, const struct gt_trial *vendor)
+{
+    char problem[GT_PROBLEM_TEXT_MAX], sentence[sizeof(vendor->detail) + sizeof(problem) + 64];
+
+    gt_problem_format(winner->problem, problem);
+    snprintf(sentence, sizeof(sentence), "%s: cuBLASLt's answer has no time: %s%s%s", problem,
+             gt_status_name(vendor->status), *vendor->detail ? ": " : "", vendor->detail);
+    gt_progress_note(winner->bench->session.progress, sentence);
+}
+
 /* Adds a candidate to a contest. */
 static void enter(struct gt_candidate *candidate, size_t *count, const struct gt_kernel *kernel,
                   const struct gt_point *point, const struct gt_candidate *like)
@@ -538,6 +549,8 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
         with->baseline_us = vendor.us;
         with->baseline_err_u = vendor.err_u;
         with->best_us = winner->vendor ? vendor.us : trial[0].us;
+    } else if (baseline) {
+        note_vendor_lost(winner, &vendor);
     }
     return GT_OK;
 }

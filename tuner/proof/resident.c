@@ -812,12 +812,6 @@ int gt_resident_poison(const struct gt_resident *resident, int result, struct gt
     return poison(resident, &resident->result[result], err);
 }
 
-int gt_resident_put_c(const struct gt_resident *resident, int result, struct gt_err *err)
-{
-    return gt_proof_fill(resident->proof, &resident->result[result],
-                         seed_of(resident, 100, GT_OPERAND_C), GT_FILL_NORMAL, 1, err);
-}
-
 int gt_resident_poison_workspace(struct gt_resident *resident, size_t bytes, struct gt_err *err)
 {
     struct gt_matrix *workspace = &resident->workspace;

@@ -104,9 +104,6 @@ int gt_resident_poison_cases(const struct gt_resident *resident, struct gt_err *
 int gt_resident_poison(const struct gt_resident *resident, int result, struct gt_err *err);
 int gt_resident_poison_workspace(struct gt_resident *resident, size_t bytes, struct gt_err *err);
 
-/* Makes a result the C of the first set, for a product that reads C where it writes D. */
-int gt_resident_put_c(const struct gt_resident *resident, int result, struct gt_err *err);
-
 /* Enqueues a write that removes the operands from the L2 cache. */
 int gt_resident_flush(const struct gt_resident *resident, struct gt_err *err);
 

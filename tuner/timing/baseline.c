@@ -3,12 +3,12 @@
  * cuBLASLt returns ("answers") are proved against the same reference and timed like candidates.
  * The best answer takes part in the finals.
  *
- * Both sides have the same storage types and sum in the same type.  Where C is read, an answer may
- * also read it where it writes D, as programs have it, if that is faster.  GELU is compared with
- * the library's, which is its tanh form and proved as that; such an answer is only a yardstick. For
- * 8-bit types cuBLASLt serves few problems: k must run along the stored rows of both operands
- * (layout nt here), and leading dimensions must be multiples of 4 or 16.  If cuBLASLt has no
- * answer, there is no ratio. */
+ * Both sides have the same storage types and sum in the same type, and C is another matrix than D:
+ * results rotate through three copies, from which C would come out of the L2 cache.  GELU is
+ * compared with the library's, which is its tanh form and proved as that; such an answer is only a
+ * yardstick.  For 8-bit types cuBLASLt serves few problems: k must run along the stored rows of
+ * both operands (layout nt here), and leading dimensions must be multiples of 4 or 16.  If cuBLASLt
+ * has no answer, there is no ratio. */
 #include "timing/bench_internal.h"
 
 #include <stdio.h>
@@ -133,13 +133,11 @@ static bool has_gelu(const struct gt_bench *bench)
     return GT_ACTIVATION(bench->resident.problem.epilogue) == GT_EPILOGUE_GELU;
 }
 
-static struct gt_runner runner_of(const struct gt_bench *bench, struct gt_lt *lt, int answer,
-                                  bool in_place)
+static struct gt_runner runner_of(const struct gt_bench *bench, struct gt_lt *lt, int answer)
 {
     return (struct gt_runner){.run = run_lt,
                               .lt = lt,
                               .answer = answer,
-                              .in_place = in_place,
                               .slack = has_gelu(bench) ? GELU_FORMS : 0,
                               .workspace = lt->operands.workspace_bytes};
 }
@@ -148,7 +146,7 @@ bool gt_baseline_runner(struct gt_bench *bench, struct gt_runner *runner)
 {
     if (!bench->lt)
         return false;
-    *runner = runner_of(bench, bench->lt, bench->lt->best, bench->lt->in_place);
+    *runner = runner_of(bench, bench->lt, bench->lt->best);
     return true;
 }
 
@@ -193,7 +191,7 @@ static int try_answers(struct gt_bench *bench, struct gt_lt *lt, struct gt_basel
 
     *first_right = -1;
     for (int i = 0; i < lt->answers && !rc; i++) {
-        struct gt_runner runner = runner_of(bench, lt, i, false);
+        struct gt_runner runner = runner_of(bench, lt, i);
 
         race[i] = (struct race){0, 0};
         if (!lt->answer[i].state)
@@ -212,22 +210,17 @@ static int try_answers(struct gt_bench *bench, struct gt_lt *lt, struct gt_basel
     return rc;
 }
 
-/* Takes up to SAMPLES samples of an answer, and keeps the best answer so far.  An answer in place
- * is proved first.  *us stays 0 if it is wrong there. */
-static int sample_answer(struct gt_bench *bench, struct gt_lt *lt, int answer, bool in_place,
-                         struct race race, struct gt_baseline *baseline, double *us,
-                         struct gt_err *err)
+/* Takes up to SAMPLES samples of an answer, and keeps the best answer so far. */
+static int sample_answer(struct gt_bench *bench, struct gt_lt *lt, int answer, double err_u,
+                         struct gt_baseline *baseline, double *us, struct gt_err *err)
 {
-    struct gt_runner runner = runner_of(bench, lt, answer, in_place);
+    struct gt_runner runner = runner_of(bench, lt, answer);
     struct gt_series series;
-    int rc = in_place ? try_answer(bench, &runner, &race, err) : GT_OK;
+    int rc = gt_chain_make(bench, &runner, err);
 
-    *us = 0;
-    GT_STEP(rc, gt_chain_make(bench, &runner, err));
-    if (!rc && race.us > 0)
-        rc = gt_bench_series(bench, &runner, SAMPLES, &series, err);
+    GT_STEP(rc, gt_bench_series(bench, &runner, SAMPLES, &series, err));
     gt_runner_release(&runner);
-    if (rc || !(race.us > 0))
+    if (rc)
         return rc;
 
     *us = series.us;
@@ -238,36 +231,32 @@ static int sample_answer(struct gt_bench *bench, struct gt_lt *lt, int answer, b
     baseline->us = series.us;
     baseline->lo_us = series.lo_us;
     baseline->hi_us = series.hi_us;
-    baseline->err_u = race.err_u;
+    baseline->err_u = err_u;
     baseline->best = lt->best = answer;
-    lt->in_place = in_place;
     return GT_OK;
 }
 
 /* Samples the first answer and the fastest answers of the race, because three samples alone may
  * favour a slower answer. */
-static int measure(struct gt_bench *bench, struct gt_lt *lt, const struct race *race,
-                   int first_right, bool in_place, struct gt_baseline *baseline, struct gt_err *err)
+static int measure(struct gt_bench *bench, struct gt_lt *lt, struct race *race, int first_right,
+                   struct gt_baseline *baseline, struct gt_err *err)
 {
-    bool sampled[2 * GT_LT_ANSWERS] = {false};
-    double us, first_us;
-    int rc = sample_answer(bench, lt, first_right, in_place, race[first_right], baseline, &first_us,
-                           err);
+    double us;
+    int rc = sample_answer(bench, lt, first_right, race[first_right].err_u, baseline,
+                           &baseline->first_us, err);
 
-    sampled[first_right] = true;
+    race[first_right].us = 0;
     for (int i = 0; i < FINALISTS && !rc; i++) {
         int next = -1;
 
         for (int j = 0; j < lt->answers; j++)
-            if (race[j].us > 0 && !sampled[j] && (next < 0 || race[j].us < race[next].us))
+            if (race[j].us > 0 && (next < 0 || race[j].us < race[next].us))
                 next = j;
         if (next < 0)
             break;
-        rc = sample_answer(bench, lt, next, in_place, race[next], baseline, &us, err);
-        sampled[next] = true;
+        rc = sample_answer(bench, lt, next, race[next].err_u, baseline, &us, err);
+        race[next].us = 0;
     }
-    if (lt->in_place == in_place)
-        baseline->first_us = first_us;
     return rc;
 }
 
@@ -277,9 +266,9 @@ static void describe(const struct gt_bench *bench, struct gt_baseline *baseline)
 {
     const struct gt_lt *lt = bench->lt;
 
-    snprintf(baseline->name, sizeof(baseline->name), "cuBLASLt %s, answer %d of %d%s%s%s%s",
+    snprintf(baseline->name, sizeof(baseline->name), "cuBLASLt %s, answer %d of %d%s%s%s",
              lt->lt[0]->version, lt->best + 1, lt->answers,
-             lt->fast[lt->best] ? ", fast accumulation" : "", lt->in_place ? ", in place" : "",
+             lt->fast[lt->best] ? ", fast accumulation" : "",
              has_gelu(bench) ? ", GELU in its tanh form" : "",
              lt->products > 1 ? ", a loop of products" : "");
     if (!lt->fast[lt->best] && lt->products == 1 && !has_gelu(bench))
@@ -300,9 +289,7 @@ int gt_bench_baseline(struct gt_bench *bench, struct gt_baseline *baseline, stru
     if (rc)
         return rc;
     rc = try_answers(bench, lt, baseline, race, &first_right, err);
-    GT_STEP(rc, measure(bench, lt, race, first_right, false, baseline, err));
-    if (!rc && gt_problem_reads_c(&bench->resident.problem))
-        rc = measure(bench, lt, race, first_right, true, baseline, err);
+    GT_STEP(rc, measure(bench, lt, race, first_right, baseline, err));
     if (rc) {
         gt_lt_close(lt);
         return rc;

@@ -155,8 +155,6 @@ static int run_with(const struct gt_bench *bench, const struct gt_runner *runner
 
     gt_resident_args(&bench->resident, set, result, &args, &more);
     memcpy(args.launch, runner->geometry.launch_param, sizeof(args.launch));
-    if (runner->in_place)
-        args.c = args.d;
     return runner->run(runner, &args, &more, err);
 }
 
@@ -419,19 +417,16 @@ static int judge_inputs(struct gt_bench *bench, struct gt_trial *trial, struct g
     return damaged ? gt_resident_restore(&bench->resident, err) : GT_OK;
 }
 
-/* Makes the results that are judged, where the timed launches had other numbers, or added up in
- * place.  The results of the timed launches are not cleared, nor are their guards; an element that
- * is not written again keeps a result of other numbers (in place: C) and is found wrong. */
+/* Makes the results that are judged, where the timed launches had other numbers.  The results of
+ * the timed launches are not cleared, nor are their guards; an element that is not written again
+ * keeps a result of other numbers and is found wrong. */
 static int launch_proof(struct gt_bench *bench, const struct gt_runner *runner, int results,
                         struct gt_err *err)
 {
     int rc = GT_OK;
 
-    for (int i = 0; i < results && !rc && (bench->resident.timed || runner->in_place); i++) {
-        if (runner->in_place)
-            rc = gt_resident_put_c(&bench->resident, i, err);
-        GT_STEP(rc, run_with(bench, runner, 0, i, err));
-    }
+    for (int i = 0; i < results && !rc && bench->resident.timed; i++)
+        rc = run_with(bench, runner, 0, i, err);
     return rc;
 }
 

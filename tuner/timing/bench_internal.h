@@ -24,7 +24,6 @@ struct gt_lt {
     struct gt_lt_answer answer[2 * GT_LT_ANSWERS];
     bool fast[2 * GT_LT_ANSWERS]; /* which of both an answer belongs to */
     int answers, best;
-    bool in_place; /* the best one reads C where it writes D, as most programs have it */
     char why[600]; /* why the first answer that ran failed its proof */
     struct gt_cublaslt_operands operands; /* workspace and factors */
     void *stream;
@@ -54,7 +53,6 @@ struct gt_runner {
     struct gt_graph *chain;      /* NULL: launches are timed one by one */
     struct gt_lt *lt;
     int answer;
-    bool in_place; /* C is D */
     double slack;  /* absolute error that is allowed beside the bound (verify.h) */
 };
 

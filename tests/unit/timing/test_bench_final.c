@@ -26,43 +26,6 @@ static void test_baseline(void **state)
     gt_bench_close(bench);
 }
 
-/* C is read where D is written if that is faster; its results are proved, too. */
-static void test_baseline_in_place(void **state)
-{
-    static const struct {
-        const char *problem, *us, *words;
-        enum gt_timing timing;
-        bool in_place;
-    } cases[] = {
-        {"70x50x60:f32:tn:beta=1", "60", ", in place", GT_TIMING_COLD, true},
-        {"70x50x60:f16:nn:batch=2:beta=-0.5:ldc=56", "60", ", in place", GT_TIMING_COLD, true},
-        {"70x50x60:f32:tn:beta=1", "60", ", in place", GT_TIMING_GRAPH, true},
-        {"70x50x60:f32:tn:beta=1", "90", "answer 3 of 3", GT_TIMING_COLD, false},
-        {"70x50x60:f32:tn", "60", "answer 3 of 3", GT_TIMING_COLD, false}};
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct gt_problem problem;
-        struct gt_bench *bench = open_bench(*state, cases[i].problem, false, &problem);
-        struct gt_trial baseline = {0};
-        struct gt_baseline measured;
-        struct gt_err err = {0};
-
-        bench->options.timing = cases[i].timing;
-        setenv("STUB_CUBLASLT_IN_PLACE_US", cases[i].us, 1);
-        if (gt_bench_baseline(bench, &measured, &err))
-            fail_msg("%s: %s", cases[i].problem, err.msg);
-        assert_non_null(strstr(measured.name, cases[i].words));
-        assert_true(measured.algo[0]);
-        assert_true(fabs(measured.us - (cases[i].in_place ? 60 : 80)) < 0.1);
-        if (cases[i].in_place)
-            assert_true(fabs(measured.first_us - 60) < 0.1);
-        OK(gt_bench_final(bench, NULL, 0, 9, NULL, &baseline, &err));
-        assert_int_equal(baseline.status, GT_STATUS_OK);
-        gt_bench_close(bench);
-    }
-    unsetenv("STUB_CUBLASLT_IN_PLACE_US");
-}
-
 /* GELU is compared with the library's tanh form, which no plan runs in its place; a product without
  * it is no rival. */
 static void test_baseline_of_gelu(void **state)
@@ -252,7 +215,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_baseline, stub_set_up, stub_tear_down),
-        cmocka_unit_test_setup_teardown(test_baseline_in_place, stub_set_up, stub_tear_down),
         cmocka_unit_test_setup_teardown(test_baseline_of_gelu, stub_set_up, stub_tear_down),
         cmocka_unit_test_setup_teardown(test_baseline_layouts, stub_set_up, stub_tear_down),
         cmocka_unit_test_setup_teardown(test_no_baseline, stub_set_up, stub_tear_down),
