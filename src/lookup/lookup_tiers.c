@@ -739,14 +739,20 @@ static int explain_damage(const struct search *search, struct gt_err *err)
     return answer->passed_over ? GT_OK : gt_err_nomem(err);
 }
 
+/* How near a row is to who asks: measured elsewhere, or about another device, it is farther. */
+static int nearness(const struct search *search, const struct gt_table_row *row)
+{
+    return 2 * !is_elsewhere(search, row) + same_device(search, row);
+}
+
 /* As says_more, but rows of another device come last, because nobody expects them. */
 static bool is_told(const struct search *search, const struct gt_table_row *row,
                     const struct gt_table_row *best)
 {
-    const bool here = !is_elsewhere(search, row) && same_device(search, row);
+    const int near = nearness(search, row);
 
-    if (best && here != (!is_elsewhere(search, best) && same_device(search, best)))
-        return here;
+    if (best && near != nearness(search, best))
+        return near > nearness(search, best);
     return says_more(row, best);
 }
 

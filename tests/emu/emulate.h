@@ -101,6 +101,11 @@ inline double fma(double x, double y, double z)
     return __builtin_fma(x, y, z);
 }
 
+inline float expf(float x)
+{
+    return __builtin_expf(x);
+}
+
 inline float erff(float x)
 {
     return __builtin_erff(x);

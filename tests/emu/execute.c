@@ -251,7 +251,8 @@ static int run_cover(const struct gt_emu_job *job, unsigned layouts, unsigned ep
 int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, struct gt_err *err)
 {
     const struct gt_serves any = gt_serves_any(job->kernel);
-    const unsigned epilogues = any.epilogues & job->epilogues;
+    const bool plain = any.epilogues >> GT_EPILOGUE_NONE & 1; /* else it always has one */
+    const unsigned epilogues = any.epilogues & (plain ? job->epilogues : ~0u);
     unsigned layout = job->first % LAYOUTS;
     int status;
 

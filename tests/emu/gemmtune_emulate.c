@@ -38,7 +38,7 @@ static int try_candidate(char **argv, struct gt_emu_tally *tally, struct gt_err 
     if (!status) {
         job.types = (struct gt_emu_types){problem.type,        problem.out,     problem.accuracy,
                                           problem.scale_a,     problem.scale_b, problem.sums,
-                                          (int)problem.groups, problem.by};
+                                          (int)problem.groups, problem.by,      problem.gate};
         status = gt_emu_try(&job, &problem, tally, err);
     }
     gt_kernels_release(&kernels);

@@ -115,9 +115,14 @@ void gt_emu_case_problem(struct gt_problem *problem, const struct gt_emu_case *c
     problem->batch = types->groups ? 1 : cases->batch;
     problem->alpha = factor(cases->alpha, out, 1.0 / 3);
     problem->beta = factor(cases->beta, out, 0.1);
+    if (gt_epilogue_gated(epilogue)) { /* two columns make one of D, and C is not read */
+        problem->gate = (unsigned char)types->gate;
+        problem->n += problem->n % 2;
+        problem->beta = 0;
+    }
     problem->lda = leading(cases, in, gt_problem_cols(problem, GT_OPERAND_A), cases->pad_a);
     problem->ldb = leading(cases, in, gt_problem_cols(problem, GT_OPERAND_B), cases->pad_b);
-    problem->ldc = leading(cases, out, problem->n, cases->pad_c);
+    problem->ldc = leading(cases, out, gt_problem_columns(problem), cases->pad_c);
     problem->lsa = gt_problem_line(problem, GT_OPERAND_A);
     problem->lsb = gt_problem_line(problem, GT_OPERAND_B);
     if (cases->pad_a && problem->lsa)

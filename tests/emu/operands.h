@@ -43,6 +43,7 @@ struct gt_emu_types {
     enum gt_sums sums;
     int groups; /* 0: none */
     enum gt_groups_by by;
+    enum gt_gate gate; /* of gated epilogues */
 };
 
 /* The case as a problem. */

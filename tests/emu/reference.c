@@ -137,10 +137,10 @@ static double wrapped(double whole)
     return rest >= 0x1p31 ? rest - 0x1p32 : rest < -0x1p31 ? rest + 0x1p32 : rest;
 }
 
-/* In long double, so that the reference of doubles adds no error of its own. */
-static struct wanted reference(const struct gt_emu_operands *operands,
-                               const struct numbers *numbers, const struct gt_problem *p, int64_t z,
-                               int64_t i, int64_t j)
+/* What the product is in column j before an activation; an s32 result is complete.  In long double,
+ * so that the reference of doubles adds no error of its own. */
+static struct wanted linear(const struct gt_emu_operands *operands, const struct numbers *numbers,
+                            const struct gt_problem *p, int64_t z, int64_t i, int64_t j)
 {
     const void *c = operands->c == operands->d ? operands->original_d : operands->c;
     const double alpha = given(p, p->alpha), beta = given(p, p->beta);
@@ -162,14 +162,57 @@ static struct wanted reference(const struct gt_emu_operands *operands,
         most += (double)fabsl(term);
     }
     value = (double)sum;
-    struct wanted wanted = {value, rounding(p, sizes, most),
-                            isfinite(most) && most > (p->acc == GT_F64 ? DBL_MAX : FLT_MAX)};
-    if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_RELU)
-        wanted.value = value < 0 ? 0 : value;
-    if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_GELU) {
-        wanted.value = value / 2 * (1 + erf(value / sqrt(2.0)));
-        wanted.slack *= 1.2; /* GELU rises by at most 1.13 */
+    return (struct wanted){value, rounding(p, sizes, most),
+                           isfinite(most) && most > (p->acc == GT_F64 ? DBL_MAX : FLT_MAX)};
+}
+
+/* The activation, or that of a gate. */
+static double activate(unsigned epilogue, double x)
+{
+    switch (GT_ACTIVATION(epilogue)) {
+    case GT_EPILOGUE_RELU:
+        return x < 0 ? 0 : x;
+    case GT_EPILOGUE_GELU:
+    case GT_EPILOGUE_GEGLU:
+        return x / 2 * (1 + erf(x / sqrt(2.0)));
+    case GT_EPILOGUE_SWIGLU:
+        return x / (1 + exp(-x));
+    default:
+        return x;
     }
+}
+
+/* Column j of D of a gated product: from a column of gates and one of values. */
+static struct wanted gated(const struct gt_emu_operands *operands, const struct numbers *numbers,
+                           const struct gt_problem *p, int64_t z, int64_t i, int64_t j)
+{
+    const int64_t half = p->n / 2;
+    const int64_t of_gate = p->gate == GT_GATE_FIRST    ? j
+                            : p->gate == GT_GATE_SECOND ? half + j
+                                                        : 2 * j;
+    const int64_t of_value = p->gate == GT_GATE_FIRST    ? half + j
+                             : p->gate == GT_GATE_SECOND ? j
+                                                         : 2 * j + 1;
+    const struct wanted gate = linear(operands, numbers, p, z, i, of_gate);
+    const struct wanted value = linear(operands, numbers, p, z, i, of_value);
+    const double active = activate(p->epilogue, gate.value);
+    return (struct wanted){active * value.value,
+                           fabs(active) * value.slack +
+                               fabs(value.value) *
+                                   (1.2 * gate.slack + 4e-6 * fmax(1, fabs(active))),
+                           gate.overflows || value.overflows};
+}
+
+static struct wanted reference(const struct gt_emu_operands *operands,
+                               const struct numbers *numbers, const struct gt_problem *p, int64_t z,
+                               int64_t i, int64_t j)
+{
+    if (gt_epilogue_gated(p->epilogue))
+        return gated(operands, numbers, p, z, i, j);
+    struct wanted wanted = linear(operands, numbers, p, z, i, j);
+    wanted.value = activate(p->epilogue, wanted.value);
+    if (GT_ACTIVATION(p->epilogue) == GT_EPILOGUE_GELU)
+        wanted.slack *= 1.2; /* GELU rises by at most 1.13 */
     return wanted;
 }
 
@@ -180,6 +223,8 @@ static struct wanted reference(const struct gt_emu_operands *operands,
 static bool right(const struct gt_problem *p, double got, struct wanted wanted)
 {
     double value = wanted.value, slack = wanted.slack;
+    if (!isfinite(value) && gt_epilogue_gated(p->epilogue))
+        return !isfinite(got); /* what the gate makes 0 in floats turns an infinity into NaN */
     if (!isfinite(value)) {
         double rounded = gt_emu_round(p->out, value);
         return isnan(rounded) ? isnan(got) : got == rounded;
@@ -205,7 +250,7 @@ static int check_element(const struct gt_emu_operands *operands, const struct nu
     double got = gt_emu_get(p->out, operands->d, at);
     const int digits = p->out == GT_F64 ? 17 : 9;
 
-    if (i >= written_rows(operands, p) || j >= p->n) {
+    if (i >= written_rows(operands, p) || j >= gt_problem_columns(p)) {
         if (memcmp(now, before, (size_t)size) == 0)
             return GT_OK;
         return gt_err_set(err, GT_ERANGE,

@@ -132,5 +132,10 @@ size_t gt_emu_types_of(struct gt_emu_types *types, const struct gt_kernel *kerne
         types[count] = types[i]; /* those of groups along m once more with groups along k */
         types[count++].by = GT_GROUPS_BY_K;
     }
+    for (int gate = GT_GATE_SECOND; gate <= GT_GATE_INTERLEAVED; gate++)
+        if (kernel->entry[0].gates >> gate & 1) {
+            types[count] = types[0];
+            types[count++].gate = (enum gt_gate)gate;
+        }
     return count;
 }

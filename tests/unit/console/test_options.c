@@ -180,7 +180,8 @@ static void test_gpu_names(void **state)
                                            {"86", "86"},
                                            {"6.1", "6.1"},
                                            {"4096", "4096"},
-                                           {"a1000", "a1000"},
+                                           {"a1000", "sm_86"},
+                                           {"a1010", "a1010"},
                                            {"", ""},
                                            {"2.0.7.5.9.9.9.9.9", "2.0.7.5.9.9.9.9.9"}};
     static const char *const refused[] = {"ampere", "Blackwell", "V100-SXM2", "pascal", "GTX 1080"};

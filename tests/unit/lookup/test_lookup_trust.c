@@ -34,7 +34,7 @@ static void test_a_measured_row_comes_before_a_predicted_one(void **state)
         assert_string_equal(answer->device, "NVIDIA H200");
         assert_non_null(answer->passed_over);
         assert_non_null(strstr(answer->passed_over, "predicted"));
-        assert_non_null(strstr(answer->passed_over, "103748.00 us"));
+        assert_non_null(strstr(answer->passed_over, " 100000 us"));
     }
     answer = ask(w, 90, "NVIDIA H20", "512x512x512:f32:nt"); /* nothing of the kind was measured */
     assert_int_not_equal(answer->tier, GT_TIER_EXACT);       /* what was predicted is of an H200 */
@@ -77,7 +77,7 @@ static void test_a_near_measured_row_comes_before_a_predicted_one(void **state)
     answer = ask(w, 90, "NVIDIA H100", "1100x1024x1024");
     assert_int_equal(answer->tier, GT_TIER_NEAR);
     assert_false(answer->predicted);
-    assert_non_null(strstr(answer->passed_over, "9.00 us"));
+    assert_non_null(strstr(answer->passed_over, " 9.0 us"));
 }
 
 /* Whoever measured it, and wherever it stands; the own one if it is but little slower, because GPUs
