@@ -154,7 +154,7 @@ $(BUILD)/exchange/%_py.h: tuner/exchange/%.py tools/embed
 
 # Of the library, what only opens or parses something, what plans, and what a first look-up lists near winners and repairs candidates with (as fast as for
 # speed: 1.72 and 1.77 ms, `make bench-host BENCH=lookups`) is compiled for size: a fifth smaller, and no repeated look-up and no run of a plan goes through it.
-HOT   := $(addprefix src/,cuda/module kernel/expr kernel/kernel_geometry kernel/kernel_point kernel/kernel_serves lookup/lookup lookup/lookup_key lookup/plan_run lookup/ranking_ask)
+HOT   := $(addprefix src/,cuda/module kernel/expr kernel/kernel_geometry kernel/kernel_serves lookup/lookup lookup/lookup_key lookup/plan_run lookup/ranking_ask)
 SMALL := $(filter-out $(HOT:%=$(BUILD)/%),$(basename $(LIB_OBJ)))
 $(SMALL:%=%.o): GT_CFLAGS += $(if $(filter -O2,$(CFLAGS)),-Os)
 

@@ -31,7 +31,7 @@ static int bench_first_lookups(struct bench *bench, struct gt *gt)
     struct gt_problemset set = {0};
     const struct gt_answer *answer;
     double sum = 0, most = 0;
-    int rc = gt_random_problems(&set, bench->data_dir, ASKED, 1, &bench->err);
+    int rc = gt_random_problems(&set, bench->data_dir, "plain", ASKED, 1, &bench->err);
     const double drawn = allocated();
 
     for (size_t i = 0; i < set.count && !rc; i++) {
