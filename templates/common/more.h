@@ -9,8 +9,8 @@ struct gt_more {
                                       blocks, as the problem's scale_a and scale_b say */
     const float *scale_a_tensor, *scale_b_tensor; /* the factor of a whole operand beside blocks */
     const int *zero_a, *zero_b;                   /* zero points, as many as factors */
-    void *scale_d;    /* read where D's factor is given, written where the product makes D's */
-    const int *sizes; /* of groups: ends, rows of each, or the group of each row */
+    void *scale_d;      /* read where D's factor is given, written where the product makes D's */
+    const int *sizes;   /* of groups: ends, rows of each, or the group of each row */
     long long lsa, lsb; /* elements between lines of block factors */
     long long groups;
     double alpha, alpha_im, beta, beta_im; /* for sums in double, and for complex ones */

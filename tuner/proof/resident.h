@@ -38,7 +38,7 @@ struct gt_case {
     struct gt_matrix scale_a, scale_b; /* without words: the problem has no such scale */
     struct gt_matrix sizes;            /* ends of groups; without words: there are none */
     struct gt_matrix d;                /* its rows: those of the groups where they are along m */
-    gt_devptr exact; /* the expected result: m x n x batch of the type out */
+    gt_devptr exact;                   /* the expected result: m x n x batch of the type out */
 };
 
 struct gt_set {

@@ -24,7 +24,7 @@ struct gt_lt {
     struct gt_lt_answer answer[2 * GT_LT_ANSWERS];
     bool fast[2 * GT_LT_ANSWERS]; /* which of both an answer belongs to */
     int answers, best;
-    char why[600]; /* why the first answer that ran failed its proof */
+    char why[600];                        /* why the first answer that ran failed its proof */
     struct gt_cublaslt_operands operands; /* workspace and factors */
     void *stream;
 };
@@ -53,7 +53,7 @@ struct gt_runner {
     struct gt_graph *chain;      /* NULL: launches are timed one by one */
     struct gt_lt *lt;
     int answer;
-    double slack;  /* absolute error that is allowed beside the bound (verify.h) */
+    double slack; /* absolute error that is allowed beside the bound (verify.h) */
 };
 
 /* Loads a candidate for the bench's problem.  GT_ERANGE: it cannot be launched.  Release the runner

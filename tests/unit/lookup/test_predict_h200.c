@@ -115,9 +115,9 @@ static bool ragged(const struct gt_problem *problem)
 }
 
 /* Every strict FP32 winner within a factor of 1.7 of its measured time, short and ragged ones and
- * those of doubles within 2.5 and nine in ten of all within 1.7; of those on tensor cores five in six within 1.7,
- * since the model takes small products of odd sizes to be faster than they are; the middle of all
- * right within 15 %; and the order of all times. */
+ * those of doubles within 2.5 and nine in ten of all within 1.7; of those on tensor cores five in
+ * six within 1.7, since the model takes small products of odd sizes to be faster than they are; the
+ * middle of all right within 15 %; and the order of all times. */
 static void test_winners(void **state)
 {
     struct world *w = *state;
