@@ -64,15 +64,12 @@ static void add_types(struct gt_emu_types *types, size_t *count, const struct gt
     if (!entry || !fits((enum gt_dtype)type, (enum gt_dtype)out) ||
         (has_type(types, *count, false, type) && has_type(types, *count, true, out)))
         return;
-    types[(*count)++] =
-        (struct gt_emu_types){(enum gt_dtype)type,
-                              (enum gt_dtype)out,
-                              entry->accuracy > least ? entry->accuracy : least,
-                              {0},
-                              {0},
-                              GT_SUMS_FAST,
-                              entry->sizes ? GROUPS : 0,
-                              entry->by >> GT_GROUPS_BY_M & 1 ? GT_GROUPS_BY_M : GT_GROUPS_BY_K};
+    types[(*count)++] = (struct gt_emu_types){
+        .type = (enum gt_dtype)type,
+        .out = (enum gt_dtype)out,
+        .accuracy = entry->accuracy > least ? entry->accuracy : least,
+        .groups = entry->sizes ? GROUPS : 0,
+        .by = entry->by >> GT_GROUPS_BY_M & 1 ? GT_GROUPS_BY_M : GT_GROUPS_BY_K};
 }
 
 /* The i-th scale that an entry lists; none where it lists none. */
