@@ -73,13 +73,15 @@ int stub_MatmulDescSetAttribute(void *desc, int id, const void *value, size_t si
 {
     struct desc *to = desc;
 
-    (void)size;
+    int *const number = id == TRANS_A    ? &to->trans_a
+                        : id == TRANS_B  ? &to->trans_b
+                        : id == EPILOGUE ? &to->epilogue
+                                         : NULL;
+
     if (id == BIAS)
         to->bias = *(const void *const *)value;
-    else
-        *(id == TRANS_A   ? &to->trans_a
-          : id == TRANS_B ? &to->trans_b
-                          : &to->epilogue) = *(const int *)value;
+    else if (number && size == sizeof(*number))
+        *number = *(const int *)value;
     return 0;
 }
 
