@@ -425,11 +425,11 @@ static const struct family *find_family(const char *name, struct gt_err *err)
 {
     struct gt_strbuf known = GT_STRBUF_INIT;
 
-    for (size_t i = 0; i < FAMILIES; i++) {
+    for (size_t i = 0; i < FAMILIES; i++)
         if (!name || strcmp(families[i].name, name) == 0)
             return &families[i];
+    for (size_t i = 0; i < FAMILIES; i++)
         gt_strbuf_addf(&known, " %s", families[i].name);
-    }
     gt_err_set(err, GT_ENOTFOUND,
                "--family: no problems of family \"%.40s\" are drawn; there are%s", name,
                known.text ? known.text : "");
