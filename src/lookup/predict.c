@@ -414,7 +414,7 @@ int gt_predict_slots(const struct gt_candidate *candidate, const struct gt_geome
     /* Blocks that are at different k ask for different tiles. */
     merged = L2_MERGED + (1 - L2_MERGED) * fmin(shape.even / 100, 1);
     prediction->l2_us = merged * l2_bytes / (device->l2_gbps * 1e3);
-    output = (double)problem->m * problem->n * problem->batch * (double)gt_dtype_size(problem->out);
+    output = (double)gt_problem_results(problem) * (double)gt_dtype_size(problem->out);
     prediction->memory_us =
         (operand_bytes(&shape, problem, device) + output * (gt_problem_reads_c(problem) ? 2 : 1)) /
         (device->memory_gbps * 1e3);
