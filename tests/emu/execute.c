@@ -253,6 +253,7 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
     const struct gt_serves any = gt_serves_any(job->kernel);
     const bool plain = any.epilogues >> GT_EPILOGUE_NONE & 1; /* else it always has one */
     const unsigned epilogues = any.epilogues & (plain ? job->epilogues : ~0u);
+    const unsigned plainest = plain || !epilogues ? 0 : (unsigned)__builtin_ctz(epilogues);
     unsigned layout = job->first % LAYOUTS;
     int status;
 
@@ -261,7 +262,7 @@ int gt_emu_execute(const struct gt_emu_job *job, struct gt_emu_tally *tally, str
     else
         status = run_cover(job, any.layouts & job->layouts, epilogues, tally, err);
     if (!status && tally->builds == 0)
-        status = run_somewhere(job, any.layouts, &layout, GT_EPILOGUE_NONE, tally, err);
+        status = run_somewhere(job, any.layouts, &layout, plainest, tally, err);
     if (!status && tally->builds == 0)
         return gt_err_set(err, GT_ECONFIG, "the point is valid for no case");
     return status;
