@@ -80,8 +80,8 @@ RELEASED := $(addprefix tests/cli/,documents.sh measure-steps.sh tables.sh seeds
 # What reads documents and tables: under sanitizers only by name.
 TEXTS := $(addprefix tests/cli/,expected-files.sh headlines.sh readme.sh sources.sh style.sh)
 
-# Of these `make check` runs the points that together have every value of the parameters, and check-release all points.
-POINTS := $(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/unit/cuda/test_compile_everywhere)
+# Of these `make check` runs a few points of each kernel, and check-release all points.
+POINTS := $(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/exactness $(BUILD)/tests/unit/cuda/test_compile_everywhere)
 
 # Tests that need a GPU, run by `make check-gpu`; without one they say so and are skipped.
 GPU_TESTS := $(sort $(wildcard tests/gpu/test_*.c))

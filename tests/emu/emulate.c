@@ -13,12 +13,14 @@
  * The default point has every layout and every epilogue in as few builds as that takes; for types
  * after the first it has two of the layouts.  Listed points are run in one layout each, in turn.
  *
- * Of these points `make check` runs those that together have what all have (gt_emu_choose): each
- * value of a parameter that chooses among ways of the code, the ends of each size, each type and
- * each layout; and every planted fault.  With WHOLE=1 in the environment, as a part of
- * `make check-release`, all are run.
+ * Of these points `make check` runs of each kernel the default one, of a kernel in production
+ * also the FEW_POINTS that bring most of what all have (gt_emu_choose): values of parameters that
+ * choose among ways of the code, ends of sizes, types and layouts; and every FAULT_PART-th planted
+ * fault, the first of each kernel among them.  With WHOLE=1 in the environment, as a part of `make
+ * check-release`, all are run.
  *
- * Each kernel must have run in every layout that it serves, and for LEAST_PROBLEMS.  A point runs
+ * Each kernel must have run in every layout that it serves, and for LEAST_PROBLEMS; of few points,
+ * for LEAST_OF_FEW.  A point runs
  * in a process of its own, two at a time; a process that dies has failed.  Sources, objects and a
  * log per point are left in $BUILD/emu.  A point that passed, and of which nothing has changed
  * since, is not run again (tests/remembered.h).  Prints TAP. */
@@ -39,10 +41,13 @@
 #include "tests/remembered.h"
 #include "tests/serves.h"
 
-#define LEAST_PROBLEMS 12 /* of a kernel, over all its points */
+#define LEAST_PROBLEMS 12 /* of a kernel, over all its points, */
+#define LEAST_OF_FEW   6  /* and over those which are run without WHOLE */
 #define PROCESSES      2
 #define SAMPLE_TIMES   3 /* how often a value is in the sample with --all or KERNEL; else once */
 #define CASES_PART     5 /* one of so many cases is run without arguments */
+#define FEW_POINTS     3 /* besides the default one, of a kernel, without WHOLE */
+#define FAULT_PART     4
 
 struct job {
     struct gt_emu_job emu;
@@ -373,7 +378,7 @@ static void run_all(struct jobs *jobs, const char *base)
 }
 
 /* 1, with a line, if the kernel ran too few problems or left out a layout that it serves. */
-static int too_little(const struct jobs *jobs, const struct gt_kernel *kernel)
+static int too_little(const struct jobs *jobs, const struct gt_kernel *kernel, bool few)
 {
     unsigned layouts = 0;
     int problems = 0;
@@ -384,7 +389,8 @@ static int too_little(const struct jobs *jobs, const struct gt_kernel *kernel)
             problems += jobs->job[i].tally.problems;
             layouts |= jobs->job[i].tally.layouts;
         }
-    if (!wanted || (problems >= LEAST_PROBLEMS && layouts == gt_serves_any(kernel).layouts))
+    if (!wanted || (few && problems >= LEAST_OF_FEW) ||
+        (problems >= LEAST_PROBLEMS && layouts == gt_serves_any(kernel).layouts))
         return 0;
     printf("not ok - %s: only %d problems were run, in layouts 0x%x of 0x%x\n", kernel->name,
            problems, layouts, gt_serves_any(kernel).layouts);
@@ -410,37 +416,46 @@ static uint64_t marks_of(const struct gt_emu_job *job)
     return marks;
 }
 
-/* Leaves the jobs that `make check` runs: all that must fail and, of a kernel's others, the first,
- * which is that of the default point with every layout and every epilogue, and those chosen. */
+static void release_job(struct job *job)
+{
+    free(job->point_text);
+    free(job->expected);
+}
+
+/* Leaves the jobs that `make check` runs: some of those that must fail and, of a kernel's others,
+ * the first, which is that of the default point with every layout and every epilogue, and those
+ * chosen. */
 static void choose(struct jobs *jobs)
 {
     struct gt_emu_listed *list = calloc(jobs->count + 1, sizeof *list);
     bool *taken = calloc(jobs->count + 1, sizeof *taken);
     const size_t all = jobs->count;
+    int faults = 0; /* of the kernel so far */
 
     if (!list || !taken)
         abort();
     for (size_t i = 0; i < all; i++) {
         const struct job *job = &jobs->job[i];
 
-        taken[i] = job->expected || !job->emu.first;
-        if (!job->expected)
+        faults = i && job->emu.kernel == job[-1].emu.kernel ? faults : 0;
+        taken[i] = job->expected ? faults++ % FAULT_PART == 0 : !job->emu.first;
+        if (!job->expected && job->emu.kernel->production)
             list[i] = (struct gt_emu_listed){job->emu.kernel, &job->emu.point, marks_of(&job->emu)};
     }
-    gt_emu_choose(taken, list, all);
+    gt_emu_choose(taken, list, all, FEW_POINTS);
     jobs->count = 0;
     for (size_t i = 0; i < all; i++)
         if (taken[i])
             jobs->job[jobs->count++] = jobs->job[i];
         else
-            free(jobs->job[i].point_text);
+            release_job(&jobs->job[i]);
     printf("# %zu of %zu points are run; with WHOLE=1 (make check-release) all of them\n",
            jobs->count, all);
     free(taken);
     free(list);
 }
 
-static int report(const struct jobs *jobs, const struct gt_kernels *kernels)
+static int report(const struct jobs *jobs, const struct gt_kernels *kernels, bool few)
 {
     int passed = 0, failed = 0;
     for (size_t i = 0; i < jobs->count; i++) {
@@ -448,17 +463,15 @@ static int report(const struct jobs *jobs, const struct gt_kernels *kernels)
         failed += !jobs->job[i].ok;
     }
     for (size_t i = 0; i < kernels->count; i++)
-        failed += too_little(jobs, kernels->kernel[i]);
+        failed += too_little(jobs, kernels->kernel[i], few);
     printf("# %d passed, %d failed\n", passed, failed);
     return failed != 0;
 }
 
 static void release(struct jobs *jobs, struct gt_kernels *kernels, char *data_dir)
 {
-    for (size_t i = 0; i < jobs->count; i++) {
-        free(jobs->job[i].point_text);
-        free(jobs->job[i].expected);
-    }
+    for (size_t i = 0; i < jobs->count; i++)
+        release_job(&jobs->job[i]);
     free(jobs->job);
     gt_kernels_release(kernels);
     free(data_dir);
@@ -512,14 +525,15 @@ int main(int argc, char **argv)
     add_all(&jobs, &kernels, only, &(struct place){data_dir, folder, all});
     if (only && !jobs.count)
         fprintf(stderr, "tests/emu: no kernel is named '%s'; tune list kernels names them\n", only);
-    if (!all && !getenv("WHOLE"))
+    const bool few = !all && !getenv("WHOLE");
+    if (few)
         choose(&jobs);
     printf("1..%zu\n", jobs.count);
     char *compiler = gt_remember_host_compiler();
     gt_remember_base(base, "emu", compiler ? compiler : "");
     free(compiler);
     run_all(&jobs, base);
-    int status = report(&jobs, &kernels) || (only && !jobs.count);
+    int status = report(&jobs, &kernels, few) || (only && !jobs.count);
     release(&jobs, &kernels, data_dir);
     return status;
 }

@@ -305,7 +305,7 @@ static int brings(struct cover *wanted, const struct gt_emu_listed *listed, bool
 }
 
 static void choose_of(bool *taken, const struct gt_kernel *kernel, const struct gt_emu_listed *list,
-                      size_t count)
+                      size_t count, int few)
 {
     struct cover wanted = wanted_of(kernel, list, count);
     int most;
@@ -328,10 +328,10 @@ static void choose_of(bool *taken, const struct gt_kernel *kernel, const struct 
             taken[best] = true;
             brings(&wanted, &list[best], true);
         }
-    } while (most);
+    } while (most && --few > 0);
 }
 
-void gt_emu_choose(bool *taken, const struct gt_emu_listed *list, size_t count)
+void gt_emu_choose(bool *taken, const struct gt_emu_listed *list, size_t count, int few)
 {
     for (size_t i = 0; i < count; i++) {
         size_t first = 0;
@@ -339,6 +339,6 @@ void gt_emu_choose(bool *taken, const struct gt_emu_listed *list, size_t count)
         while (list[first].kernel != list[i].kernel)
             first++;
         if (first == i && list[i].kernel)
-            choose_of(taken, list[i].kernel, list, count);
+            choose_of(taken, list[i].kernel, list, count, few);
     }
 }

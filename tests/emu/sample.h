@@ -38,7 +38,8 @@ struct gt_emu_listed {
 
 /* taken[i]: point i is one of few that together have what all points of its kernel in the list
  * have: each mark, each value of a parameter that chooses, and a size's least and greatest value.
- * What is taken already stays so, and counts.  Always the same for the same list. */
-void gt_emu_choose(bool *taken, const struct gt_emu_listed *list, size_t count);
+ * What is taken already stays so, and counts.  Of a kernel's points at most `few` are added, those
+ * that bring most first.  Always the same for the same list. */
+void gt_emu_choose(bool *taken, const struct gt_emu_listed *list, size_t count, int few);
 
 #endif

@@ -35,7 +35,7 @@ static int teardown(void **state)
 
 /* The points of the kernel, with these marks each; taken: those of them that are chosen. */
 static void choose(bool taken[POINTS], const char *name, const char *const text[POINTS],
-                   const uint64_t marks[POINTS])
+                   const uint64_t marks[POINTS], int few)
 {
     const struct gt_kernel *kernel = gt_kernels_find(&kernels, name, NULL);
     struct gt_emu_listed list[POINTS] = {{0}};
@@ -46,7 +46,7 @@ static void choose(bool taken[POINTS], const char *name, const char *const text[
         assert_int_equal(gt_point_parse(&point[i], kernel, text[i], NULL), 0);
         list[i] = (struct gt_emu_listed){kernel, &point[i], marks[i]};
     }
-    gt_emu_choose(taken, list, POINTS);
+    gt_emu_choose(taken, list, POINTS, few);
 }
 
 /* simt_tiled: BM has 3 values, which choose; BN has 5 and BK has 6, which are sizes. */
@@ -65,21 +65,26 @@ static void test_values(void **state)
     bool taken[POINTS] = {false};
 
     (void)state;
-    choose(taken, "simt_tiled", text, none);
+    choose(taken, "simt_tiled", text, none, POINTS);
     assert_memory_equal(taken, wanted, sizeof wanted);
 }
 
-/* Points alike: a mark that one alone has brings it, and what is taken already counts. */
+/* Points alike: a mark that one alone has brings it, what is taken already counts, and of few the
+ * first is the point which brings most. */
 static void test_marks(void **state)
 {
     static const char *const text[POINTS] = {"BM=8", "BM=8", "BM=8", "BM=8", "BM=8", "BM=8"};
     static const uint64_t marks[POINTS] = {1, 1, 2, 1, 12, 4};
     static const bool wanted[POINTS] = {false, false, true, true, true, false};
+    static const bool given[POINTS] = {[3] = true}, few[POINTS] = {[3] = true, [4] = true};
     bool taken[POINTS] = {[3] = true};
 
     (void)state;
-    choose(taken, "simt_tiled", text, marks);
+    choose(taken, "simt_tiled", text, marks, POINTS);
     assert_memory_equal(taken, wanted, sizeof wanted);
+    memcpy(taken, given, sizeof taken);
+    choose(taken, "simt_tiled", text, marks, 1);
+    assert_memory_equal(taken, few, sizeof few);
 }
 
 /* Each kernel has its own, and a point of none stays as it is. */
@@ -98,7 +103,7 @@ static void test_kernels(void **state)
         taken,
         (const struct gt_emu_listed[POINTS]){
             {one, &of_one, 1}, {other, &of_other, 1}, {one, &of_one, 1}, {other, &of_other, 1}},
-        POINTS);
+        POINTS, POINTS);
     assert_memory_equal(taken, wanted, sizeof wanted);
 }
 

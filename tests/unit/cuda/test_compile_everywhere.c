@@ -5,10 +5,10 @@
  * (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not (an array of no
  * elements, say): most of these as PTX.  A register limit must be kept.
  *
- * Of these `make check` compiles those that together have what all valid ones have (gt_emu_choose):
- * each value of a parameter that chooses among ways of the code, the ends of each size, each type,
- * layout and architecture.  With WHOLE=1 in the environment, as a part of `make check-release`, all
- * are compiled, and so are points that once spilled.
+ * Of these `make check` compiles of each kernel the FEW_POINTS that bring most of what all valid
+ * ones have (gt_emu_choose): values of parameters that choose among ways of the code, ends of
+ * sizes, types, layouts and architectures.  With WHOLE=1 in the environment, as a part of `make
+ * check-release`, all are compiled, and so are points that once spilled.
  *
  * Two processes share the work.  What compiled before, from the same source by the same NVRTC, is
  * not compiled again (tests/remembered.h).  Prints TAP; without NVRTC it is skipped. */
@@ -33,6 +33,7 @@
 #include "tests/serves.h"
 
 #define PROCESSES  2
+#define FEW_POINTS 3 /* of a kernel, without WHOLE */
 #define MAX_JOBS   2000
 #define MAX_LISTED 1000
 #define DRAWN_PART 3 /* one of so many drawn points is compiled; the emulator runs all of them */
@@ -348,7 +349,7 @@ static void choose(struct jobs *jobs)
         if (job->standard || (gt_candidate_valid(&candidate, &failed, NULL) == GT_OK && failed < 0))
             list[i] = (struct gt_emu_listed){job->kernel, &job->point, marks_of(job)};
     }
-    gt_emu_choose(taken, list, all);
+    gt_emu_choose(taken, list, all, FEW_POINTS);
     jobs->count = 0;
     for (size_t i = 0; i < all; i++)
         if (taken[i])
