@@ -26,11 +26,11 @@ t "${try[@]}" --kernels-dir clusters --arch sm_90
 variant endless 's/k++/k += 0/'
 t "${try[@]}" --kernels-dir endless --deadline 1
 mkdir bet && cp own/* bet && sed -i 's/{"if": "THREADS < 2/{"if": "M >= 512", "kind": "bet", "why": "for many rows"}, &/' bet/rows.json
-t try rows --problem 512x96x96 --on cpu --kernels-dir bet # bets leave no small problem: they do not count
+whole t try rows --problem 512x96x96 --on cpu --kernels-dir bet # bets leave no small problem: they do not count
 t try rows --problem 8x512x512 --on cpu --kernels-dir bet
 # Constraints are those of --arch, whose SMs are more than an emulator's; bets are told of.
 mkdir many && cp own/* many && sed -i 's/{"if": "THREADS < 2/{"if": "SMS == 82", "kind": "bet", "why": "for RTX 3090"}, &/' many/rows.json
-t "${try[@]}" --kernels-dir many
+whole t "${try[@]}" --kernels-dir many
 t "${try[@]}" --kernels-dir many --arch sm_90
 sed -i 's/"SMS == 82", "kind": "bet"/"SMS >= 128"/' many/rows.json
 t "${try[@]}" --kernels-dir many | head -n 2
@@ -57,7 +57,9 @@ scaled thin_mma s8:alpha=16777216:beta=-2147483648 # integers wrap around
 scaled rows alpha=0.1:beta=0.3 --kernels-dir swapped
 # Blocks have many tiles of one stage each, or of none: a warp that is late misses no turn.
 turns=CONSUMERS=2,PINGPONG=1,BM=64,BN=64,STORE=0,STAGES=8,SPREAD=0,GROUP=1,VEC_C=2
-for alpha in 1 0; do t try hopper $turns --problem 512x512x64:bf16:nt:alpha=$alpha --on cpu --arch sm_90 | tail -n 4; done
+turns() { t try hopper $turns --problem 512x512x64:bf16:nt:alpha="$1" --on cpu --arch sm_90 | tail -n 4; }
+turns 1
+whole turns 0
 variant close 's/, value, acc/, value * 1.0001f, acc/'
 scaled rows alpha=0.1 --kernels-dir close
 t try simt_naive --problem 64x64x64
