@@ -69,12 +69,17 @@ CHECKS := \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,exactness proof_kernels proof_types proof_served conversions)) \
 
 # Names of the tests that take longest, or wait longest: they are started first, so that the short ones end together.
-FIRST := emulate devices compile_everywhere exactness preloaded joules interrupt predictor measure recheck lookup try short_soak \
-	measured screens compile ladder names own-kernel serve setup
+FIRST := emulate devices compile_everywhere exactness preloaded interrupt predictor measure recheck lookup try short_soak \
+	measured compile ladder names own-kernel sick scale-faults serve setup
 
 # What is shipped, and not what the code does: run by `make check-release`, or by name.
 RELEASED := $(addprefix tests/cli/,documents.sh worked-example.sh measure-steps.sh tables.sh seeds.sh programs.sh bundle.sh install.sh \
 	wheel.sh cmake.sh)
+
+# What takes seconds and is seldom touched, of commands that other tests run, too: by `make check-release`, by name, and under
+# sanitizers.
+RARE := $(addprefix tests/cli/,joules.sh device-parts.sh own-headers.sh profiles.sh screens.sh hostile-names.sh slurm-disks.sh \
+	closed-streams.sh machine.sh first-words.sh)
 
 # What reads documents and tables: under sanitizers only by name.
 TEXTS := $(addprefix tests/cli/,expected-files.sh headlines.sh readme.sh sources.sh style.sh)
@@ -420,16 +425,16 @@ check-emu: $(EMU_TEST)
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
 	$(TOOLS) $(BUILD)/tools/bench-serve $(BUILD)/tests/cluster/growth
 
-CHECKED = $(CHECKS) $(TEST_BIN) $(filter-out $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS))),$(CLI_TESTS))
+CHECKED = $(CHECKS) $(TEST_BIN) $(filter-out $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS),$(RARE))),$(CLI_TESTS))
 EARLY   = $(foreach name,$(FIRST),$(filter %/$(name) %/test_$(name) %/$(name).sh,$(CHECKED)))
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(BUILD)/tools/page-trials $(BUILD)/tools/race-replay $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(EARLY) $(filter-out $(EARLY),$(CHECKED))
 
-## check-release: documents, tables, seeds, all points of the kernels, the ways in which the program is shipped and installed
+## check-release: documents, tables, seeds, all points of the kernels, long and rare tests, the ways in which the program is shipped and installed
 check-release: all $(TOOLS) $(BUNDLED) $(STUBS) $(SERVE_TEST) $(if $(T),$(filter %/$(T) %/test_$(T),$(POINTS) $(LONGER)),$(POINTS) $(filter-out %.sh,$(LONGER)))
-	$(Q)BUILD=$(BUILD) T=$(T) WHOLE=1 tests/run $(POINTS) $(filter-out $(POINTS),$(LONGER)) $(filter-out $(LONGER),$(RELEASED))
+	$(Q)BUILD=$(BUILD) T=$(T) WHOLE=1 tests/run $(POINTS) $(filter-out $(POINTS),$(LONGER)) $(filter-out $(LONGER),$(RARE) $(RELEASED))
 
 ## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts
 check-queue: all $(STUBS)
