@@ -45,11 +45,10 @@ LIB_SRC   := $(sort $(wildcard $(addsuffix /*.c,$(addprefix src/,base problem ke
 SERVE_SRC := $(sort $(wildcard src/serve/*.c))
 TUNE_SRC  := $(sort $(wildcard tuner/*.c tuner/*/*.c tuner/*/*/*.c)) src/serve/policy.c
 
-# Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`; the longest first.
-# Sanitizers find nothing in what NVRTC makes.
+# Unit tests: one program a file, tests/unit/<room>/test_<module>.c, run by `make check`.  Sanitizers find nothing in what
+# NVRTC makes.
 OF_NVRTC := $(addprefix tests/unit/cuda/,test_shared_loads.c test_compile_everywhere.c)
-LONGEST := $(if $(SAN),,$(OF_NVRTC)) tests/unit/sweep/test_sweep.c
-TESTS   := $(LONGEST) $(filter-out $(LONGEST) $(OF_NVRTC),$(sort $(wildcard tests/unit/*/test_*.c)))
+TESTS    := $(filter-out $(if $(SAN),$(OF_NVRTC)),$(sort $(wildcard tests/unit/*/test_*.c)))
 
 # Fuzz targets, run over their corpus and a few seconds of mutations (tests/fuzz/driver.c).
 FUZZ := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -59,8 +58,7 @@ STORMS := $(addprefix tests/faults/,short_soak short_powercut flip_all)
 FUZZED := $(FUZZ:%.c=$(BUILD)/%)
 
 # Other programs and scripts that `make check` runs (paths; built by rules of their own if they are
-# not in the repository).  They answer in TAP, or only by their exit status (77: skipped).  The one
-# that takes longest comes first, so that short ones run beside it.
+# not in the repository).  They answer in TAP, or only by their exit status (77: skipped).
 CHECKS := \
 	$(if $(SAN),,$(BUILD)/tests/emu/emulate) \
 	$(STORMS) \
@@ -70,15 +68,25 @@ CHECKS := \
 	$(FUZZED) \
 	$(if $(SAN),,$(addprefix $(BUILD)/tests/emu/,exactness proof_kernels proof_types proof_served conversions)) \
 
-# They wait more than they compute, and run beside the emulator's test, which has two processes.
-WAITING := $(addprefix tests/cli/,joules.sh recheck.sh report.sh devices.sh setup.sh first-words.sh)
+# Names of the tests that take longest, or wait longest: they are started first, so that the short ones end together.
+FIRST := emulate devices compile_everywhere exactness preloaded interrupt predictor measure recheck lookup try short_soak \
+	measured compile ladder names own-kernel sick scale-faults serve setup
 
 # What is shipped, and not what the code does: run by `make check-release`, or by name.
-RELEASED := $(addprefix tests/cli/,documents.sh measure-steps.sh tables.sh seeds.sh programs.sh bundle.sh install.sh \
+RELEASED := $(addprefix tests/cli/,documents.sh worked-example.sh measure-steps.sh tables.sh seeds.sh programs.sh bundle.sh install.sh \
 	wheel.sh cmake.sh)
+
+# What takes seconds and is seldom touched, of commands that other tests run, too: by `make check-release`, by name, and under
+# sanitizers.
+RARE := $(addprefix tests/cli/,joules.sh device-parts.sh own-headers.sh profiles.sh screens.sh hostile-names.sh slurm-disks.sh \
+	closed-streams.sh machine.sh first-words.sh)
 
 # What reads documents and tables: under sanitizers only by name.
 TEXTS := $(addprefix tests/cli/,expected-files.sh headlines.sh readme.sh sources.sh style.sh)
+
+# Tests with a short form in `make check`: with WHOLE=1 they take more rounds, more steps or all of their cases (`gt_whole` of
+# tests/unit/whole.h, `whole` of tests/cli/compare), and check-release runs them so.
+LONGER := tests/serve/preloaded $(shell grep -lE 'gt_(whole|failmalloc_every)' tests/unit/*/*.c | sed 's:^:$(BUILD)/:; s:[.]c$$::'; grep -lE '^ *whole ' tests/cli/*.sh)
 
 # Of these `make check` runs a few points of each kernel, and check-release all points.
 POINTS := $(if $(SAN),,$(BUILD)/tests/emu/emulate $(BUILD)/tests/emu/exactness $(BUILD)/tests/unit/cuda/test_compile_everywhere)
@@ -417,14 +425,16 @@ check-emu: $(EMU_TEST)
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
 	$(TOOLS) $(BUILD)/tools/bench-serve $(BUILD)/tests/cluster/growth
 
+CHECKED = $(CHECKS) $(TEST_BIN) $(filter-out $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS),$(RARE))),$(CLI_TESTS))
+EARLY   = $(foreach name,$(FIRST),$(filter %/$(name) %/test_$(name) %/$(name).sh,$(CHECKED)))
+
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
 check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(BUILD)/tools/page-trials $(BUILD)/tools/race-replay $(if $(NAMED)$(SCRIPT),$(NAMED),$(TEST_BIN) $(CHECKS))
-	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(firstword $(CHECKS)) $(WAITING) $(filter-out $(firstword $(CHECKS)),$(CHECKS)) \
-		$(TEST_BIN) $(filter-out $(WAITING) $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS))),$(CLI_TESTS))
+	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(EARLY) $(filter-out $(EARLY),$(CHECKED))
 
-## check-release: documents, tables, seeds, all points of the kernels, the ways in which the program is shipped and installed
-check-release: all $(TOOLS) $(BUNDLED) $(STUBS) $(SERVE_TEST) $(if $(T),$(filter %/$(T) %/test_$(T),$(POINTS)),$(POINTS))
-	$(Q)BUILD=$(BUILD) T=$(T) WHOLE=1 tests/run $(POINTS) $(RELEASED)
+## check-release: documents, tables, seeds, all points of the kernels, long and rare tests, the ways in which the program is shipped and installed
+check-release: all $(TOOLS) $(BUNDLED) $(STUBS) $(SERVE_TEST) $(if $(T),$(filter %/$(T) %/test_$(T),$(POINTS) $(LONGER)),$(POINTS) $(filter-out %.sh,$(LONGER)))
+	$(Q)BUILD=$(BUILD) T=$(T) WHOLE=1 tests/run $(POINTS) $(filter-out $(POINTS),$(LONGER)) $(filter-out $(LONGER),$(RARE) $(RELEASED))
 
 ## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts
 check-queue: all $(STUBS)

@@ -1,7 +1,7 @@
 # Programs that are started without standard streams, as by daemons: what tune opens takes none of
 # their numbers, so that no message goes into a socket, a lock or a database.
 need_stub
-sweep=(--shape 64x64x64 --shape 96x64x64 --kernels simt_thread1d --budget 6)
+sweep=(--shape 64x64x64 --kernels simt_thread1d --budget 2)
 for closed in 2 1 "1 2" "0 1 2"; do
     db=without-${closed// /}.db
     (

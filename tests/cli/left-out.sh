@@ -1,6 +1,6 @@
 # What an export to deploy leaves out is named and counted, and its code is 4; what stands behind a
 # program's name without -- is refused with the way out.
-need_nvrtc
+quick_nvrtc
 said() { grep -oE '^left out: [0-9x]+|nothing to deploy|[0-9]+ of [0-9]+ problems were left out|[0-9]+ answers?|kernel [a-z_0-9]+ is the answer|(--db|-c|--version)" stands.*'; }
 try() {
     "$TUNE" "$@" > out 2>&1

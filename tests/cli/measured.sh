@@ -8,8 +8,11 @@ t "${sweep[@]}" --device cuda:7
 t bench --shape 96x80x64 --rounds 5 --csv bench.csv
 cat bench.csv
 t bench --shape 64x80x96 --budget 2 --rounds 5 --kernels simt_thread1d -q
-t ladder --shape 96x80x64 --trials 1 --csv ladder.csv -q | grep -E '^rung|^ .* (simt|blocked)' | grep -v reported
-sed -n 2p ladder.csv
+rungs() {
+    t ladder --shape 96x80x64 --trials 1 --csv ladder.csv --db ladder.db -q | grep -E '^rung|^ .* (simt|blocked)' | grep -v reported
+    sed -n 2p ladder.csv
+}
+whole rungs
 t export -q
 t lookup 96x80x64 --arch sm_90
 t --arch sm_86 --shape 96x80x64 --kernels simt_thread1d --budget 2 --rows 1

@@ -1,6 +1,6 @@
 # Names of GPUs choose rows of exports, reports and stored energies, as archs do; a name with the same
 # words is that one's alone.
-need_nvrtc
+quick_nvrtc
 sweep() { "$TUNE" --arch "$1" --shape 200x120x72 --kernels simt,simt_tma --budget 2 --db n.db -q > out; }
 for name in h100 H200 "RTX 2080" "RTX 2080 Ti" L4 4090; do sweep "$name"; done
 devices() { sed 's/.*device[a-z_]*": *"//; s/[",|].*//' | grep -oE '[A-Za-z0-9 -]+ \(profile\)' | sed 's/^ *//' | sort -u | tr '\n' ';'; echo; }

@@ -16,20 +16,20 @@ try()
 mma=BM=32,BN=64,COPY_A=16,COPY_B=16 hopper=CONSUMERS=1,BM=64,BN=32,STAGES=4
 
 mma() { try mma_scaled blocks.cuh 40x136x300:e4m3:nt:scale_a=1x128:scale_b=128x128 "$@" $mma; }
-mma "the next row's" 's/Rows::at(i \* 2 + half, p.group)/& + 1/'
+whole mma "the next row's" 's/Rows::at(i \* 2 + half, p.group)/& + 1/'
 mma "the first block's for all of k, A" 's/ + block \* more.lsa/ + 0 * block/'
-mma "the first block's for all of k, B" 's/(more.scale_b) + block/& * 0/'
-mma "the last block without one" 's/, row \* column\[j\]\[e\],/, (block + 1) * 128 >= args.k ? 1.0f : row * column[j][e],/'
-mma "A's in the other order" 's/ + block \* more.lsa/ + block/; s|a + min(.*args.m - 1)|& * ((args.k + 127) / 128)|'
+whole mma "the first block's for all of k, B" 's/(more.scale_b) + block/& * 0/'
+whole mma "the last block without one" 's/, row \* column\[j\]\[e\],/, (block + 1) * 128 >= args.k ? 1.0f : row * column[j][e],/'
+whole mma "A's in the other order" 's/ + block \* more.lsa/ + block/; s|a + min(.*args.m - 1)|& * ((args.k + 127) / 128)|'
 mma "B's in the other order" 's|(more.scale_b) + block|& * ((args.n + 127) / 128)|; s|128 \* more.lsb|128|'
 
 hopper() { try hopper_scaled blocks.cuh 40x136x300:e4m3:nt:scale_a=1x128:scale_b=128x128 "$@" $hopper; }
-hopper "the next row's" 's/? __ldg(from_a + row_of(i))/? __ldg(from_a + row_of(i) + (row_of(i) + 1 < rows))/'
-hopper "the first block's for all of k, A" 's/from_a += line_a;/;/'
+whole hopper "the next row's" 's/? __ldg(from_a + row_of(i))/? __ldg(from_a + row_of(i) + (row_of(i) + 1 < rows))/'
+whole hopper "the first block's for all of k, A" 's/from_a += line_a;/;/'
 hopper "the first block's for all of k, B" 's/from_b++;/;/'
-hopper "the last block without one" 's/if (left > 0) {/if (left-- > 0) {/; s/^ *left--;$//; s/part\[i\], of_a \* of_b/part[i], left >= 0 ? of_a * of_b : 1.0f/'
-hopper "A's in the other order" 's/from_a + row_of(i)/& * 3/; s/line_a + row;/line_a + row * 3;/; s/line_a = more.lsa/line_a = 1/'
-hopper "B's in the other order" 's/from_b++/from_b += 2/; s/line_b = more.lsb/line_b = 1/; s/line_b + k;/line_b + 2 * k;/'
+whole hopper "the last block without one" 's/if (left > 0) {/if (left-- > 0) {/; s/^ *left--;$//; s/part\[i\], of_a \* of_b/part[i], left >= 0 ? of_a * of_b : 1.0f/'
+whole hopper "A's in the other order" 's/from_a + row_of(i)/& * 3/; s/line_a + row;/line_a + row * 3;/; s/line_a = more.lsa/line_a = 1/'
+whole hopper "B's in the other order" 's/from_b++/from_b += 2/; s/line_b = more.lsb/line_b = 1/; s/line_b + k;/line_b + 2 * k;/'
 
 # Sums that stay in the tensor cores' 14 bits, though the problem wants them promoted every 128 of k.
 sums() { try "$1" promote.cuh 24x72x600:e4m3:nt:out=f32:scale_a=vector:scale_b=vector "${@:2}"; }

@@ -45,7 +45,8 @@ until_true grep -qs '^rung 2,' rungs
 kill -INT $pid; wait $pid
 grep -E '^rung [12],' rungs
 echo "# what is printed for people fits; what is for programs stays whole"
-for width in 40 80; do
+fits() {
+    local width=$1 command
     for command in "--shape 96x80x64 --kernels simt_naive --budget 1 --db t.db -q" "list kernels" "list strategies" "--help" \
         "doctor" "lookup 512x512x512 --arch sm_90" "show simt --problem 512x512x512 --no-compile" \
         "export --db t.db" "bench --shape 96x80x64 --rounds 5 --db t.db" "recheck --rounds 5 --db t.db" \
@@ -55,5 +56,7 @@ for width in 40 80; do
         awk -v width=$width -v command="${command%% *}" 'length > width { wide++ }
             END { print width, command, NR ? "" : "nothing printed", wide ? "too wide" : "" }' screen
         [[ $command != --shape* ]] || sed -E 's/[0-9]+\.[0-9]+/N/g; s/ +N/ N/g; s/ simt(_naive)? N/ KERNEL N/' screen | head -n 3
-    done
-done | sed 's/ *$//'
+    done | sed 's/ *$//'
+}
+fits 40
+whole fits 80

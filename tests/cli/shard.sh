@@ -1,6 +1,6 @@
 # Parts of a list: the parts of any number make the whole, a problem is in the same part of every list,
 # a task of a Slurm array takes its part unasked, and a second pass takes what is missing.
-need_nvrtc
+quick_nvrtc
 "$TUNE" bench --random 40 --seed 1 --list > list.txt; wc -l < list.txt
 echo "== the parts make the whole"
 for i in 1 2 3; do "$TUNE" bench list.txt --list --shard $i/3; done | sort > parts.txt

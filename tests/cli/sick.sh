@@ -18,10 +18,10 @@ try_sick() {
     STUB_SICK='' last "${sweep[@]}" "${device[@]}" --db "$1.db"
 }
 STUB_SICK=1 STUB_SICK_LOG='' try_sick memory
-STUB_SICK=7 STUB_SICK_LOG='nvrtc: error: failed to open libnvrtc-builtins.so.13.0.' try_sick builtins
+STUB_SICK=7 STUB_SICK_LOG='nvrtc: error: failed to open libnvrtc-builtins.so.13.0.' whole try_sick builtins
 STUB_SICK=11 try_sick internal sm_86
-STUB_SICK=5 STUB_SICK_LOG='nvrtc: error: invalid value for --gpu-architecture (-arch)' try_sick arch sm_121
-STUB_SICK=6 STUB_SICK_LOG='a.cu(1): error: nothing compiles' try_sick compilation
+STUB_SICK=5 STUB_SICK_LOG='nvrtc: error: invalid value for --gpu-architecture (-arch)' whole try_sick arch sm_121
+STUB_SICK=6 STUB_SICK_LOG='a.cu(1): error: nothing compiles' whole try_sick compilation
 # A sanitizer reports the signal itself, and ends its process by a code.
 case $BUILD in */build) by='&' ;; *) by='sm_90|signal 11|GEMMTUNE' ;; esac
 STUB_SICK=-11 try_sick signal | sed "s/sm_90|GEMMTUNE/$by/"
@@ -46,9 +46,9 @@ echo "== a database that an older version filled with such verdicts"
 "$TUNE" "${sweep[@]}" --db old.db -q >/dev/null
 poison() { sqlite3 old.db "UPDATE trial SET status='$1', us=0, detail='$2'; DELETE FROM meta WHERE key IN ('winners', 'digest')" && "$TUNE" "${sweep[@]}" --db old.db 2>&1 | grep -oE '[0-9]+ trials.*earlier runs\)|no candidate.*'; "$TUNE" "${sweep[@]}" --db old.db -q >/dev/null 2>&1; echo "[exit $?]"; verdicts old.db; }
 poison compile_error 'nvrtc: error: failed to open libnvrtc-builtins.so.13.0.'
-poison compile_crash 'the compiler ran out of the 2048 MiB of memory it may use'
-poison compile_crash 'the compiler failed: simt_naive: NVRTC failed with result 11 and no log'
+whole poison compile_crash 'the compiler ran out of the 2048 MiB of memory it may use'
+whole poison compile_crash 'the compiler failed: simt_naive: NVRTC failed with result 11 and no log'
 poison compile_crash 'the compiler was killed by signal 11 (Segmentation fault) (it may use 2048 MiB of memory and 60 s of CPU time)'
 echo "== those of a source stay"
 poison compile_error 'simt/naive.cu(12): error: identifier "x" is undefined'
-poison compile_crash 'with this source the compiler was killed by signal 11 (Segmentation fault)'
+whole poison compile_crash 'with this source the compiler was killed by signal 11 (Segmentation fault)'

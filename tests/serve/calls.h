@@ -105,6 +105,7 @@ bool is_batched(enum way way);
 struct product plain(enum way way, int m, int n, int k);
 
 /* One of any way, type, operation, leading dimension and scalar (calls_served.c). */
+int random_products(void); /* how many, and calls of other tests that repeat one */
 struct product random_product(void);
 
 void *new_handle(void);

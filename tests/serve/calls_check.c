@@ -46,7 +46,7 @@ void test_check_random(void)
 {
     void *handle = new_handle();
 
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < random_products(); i++) {
         const struct product p = random_product();
 
         run(handle, &p);
@@ -107,7 +107,7 @@ void test_check_planted(void)
 {
     void *handle = new_handle();
 
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < random_products(); i++) {
         const struct product p = i % 2 ? random_product() : odd_product(i / 2);
 
         plant_in(handle, &p);

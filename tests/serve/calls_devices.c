@@ -142,8 +142,6 @@ void test_many_threads(void)
 
 /* Products with several launches, of two threads on one stream: those of one are not between those
  * of the other, which has the same workspace. */
-enum { SHARED_CALLS = 60 };
-
 static void *multiply_on_shared(void *argument)
 {
     const struct memory *memory = argument;
@@ -152,7 +150,7 @@ static void *multiply_on_shared(void *argument)
 
     p.at = p.ct = GT_CUDA_R_16BF;
     begin_context();
-    for (int i = 0; i < SHARED_CALLS; i++)
+    for (int i = 0; i < random_products(); i++)
         EXPECT(call(handle, &p, memory) == 0);
     cublasDestroy_v2(handle);
     return NULL;
@@ -163,20 +161,21 @@ void test_shared_stream(void)
     struct product p = plain(EX, 501, 501, 501);
     struct memory memory[2];
     pthread_t thread[2];
+    const int calls = random_products();
     int launches, first;
 
     p.at = p.ct = GT_CUDA_R_16BF;
     for (int i = 0; i < 2; i++)
         memory[i] = fill(&p);
     multiply_on_shared(&memory[0]);
-    launches = stub_launched_count / SHARED_CALLS;
-    EXPECT(launches > 1 && stub_launched_count % SHARED_CALLS == 0);
+    launches = stub_launched_count / calls;
+    EXPECT(launches > 1 && stub_launched_count % calls == 0);
     first = stub_launched_count;
     for (int i = 0; i < 2; i++)
         EXPECT(pthread_create(&thread[i], NULL, multiply_on_shared, &memory[i]) == 0);
     for (int i = 0; i < 2; i++)
         EXPECT(pthread_join(thread[i], NULL) == 0);
-    EXPECT(stub_launched_count == first + 2 * SHARED_CALLS * launches);
+    EXPECT(stub_launched_count == first + 2 * calls * launches);
     for (int i = first; i < stub_launched_count; i++)
         EXPECT(stub_launched[i].workspace == stub_launched[0].workspace &&
                stub_launched[i].d == stub_launched[i - (i - first) % launches].d);

@@ -4,6 +4,11 @@
 
 #include "calls.h"
 
+int random_products(void)
+{
+    return getenv("PRODUCTS") ? (int)strtol(getenv("PRODUCTS"), NULL, 10) : 60;
+}
+
 struct product random_product(void)
 {
     static const int types[][3] = {{GT_CUDA_R_32F, GT_CUDA_R_32F, GT_COMPUTE_32F},
@@ -44,7 +49,7 @@ struct product random_product(void)
 void test_random(void)
 {
     void *handle = new_handle();
-    const int products = getenv("PRODUCTS") ? (int)strtol(getenv("PRODUCTS"), NULL, 10) : 60;
+    const int products = random_products();
     int served = 0;
 
     for (int i = 0; i < products; i++) {

@@ -3,6 +3,7 @@
 #include "failmalloc.h"
 
 #include "gemmtune.h"
+#include "whole.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -112,13 +113,15 @@ long gt_failmalloc_live(void)
 void gt_failmalloc_every(const char *what, int (*act)(struct gt_err *), long least)
 {
     bool failed;
-    long n = 0;
+    long n = 0, tried = 0;
 
     do {
         struct gt_err err = {0};
         int code;
 
-        gt_failmalloc_start(++n);
+        n += gt_whole(1, 1 + n / 8);
+        tried++;
+        gt_failmalloc_start(n);
         code = act(&err);
         failed = gt_failmalloc_stop();
         if (gt_failmalloc_live() > 0)
@@ -129,6 +132,6 @@ void gt_failmalloc_every(const char *what, int (*act)(struct gt_err *), long lea
         if (!failed && code)
             fail_msg("%s: %s", what, err.msg);
     } while (failed && n < 100000);
-    print_message("%s: %ld allocations\n", what, n - 1);
+    print_message("%s: %ld of about %ld allocations\n", what, tried - 1, n - 1);
     assert_true(n > least);
 }

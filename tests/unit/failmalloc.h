@@ -25,7 +25,8 @@ long gt_failmalloc_live(void);
 
 /* Runs act again and again, each time with the next allocation failing, until none is left to fail:
  * it must answer GT_ENOMEM with a sentence and leak nothing, and succeed at last. There must have
- * been more than `least` allocations to fail. Fails the running test otherwise. */
+ * been more than `least` allocations to fail. Fails the running test otherwise. Without WHOLE=1,
+ * of many allocations not each fails: a step is an eighth of the way. */
 void gt_failmalloc_every(const char *what, int (*act)(struct gt_err *), long least);
 
 #endif

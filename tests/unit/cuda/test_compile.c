@@ -8,6 +8,7 @@
 
 #include "cuda/compile.h"
 #include "stub_fixture.h"
+#include "whole.h"
 
 static const char kernel_text[] = "#line 1 \"templates/x.cu\"\n"
                                   "extern \"C\" __global__ void gemm(float *p)\n"
@@ -85,10 +86,11 @@ static void test_cubin_and_log(void **state)
     gt_nvrtc_close(nvrtc);
 }
 
-/* The project's own device kernels, for every arch that a GPU may have. */
+/* The project's own device kernels, for every arch that a GPU may have; without WHOLE=1 for
+ * Turing, Hopper and one of Blackwell. */
 static void test_proof_kernels_compile_everywhere(void **state)
 {
-    static const int archs[] = {75, 80, 86, 87, 89, 90, 100, 120, 88, 103, 110, 121};
+    static const int archs[] = {90, 80, 86, 87, 89, 75, 100, 120, 88, 103, 110, 121};
     static const char *const files[] = {"fill.cu",  "reference.cu", "reference_double.cu",
                                         "check.cu", "clock.cu",     "served.cu"};
     struct gt_strbuf source = GT_STRBUF_INIT;
@@ -99,7 +101,7 @@ static void test_proof_kernels_compile_everywhere(void **state)
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
         gt_strbuf_addf(&source, "#include \"proof/%s\"\n", files[i]);
     size_t known = gt_nvrtc_version(nvrtc) >= 13000 ? 12 : gt_nvrtc_version(nvrtc) >= 12080 ? 8 : 6;
-    for (size_t i = 0; i < known; i++) {
+    for (size_t i = 0; i < known; i += (size_t)gt_whole(1, 5)) {
         struct gt_compile_request request = {.source = source.text,
                                              .name = "proof",
                                              .include_dirs = "templates",

@@ -33,8 +33,9 @@
 #include "kernel/kernel.h"
 #include "kernel/render.h"
 #include "lookup/table.h"
+#include "whole.h"
 
-#define MOST_POINTS 8 /* of a kernel */
+#define MOST_POINTS (size_t) gt_whole(8, 2) /* of a kernel */
 
 /* Kernels whose threads read what TMA brings, and a part of the points that are chosen. */
 static const struct reader {

@@ -1,8 +1,9 @@
 /* test_store_flips.c - one flipped bit in a user's database, at random places: the winners are the
- * same as before, or reading them fails with a sentence.  GT_FLIPS: how many (1000). */
+ * same as before, or reading them fails with a sentence.  GT_FLIPS: how many. */
 #include "store_fixture.h"
 
 #include "base/stats.h"
+#include "whole.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -68,7 +69,7 @@ static void test_flips(void **state)
     struct gt_strbuf sound = GT_STRBUF_INIT, found = GT_STRBUF_INIT;
     struct gt_random random = {.state = 7};
     const char *wanted = getenv("GT_FLIPS");
-    long refused = 0, same = 0, flips = wanted ? strtol(wanted, NULL, 10) : 1000;
+    long refused = 0, same = 0, flips = wanted ? strtol(wanted, NULL, 10) : gt_whole(1000, 250);
     struct stat status;
     int file;
 

@@ -2,6 +2,7 @@
  * acknowledged is there afterwards, and a reader never gives less than there is.  (The store's
  * allocations fail in test_store_nomem.c.) */
 #include "store_run.h"
+#include "whole.h"
 
 /* SQLite's allocator, failing at the planned allocation (and, if `forever`, at all later ones). */
 static struct {
@@ -30,6 +31,7 @@ static void test_sqlite_without_memory(void **state)
 {
     struct fixture *f = *state;
     struct run run = {f->path, 0, TRIALS, -1, 0};
+    const long steps = gt_whole(150, 30);
     int failures = 0;
     long total;
 
@@ -38,8 +40,8 @@ static void test_sqlite_without_memory(void **state)
     memory.count = 0;
     assert_int_equal(sweep(&run, &f->err), GT_OK);
     total = memory.count;
-    for (long step = 0; step < 150; step++) {
-        long at = 1 + step * total / 150;
+    for (long step = 0; step < steps; step++) {
+        long at = 1 + step * total / steps;
         int code;
 
         remove_database(f);
@@ -53,8 +55,8 @@ static void test_sqlite_without_memory(void **state)
         failures += code != GT_OK;
         expect_kept(f, run.done, at);
     }
-    print_message("%d of 150 failed allocations were errors, out of %ld\n", failures, total);
-    assert_true(failures > 50);
+    print_message("%d of %ld failed allocations were errors, out of %ld\n", failures, steps, total);
+    assert_true(failures > steps / 3);
 }
 
 static int add_row(void *context, const struct gt_row *row, struct gt_err *err)
@@ -107,8 +109,8 @@ static int read_winners(const char *path, struct gt_strbuf *text, struct gt_err 
     return gt_store_winners(path, add_row, text, err);
 }
 
-/* Reads while allocation after allocation fails, `step` apart but each of the `last` ones: it is an
- * error, or nothing is missing. */
+/* Reads while allocation after allocation fails, `step` apart but more of the `last` ones (with
+ * WHOLE=1 each): it is an error, or nothing is missing. */
 static void fail_in_turn(struct fixture *f, reading *read, long step, long last)
 {
     struct gt_strbuf sound = GT_STRBUF_INIT, text = GT_STRBUF_INIT;
@@ -118,8 +120,9 @@ static void fail_in_turn(struct fixture *f, reading *read, long step, long last)
     memory.count = 0;
     OK(f, read(f->path, &sound, &f->err));
     total = memory.count;
-    step = step ? step : 1 + total / 80;
-    for (memory.at = 1; memory.at <= total; memory.at += memory.at < total - last ? step : 1) {
+    step = step ? step : 1 + total / gt_whole(80, 20);
+    for (memory.at = 1; memory.at <= total;
+         memory.at += memory.at < total - last ? step : gt_whole(1, 12)) {
         int code;
 
         memory.count = 0;
@@ -154,7 +157,7 @@ static void test_reading_without_memory(void **state)
     fixture_put(f, "BM=32", &trial);
     OK(f, gt_store_put_turn(f->store, &f->key, &turn, &f->err));
     fixture_close(f);
-    fail_in_turn(f, read_all, 100, 700);
+    fail_in_turn(f, read_all, gt_whole(100, 900), 700);
 }
 
 /* An older database is brought forward in memory, whole or not at all. */
@@ -178,7 +181,7 @@ static void test_saving_without_memory(void **state)
 
     snprintf(elsewhere, sizeof(elsewhere), "%s.elsewhere", f->path);
     assert_int_equal(rename(f->path, elsewhere), 0);
-    for (memory.at = 1; memory.at <= 400; memory.at++) {
+    for (memory.at = 1; memory.at <= 400; memory.at += gt_whole(1, 7)) {
         memory.count = 0;
         memory.forever = memory.at % 2;
         f->store->moved = false;

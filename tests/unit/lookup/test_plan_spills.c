@@ -8,6 +8,7 @@
 
 #include "lookup/plan_impl.h"
 #include "stub_fixture.h"
+#include "whole.h"
 
 #define PROBLEM "65x130x70:f32:nn"
 
@@ -59,7 +60,8 @@ static bool has(const char *point, const char *assignment)
     return strstr(list, word);
 }
 
-/* Whichever of its values makes the answer spill, what takes its place does not have that value. */
+/* Whichever of its values (without WHOLE=1 the first that does) makes the answer spill, what takes
+ * its place does not have that value. */
 static void test_the_next_takes_its_place(void **state)
 {
     char first[512], list[512], *rest = list, *word;
@@ -68,7 +70,7 @@ static void test_the_next_takes_its_place(void **state)
     (void)state;
     plan_point(NULL, NULL, first);
     strcpy(list, first);
-    while ((word = strsep(&rest, ",")) != NULL) {
+    while (replaced < gt_whole(1000, 1) && (word = strsep(&rest, ",")) != NULL) {
         char define[80], point[512];
 
         snprintf(define, sizeof(define), "#define %s\n", word);

@@ -4,6 +4,7 @@
 #include "search_fixture.h"
 
 #include "search/space_walk.h"
+#include "whole.h"
 
 /* ---- a walk without a memory ---- */
 
@@ -135,7 +136,8 @@ static void test_shipped_kernels(void **state)
         for (size_t k = 0; k < kernels.count; k++) {
             size_t points;
 
-            if (!gt_kernel_serves(kernels.kernel[k], &s->problem, &s->device))
+            if ((k + u) % (size_t)gt_whole(1, 3) != 0 ||
+                !gt_kernel_serves(kernels.kernel[k], &s->problem, &s->device))
                 continue;
             points = compare(s, kernels.kernel[k]);
             print_message("%s, %s, sm_%d: %zu points\n", kernels.kernel[k]->name, use[u].problem,
@@ -143,7 +145,7 @@ static void test_shipped_kernels(void **state)
             compared += points > 0;
         }
     }
-    assert_true(compared > 20);
+    assert_true(compared > (size_t)gt_whole(20, 7));
     gt_kernels_release(&kernels);
 }
 

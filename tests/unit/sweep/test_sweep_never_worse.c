@@ -7,8 +7,9 @@
 #include "db/store_internal.h"
 #include "lookup/predict.h"
 #include "lookup/table.h"
+#include "whole.h"
 
-#define PROBLEMS 200
+#define PROBLEMS (int)gt_whole(200, 60)
 #define SHIPPED  6
 #define NOISE    1.02
 
