@@ -17,6 +17,7 @@ t --arch sm_86 --shape 64x64x64 --device cuda:
 t --arch sm_86 --shape 64x64x64 --kernels 'simd*'
 t --arch sm_86 --shape 64x64x64 --dtype fp8
 t --arch sm_86 --shape 64x64x64 --layout NQ
+t --arch sm_86 --shape 64x64x64 --rows 65
 echo 64x64x64 >set.txt
 t --arch sm_86 --shapes set.txt --dtype fp17
 # What people type is taken: names of other programs, capitals, patterns, lists and ranges.

@@ -32,6 +32,13 @@ cat weights.txt weights.txt | "$TUNE" bench --shapes - --shape 96x96x96:f16 --li
 # The grid is what its maker makes.
 (cd "$ROOT" && TUNE=$TUNE tools/grid) | diff - "$ROOT/configs/problems/grid.json" && "$TUNE" bench grid --list | wc -l
 t bench --random 3 --shard 3/2 --list
+# The layers of a model, whose name may be written in other ways, and products of 8 bits with their factors.
+t bench --model bert-base --rows 16,64 --dtype fp8-blocks --list
+t bench --model phi3mini --rows 1 --list
+t bench --shape 64x64x64 --dtype int8-vector --list
+t bench --model llama --rows 16 --list 2>&1 | cut -c-80
+t bench --model bert-base --rows sixteen --list
+t bench --rows 16 --shape 8x8x8 --list
 t bench --shape 8x8x8 --shard 1/2 --list
 t bench --shape 8x8x8 --shard 2/2 --list
 t --random 2 --seed 5 --dtype f32 --kernels simt_naive --budget 1 --arch sm_86 -q | grep '^[0-9]'

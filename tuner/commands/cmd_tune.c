@@ -1,5 +1,6 @@
 /* cmd_tune.c - the sweep: tune --arch sm_86 --shape 4096x4096x4096. */
 #include <cjson/cJSON.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -81,7 +82,7 @@ static const struct gt_option option_table[] = {
     GT_FLAG(options, missing, "missing", 0,
             "leave out the problems that have a winner in the database, timed as --l2 and --timing "
             "say: a second pass after `tune merge`"),
-    GT_INTEGER(options, rows, "rows", 'n', "N", 1, GT_SWEEP_ROWS,
+    GT_INTEGER(options, rows, "candidates", 'n', "N", 1, GT_SWEEP_ROWS,
                "candidates to print of each problem (default: 10)"),
     GT_OPTIONS_END,
 };
@@ -158,8 +159,7 @@ static int report(const struct gt_session *session, const struct gt_sweep_result
 /* Whether the command line has to name the problems; a recording can supply its own. */
 static bool problems_given(const struct options *options, const struct gt_problem_options *asked)
 {
-    return asked->shape.count || asked->shapes || asked->random ||
-           gt_session_no_replay(&options->session, NULL) == GT_OK;
+    return gt_problems_named(asked) || gt_session_no_replay(&options->session, NULL) == GT_OK;
 }
 
 static bool by_energy(const struct options *options)
@@ -238,11 +238,11 @@ static int check_queue(const struct gt_cli *cli, const struct options *options, 
 {
     const char *given = gt_options_given(gt_problem_option_table, &options->problem);
 
-    if (options->problem.shapes || options->problem.shape.count || options->problem.random ||
-        cli->arguments || options->devices || options->session.budget)
+    if (gt_problems_named(&options->problem) || cli->arguments || options->devices ||
+        options->session.budget)
         return gt_err_set(err, GT_ESYNTAX,
                           "--queue brings problems and budgets: it excludes --shape, --shapes, "
-                          "--random, --budget and --devices");
+                          "--model, --random, --budget and --devices");
     if (options->missing)
         given = "missing";
     if (given)
@@ -251,8 +251,9 @@ static int check_queue(const struct gt_cli *cli, const struct options *options, 
                           "submit` was told",
                           given);
     if (options->rows)
-        return gt_err_set(err, GT_ESYNTAX,
-                          "--queue excludes --rows: a line is printed of each job, and no table");
+        return gt_err_set(
+            err, GT_ESYNTAX,
+            "--queue excludes --candidates: a line is printed of each job, and no table");
     return GT_OK;
 }
 
@@ -419,11 +420,33 @@ static int run_one(struct gt_cli *cli, const struct options *options,
     return rc;
 }
 
+/* --rows without --model is what --candidates is: its name before there was --model. */
+static int take_rows(struct options *options, struct gt_err *err)
+{
+    const char *text = options->problem.model ? NULL : options->problem.rows;
+    int length = 0;
+
+    if (!text)
+        return GT_OK;
+    if (options->rows || sscanf(text, "%4" SCNd64 "%n", &options->rows, &length) != 1 ||
+        text[length] || options->rows < 1 || options->rows > GT_SWEEP_ROWS)
+        return gt_err_set(err, GT_ESYNTAX,
+                          "--rows \"%.60s\": without --model it is --candidates, of which 1 to %d "
+                          "are printed; with --model, rows of the activations",
+                          text, GT_SWEEP_ROWS);
+    options->problem.rows = NULL;
+    return GT_OK;
+}
+
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
-    const struct options *options = fields;
+    struct options given = *(const struct options *)fields;
+    const struct options *options = &given;
+    int rc = take_rows(&given, err);
     struct gt_problem_options asked = options->problem;
 
+    if (rc)
+        return rc;
     if (cli->arguments > (int)(GT_MAX_TEXTS - asked.shape.count))
         return gt_err_set(err, GT_ERANGE, "more than %d shapes; --shapes FILE takes any number",
                           GT_MAX_TEXTS);

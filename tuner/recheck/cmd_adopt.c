@@ -231,7 +231,7 @@ static int take_all(struct adopting *adopting, struct gt_err *err)
     const struct gt_problem_options *asked = &adopting->options->problem;
     int rc = GT_OK;
 
-    if (asked->shape.count || asked->shapes)
+    if (gt_problems_named(asked))
         rc = gt_session_problems(session->cli, session, &adopting->asked, NULL, &adopting->asks,
                                  asked, err);
     GT_STEP(rc, gt_store_rows(session->store, &filter, take_row, adopting, err));

@@ -306,9 +306,9 @@ static int find_problems(struct recheck *recheck, struct gt_err *err)
     int rc;
 
     filter.cc = recheck->session.evaluator->device.cc;
-    if (!asked->shape.count && !asked->shapes && asked->shard)
+    if (!gt_problems_named(asked) && asked->shard)
         return gt_err_set(err, GT_ESYNTAX, "--shard takes a part of a list: name it with --shapes");
-    if (!asked->shape.count && !asked->shapes)
+    if (!gt_problems_named(asked))
         return gt_store_rows(recheck->session.store, &filter, take_problem, recheck, err);
     rc = gt_session_problems(recheck->session.cli, &recheck->session, &problem, NULL, &count, asked,
                              err);
@@ -440,8 +440,8 @@ static int carry(struct gt_cli *cli, const struct gt_recheck_options *options, s
 
     if (!options->adopt)
         return gt_err_set(err, GT_ESYNTAX, "--same-code goes with --adopt only");
-    if (problem->shape.count || problem->shapes || options->csv || options->limit ||
-        options->rounds || options->runners)
+    if (gt_problems_named(problem) || options->csv || options->limit || options->rounds ||
+        options->runners)
         return gt_err_set(err, GT_ESYNTAX,
                           "--same-code takes every winner over that it can and times none: not "
                           "with --shape, --shapes, --csv, --limit, --rounds or --runners-up");
@@ -456,7 +456,7 @@ static int check_problems(const struct gt_cli *cli, const struct gt_problem_opti
     size_t count;
     int rc = GT_OK;
 
-    if (asked->shape.count || asked->shapes)
+    if (gt_problems_named(asked))
         rc = gt_session_problems(cli, NULL, &problem, NULL, &count, asked, err);
     free(problem);
     return rc;

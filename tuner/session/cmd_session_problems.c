@@ -131,9 +131,31 @@ static void add_part(struct gt_strbuf *buf, const char *key, const char *value)
         gt_strbuf_addf(buf, ":%s%s", key, value);
 }
 
+/* What --dtype names besides types: 8 bits with factors, as programs multiply them. */
+static const struct recipe {
+    const char *name;
+    enum gt_dtype type;
+    const char *words; /* of a problem's text, behind the type */
+} recipes[] = {
+    {"fp8-tensor", GT_E4M3, "scale_a=tensor:scale_b=tensor"},
+    {"fp8-vector", GT_E4M3, "scale_a=vector:scale_b=vector"},
+    {"fp8-blocks", GT_E4M3, "scale_a=1x128:scale_b=128x128"},
+    {"int8-vector", GT_S8, "out=bf16:scale_a=vector:scale_b=vector"},
+};
+enum { RECIPES = sizeof(recipes) / sizeof(*recipes) };
+
+static const struct recipe *find_recipe(const char *dtype)
+{
+    for (size_t i = 0; dtype && i < RECIPES; i++)
+        if (strcasecmp(recipes[i].name, dtype) == 0)
+            return &recipes[i];
+    return NULL;
+}
+
 int gt_session_complete(struct gt_problem *problem, const char *text,
                         const struct gt_problem_options *options, struct gt_err *err)
 {
+    const struct recipe *recipe = find_recipe(options->dtype);
     struct gt_strbuf buf = GT_STRBUF_INIT;
     int rc;
 
@@ -141,7 +163,8 @@ int gt_session_complete(struct gt_problem *problem, const char *text,
         return gt_err_set(err, GT_ESYNTAX,
                           "problem \"%.100s\": one problem is needed here, no list or range", text);
     gt_strbuf_add(&buf, text);
-    add_part(&buf, "", options->dtype);
+    add_part(&buf, "", recipe ? gt_dtype_name(recipe->type) : options->dtype);
+    add_part(&buf, "", recipe ? recipe->words : NULL);
     add_part(&buf, "", options->layout);
     add_part(&buf, "accuracy=", options->accuracy);
     add_part(&buf, "beta=", options->beta);
@@ -168,11 +191,14 @@ static int complete_to_tune(struct gt_problem *problem, const char *text,
 static int read_dtype(enum gt_dtype *type, const char *text, struct gt_err *err)
 {
     static const char *const names[] = {"f32", "tf32", "f16", "bf16", "e4m3", "e5m2", "s8"};
+    const struct recipe *recipe = find_recipe(text);
     const char *near = strcasecmp(text, "fp8") == 0
-                           ? "e4m3 or e5m2"
+                           ? "e4m3, e5m2, fp8-tensor, fp8-vector or fp8-blocks"
                            : gt_near(text, strlen(text), names, sizeof(names) / sizeof(names[0]));
 
-    if (gt_dtype_parse(type, text, strlen(text)))
+    if (recipe)
+        *type = recipe->type;
+    if (recipe || gt_dtype_parse(type, text, strlen(text)))
         return GT_OK;
     return gt_err_set(
         err, GT_ENOTFOUND,
@@ -197,6 +223,15 @@ static int problem_of_set(struct gt_problem *problem, const struct gt_problem_en
         return rc;
     if (options->dtype)
         gt_problem_retype(problem, type);
+    if (find_recipe(options->dtype)) {
+        char retyped[GT_PROBLEM_TEXT_MAX + 100];
+
+        gt_problem_format(problem, retyped);
+        strcat(strcat(retyped, ":"), find_recipe(options->dtype)->words);
+        rc = gt_problem_parse(problem, retyped, err);
+        if (rc)
+            return rc;
+    }
     if (options->accuracy &&
         !gt_accuracy_parse(&problem->accuracy, options->accuracy, strlen(options->accuracy)))
         return gt_err_set(err, GT_ENOTFOUND,
@@ -266,7 +301,7 @@ static int recorded_problem(const struct gt_cli *cli, const struct gt_session *s
     return gt_problem_parse(*problem, recording->problem, err);
 }
 
-/* Loads the problems of --shapes and --random; the caller releases the set in any case. */
+/* Loads the problems of --shapes, --model and --random; the caller releases the set in any case. */
 static int load_set(struct gt_problemset *set, const struct gt_problem_options *options,
                     const struct gt_cli *cli, struct gt_err *err)
 {
@@ -279,6 +314,11 @@ static int load_set(struct gt_problemset *set, const struct gt_problem_options *
     if (!rc && set->remark && !cli->quiet)
         fprintf(cli->log, "%s\n", set->remark);
     free(path);
+    if (!rc && options->rows && !options->model)
+        rc = gt_err_set(err, GT_ESYNTAX, "--rows are a model's: name it with --model");
+    if (!rc && options->model)
+        rc = gt_model_problems(set, data_dir, options->model,
+                               options->rows ? options->rows : "1:8192:x2", err);
     if (!rc && options->random)
         rc = gt_random_problems(set, data_dir, options->family, (size_t)options->random,
                                 options->seed ? (uint64_t)options->seed : GT_SEED_DEFAULT, err);

@@ -78,4 +78,11 @@ int gt_ranges_expand(const char *text, gt_ranges_visit *visit, void *context, st
 int gt_random_problems(struct gt_problemset *set, const char *data_dir, const char *family,
                        size_t count, uint64_t seed, struct gt_err *err);
 
+/* Appends the layers of a model of models.json in bf16, layout nt as checkpoints store weights:
+ * queries, keys and values together; attention's output; the feed-forward layer, where it has a
+ * gate also with gate and values together; and the way down.  Letters and digits of the name count.
+ * rows: of A, a list or a range as in a problem's text.  Errors as above. */
+int gt_model_problems(struct gt_problemset *set, const char *data_dir, const char *name,
+                      const char *rows, struct gt_err *err);
+
 #endif

@@ -1,4 +1,5 @@
-/* random_problems.c - vocabulary: draws problems of sizes that programs have; see problemset.h.
+/* random_problems.c - vocabulary: problems of sizes that programs have, drawn, or the layers of a
+ * model; see problemset.h.
  *
  * A type is drawn first, then a family of problems, then the problem itself.  A problem that is too
  * large for a benchmark is drawn again in the same family.  The tables below hold the shares. */
@@ -10,6 +11,7 @@
 #include "base/strbuf.h"
 #include "problem/problem.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,8 @@ struct sizes {
 };
 
 struct model {
+    char name[40];
+    bool gate; /* the feed-forward layer has one, as wide as its values */
     int64_t hidden, ffn, qkv, heads, head, vocabulary;
 };
 
@@ -359,9 +363,12 @@ static int read_model(struct model *model, const cJSON *object, const char *wher
     int64_t *const field[] = {&model->hidden, &model->ffn,  &model->qkv,
                               &model->heads,  &model->head, &model->vocabulary};
     const char *name;
-    int rc = gt_json_keys(object, where, "name hidden ffn qkv heads head vocabulary", err);
+    int rc = gt_json_keys(object, where, "name gate hidden ffn qkv heads head vocabulary", err);
 
     GT_STEP(rc, gt_json_string(&name, object, where, "name", GT_REQUIRED, err));
+    GT_STEP(rc, gt_json_bool(&model->gate, object, where, "gate", GT_OPTIONAL, err));
+    if (!rc)
+        snprintf(model->name, sizeof(model->name), "%s", name);
     for (size_t i = 0; i < sizeof(field) / sizeof(*field) && !rc; i++)
         rc = gt_json_integer(field[i], object, where, key[i], 1, 1000000, GT_REQUIRED, err);
     return rc;
@@ -451,6 +458,74 @@ int gt_random_problems(struct gt_problemset *set, const char *data_dir, const ch
         rc = draw_one(&draw, of, text, err);
         if (!rc && !is_known(set, text))
             rc = gt_problemset_add(set, text, "--random", err);
+    }
+    free(source);
+    return rc;
+}
+
+/* ---- the layers of one model ---- */
+
+/* Whether two names have the same letters and digits, whatever stands between them. */
+static bool same_name(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a && !isalnum((unsigned char)*a))
+            a++;
+        while (*b && !isalnum((unsigned char)*b))
+            b++;
+        if (!*a || !*b || tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return *a == *b;
+    }
+}
+
+static const struct model *find_model(const struct source *source, const char *name,
+                                      struct gt_err *err)
+{
+    struct gt_strbuf known = GT_STRBUF_INIT;
+
+    for (size_t i = 0; i < source->models; i++)
+        if (same_name(source->model[i].name, name))
+            return &source->model[i];
+    for (size_t i = 0; i < source->models; i++)
+        gt_strbuf_addf(&known, "%s %s", i ? "," : "", source->model[i].name);
+    gt_err_set(err, GT_ENOTFOUND, "--model \"%.60s\" is not in models.json, which has%s", name,
+               known.text ? known.text : "");
+    gt_strbuf_release(&known);
+    return NULL;
+}
+
+static int add_layer(void *context, const char *text, struct gt_err *err)
+{
+    return gt_problemset_add(context, text, "--model", err);
+}
+
+int gt_model_problems(struct gt_problemset *set, const char *data_dir, const char *name,
+                      const char *rows, struct gt_err *err)
+{
+    struct source *source = calloc(1, sizeof(*source));
+    int rc = source ? read_source(source, data_dir, err) : gt_err_nomem(err);
+    const struct model *model = rc ? NULL : find_model(source, name, err);
+
+    if (!rc && !model)
+        rc = GT_ENOTFOUND;
+    if (!rc && (!*rows || rows[strspn(rows, "0123456789,:x*+")]))
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--rows \"%.60s\": expected numbers of rows, such as 1,16,128 or 1:8192:x2",
+                        rows);
+    for (int i = 0; i < 5 && !rc; i++) {
+        const int64_t layer[5][2] = {/* outputs, inputs */
+                                     {model->qkv, model->hidden},
+                                     {model->hidden, model->heads * model->head},
+                                     {model->ffn, model->hidden},
+                                     {model->hidden, model->ffn},
+                                     {2 * model->ffn, model->hidden}};
+        char text[GT_PROBLEM_TEXT_MAX];
+
+        if (i == 4 && !model->gate)
+            break;
+        snprintf(text, sizeof(text), "%.200sx%lldx%lld:bf16:nt", rows, (long long)layer[i][0],
+                 (long long)layer[i][1]);
+        rc = gt_ranges_expand(text, add_layer, set, err);
     }
     free(source);
     return rc;

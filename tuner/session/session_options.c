@@ -58,18 +58,20 @@ const struct gt_option gt_search_option_table[] = {
 
 /* The parts of a problem that --shape and --shapes leave open; also for commands that take one
  * problem. */
-#define GT_PROBLEM_PARTS                                                                       \
-    GT_TEXT(gt_problem_options, dtype, "dtype", 0, "TYPE", "type of A and B (default: f32)"),  \
-        GT_CHOICE(gt_problem_options, layout, "layout", 0, "AB", "nn|nt|tn|tt",                \
-                  "nn (default), nt, tn or tt: t where an operand is stored transposed"),      \
-        GT_CHOICE(gt_problem_options, accuracy, "accuracy", 0, "CLASS", "strict|f32|tf32|low", \
-                  "how exact the result must be: strict (default), f32, tf32, low"),           \
-        GT_TEXT(gt_problem_options, beta, "beta", 0, "X",                                      \
-                "factor of C (default: 0, C is not read)"),                                    \
-        GT_CHOICE(gt_problem_options, epilogue, "epilogue", 0, "NAME",                         \
-                  "none|bias|relu|gelu|bias+relu|bias+gelu",                                   \
-                  "none (default), bias, relu, gelu, bias+relu, bias+gelu"),                   \
-        GT_TEXT(gt_problem_options, batch, "batch", 0, "N",                                    \
+#define GT_PROBLEM_PARTS                                                                           \
+    GT_TEXT(gt_problem_options, dtype, "dtype", 0, "TYPE",                                         \
+            "type of A and B (default: f32), or fp8-tensor, fp8-vector, fp8-blocks, int8-vector: " \
+            "8 bits with such factors"),                                                           \
+        GT_CHOICE(gt_problem_options, layout, "layout", 0, "AB", "nn|nt|tn|tt",                    \
+                  "nn (default), nt, tn or tt: t where an operand is stored transposed"),          \
+        GT_CHOICE(gt_problem_options, accuracy, "accuracy", 0, "CLASS", "strict|f32|tf32|low",     \
+                  "how exact the result must be: strict (default), f32, tf32, low"),               \
+        GT_TEXT(gt_problem_options, beta, "beta", 0, "X",                                          \
+                "factor of C (default: 0, C is not read)"),                                        \
+        GT_CHOICE(gt_problem_options, epilogue, "epilogue", 0, "NAME",                             \
+                  "none|bias|relu|gelu|bias+relu|bias+gelu",                                       \
+                  "none (default), bias, relu, gelu, bias+relu, bias+gelu"),                       \
+        GT_TEXT(gt_problem_options, batch, "batch", 0, "N",                                        \
                 "matrices of a strided batch (default: 1)")
 
 const struct gt_option gt_problem_part_table[] = {
@@ -87,6 +89,11 @@ const struct gt_option gt_problem_option_table[] = {
             "problems from a file (- is standard input), JSON or one problem text a line, or what "
             "TunableOp, cublasLt or a profiler wrote, or from a set of the data folder, such as "
             "bench or llm"),
+    GT_TEXT(gt_problem_options, model, "model", 0, "NAME",
+            "the layers of a model of configs/problems/models.json, such as llama-3.1-8b, in bf16 "
+            "unless --dtype says otherwise"),
+    GT_TEXT(gt_problem_options, rows, "rows", 0, "LIST",
+            "rows of the activations with --model, a list or a range (default: 1:8192:x2)"),
     GT_PROBLEM_PARTS,
     GT_TEXT(
         gt_problem_options, shard, "shard", 0, "I/N",
@@ -100,6 +107,6 @@ const struct gt_option gt_draw_option_table[] = {
                "N problems as programs have them, drawn by --seed: the same on every machine"),
     GT_TEXT(gt_problem_options, family, "family", 0, "NAME",
             "what --random draws: plain (the default), scaled (FP8 with factors), blocks (FP8 with "
-            "factors of blocks), double"),
+            "factors of blocks), update (C is read, added, activated), double"),
     GT_OPTIONS_END,
 };

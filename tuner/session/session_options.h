@@ -37,12 +37,19 @@ extern const struct gt_option gt_search_option_table[];
 
 struct gt_problem_options {
     struct gt_texts shape;
+    const char *model, *rows; /* a model of models.json, and rows of its layers' A, as in a text */
     const char *shapes, *dtype, *layout, *accuracy, *beta, *epilogue, *batch;
     int64_t random;     /* problems to draw; 0: none */
     const char *family; /* which problems are drawn; NULL: plain ones */
     const char *shard;  /* NULL: the shard of the Slurm array, or all problems without an array */
     int64_t seed;       /* seed of the draw, set by commands with --random; 0: the default */
 };
+
+/* Whether the options name problems. */
+static inline bool gt_problems_named(const struct gt_problem_options *options)
+{
+    return options->shape.count || options->shapes || options->model || options->random;
+}
 
 /* Fills a struct gt_problem_options. */
 extern const struct gt_option gt_problem_option_table[];

@@ -43,6 +43,32 @@ static void test_same_everywhere(void **state)
     gt_problemset_release(&other);
 }
 
+/* The layers of a model, whose name may be written in other ways; gate and values together only where
+ * the model has a gate. */
+static void test_model(void **state)
+{
+    static const char *const wanted[] = {"16x6144x4096:bf16:nt",  "16x4096x4096:bf16:nt",
+                                         "16x14336x4096:bf16:nt", "16x4096x14336:bf16:nt",
+                                         "16x28672x4096:bf16:nt"};
+    struct gt_problemset set = {0}, other = {0};
+    struct gt_err err;
+
+    (void)state;
+    assert_int_equal(gt_model_problems(&set, ".", "llama_3.1-8b", "16", &err), GT_OK);
+    assert_int_equal(set.count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(set.entry[i].text, wanted[i]);
+    assert_int_equal(gt_model_problems(&other, ".", "GPT-2 XL", "1:8192:x2", &err), GT_OK);
+    assert_int_equal(other.count, 4 * 14);
+    assert_int_equal(gt_model_problems(&other, ".", "Llama", "1", &err), GT_ENOTFOUND);
+    assert_non_null(strstr(err.msg, "Llama 3.1 8B"));
+    assert_int_equal(gt_model_problems(&other, ".", "GPT-2", "1", &err), GT_ENOTFOUND);
+    assert_int_equal(gt_model_problems(&other, ".", "Phi-2", "1x2", &err), GT_ESYNTAX);
+    assert_int_equal(gt_model_problems(&other, ".", "Phi-2", "", &err), GT_ESYNTAX);
+    gt_problemset_release(&set);
+    gt_problemset_release(&other);
+}
+
 /* Within four standard deviations of `percent` of MANY. */
 static void assert_share(int count, double percent)
 {
@@ -192,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_everywhere),
+        cmocka_unit_test(test_model),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_updates),
         cmocka_unit_test(test_mistakes),
