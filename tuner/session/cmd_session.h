@@ -88,10 +88,10 @@ void gt_session_close(struct gt_session *session);
  * replace the other or to add to it. */
 int gt_session_argument(struct gt_problem_options *options, char *text, struct gt_err *err);
 
-/* The problems that --shape, --shapes, --model and --random name, reduced to the --shard.  If these options
- * name none, the problem of the recording that the session (NULL: none is open) replays.  *problem
- * is malloc'ed, and so is *weight (the problems' shares in averages) unless weight is NULL.  A
- * problem that is named twice is taken once. */
+/* The problems that --shape, --shapes, --model and --random name, reduced to the --shard.  If these
+ * options name none, the problem of the recording that the session (NULL: none is open) replays.
+ * *problem is malloc'ed, and so is *weight (the problems' shares in averages) unless weight is
+ * NULL.  A problem that is named twice is taken once. */
 int gt_session_problems(const struct gt_cli *cli, const struct gt_session *session,
                         struct gt_problem **problem, double **weight, size_t *count,
                         const struct gt_problem_options *options, struct gt_err *err);

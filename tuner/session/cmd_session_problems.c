@@ -224,11 +224,11 @@ static int problem_of_set(struct gt_problem *problem, const struct gt_problem_en
     if (options->dtype)
         gt_problem_retype(problem, type);
     if (find_recipe(options->dtype)) {
-        char retyped[GT_PROBLEM_TEXT_MAX + 100];
+        char plain[GT_PROBLEM_TEXT_MAX], scaled[GT_PROBLEM_TEXT_MAX + 100];
 
-        gt_problem_format(problem, retyped);
-        strcat(strcat(retyped, ":"), find_recipe(options->dtype)->words);
-        rc = gt_problem_parse(problem, retyped, err);
+        gt_problem_format(problem, plain);
+        snprintf(scaled, sizeof(scaled), "%s:%s", plain, find_recipe(options->dtype)->words);
+        rc = gt_problem_parse(problem, scaled, err);
         if (rc)
             return rc;
     }

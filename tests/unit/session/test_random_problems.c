@@ -43,11 +43,11 @@ static void test_same_everywhere(void **state)
     gt_problemset_release(&other);
 }
 
-/* The layers of a model, whose name may be written in other ways; gate and values together only where
- * the model has a gate. */
+/* The layers of a model, whose name may be written in other ways; gate and values together only
+ * where the model has a gate. */
 static void test_model(void **state)
 {
-    static const char *const wanted[] = {"16x6144x4096:bf16:nt",  "16x4096x4096:bf16:nt",
+    static const char *const wanted[] = {"16x6144x4096:bf16:nt", "16x4096x4096:bf16:nt",
                                          "16x14336x4096:bf16:nt", "16x4096x14336:bf16:nt",
                                          "16x28672x4096:bf16:nt"};
     struct gt_problemset set = {0}, other = {0};
@@ -217,10 +217,8 @@ static void test_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_everywhere),
-        cmocka_unit_test(test_model),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_same_everywhere), cmocka_unit_test(test_model),
+        cmocka_unit_test(test_shares),          cmocka_unit_test(test_updates),
         cmocka_unit_test(test_mistakes),
     };
 
