@@ -13,15 +13,14 @@
  * The default point has every layout and every epilogue in as few builds as that takes; for types
  * after the first it has two of the layouts.  Listed points are run in one layout each, in turn.
  *
- * Of these points `make check` runs of each kernel the default one, of a kernel in production
- * also the FEW_POINTS that bring most of what all have (gt_emu_choose): values of parameters that
- * choose among ways of the code, ends of sizes, types and layouts; and every FAULT_PART-th planted
- * fault, the first of each kernel among them.  With WHOLE=1 in the environment, as a part of `make
- * check-release`, all are run.
+ * Of these points `make check` runs of each kernel the default one in two layouts, of a kernel in
+ * production also the FEW_POINTS that bring most of what all have (gt_emu_choose): values of
+ * parameters that choose among ways of the code, ends of sizes, types and layouts; and every
+ * FAULT_PART-th planted fault, the first of each kernel among them.  With WHOLE=1 in the
+ * environment, as a part of `make check-release`, all are run.
  *
  * Each kernel must have run in every layout that it serves, and for LEAST_PROBLEMS; of few points,
- * for LEAST_OF_FEW.  A point runs
- * in a process of its own, two at a time; a process that dies has failed.  Sources, objects and a
+ * for LEAST_OF_FEW.  A point runs in a process of its own, two at a time; a process that dies has failed.  Sources, objects and a
  * log per point are left in $BUILD/emu.  A point that passed, and of which nothing has changed
  * since, is not run again (tests/remembered.h).  Prints TAP. */
 #include <errno.h>
@@ -42,11 +41,11 @@
 #include "tests/serves.h"
 
 #define LEAST_PROBLEMS 12 /* of a kernel, over all its points, */
-#define LEAST_OF_FEW   6  /* and over those which are run without WHOLE */
+#define LEAST_OF_FEW   3  /* and over those which are run without WHOLE */
 #define PROCESSES      2
 #define SAMPLE_TIMES   3 /* how often a value is in the sample with --all or KERNEL; else once */
 #define CASES_PART     5 /* one of so many cases is run without arguments */
-#define FEW_POINTS     3 /* besides the default one, of a kernel, without WHOLE */
+#define FEW_POINTS     2 /* besides the default one, of a kernel, without WHOLE */
 #define FAULT_PART     4
 
 struct job {
@@ -423,20 +422,25 @@ static void release_job(struct job *job)
 }
 
 /* Leaves the jobs that `make check` runs: some of those that must fail and, of a kernel's others,
- * the first, which is that of the default point with every layout and every epilogue, and those
+ * the first, which is that of the default point, in two layouts and with one epilogue, and those
  * chosen. */
 static void choose(struct jobs *jobs)
 {
     struct gt_emu_listed *list = calloc(jobs->count + 1, sizeof *list);
     bool *taken = calloc(jobs->count + 1, sizeof *taken);
     const size_t all = jobs->count;
+    size_t first = 0;
     int faults = 0; /* of the kernel so far */
 
     if (!list || !taken)
         abort();
     for (size_t i = 0; i < all; i++) {
-        const struct job *job = &jobs->job[i];
+        struct job *job = &jobs->job[i];
 
+        if (!job->emu.first && !job->expected) {
+            job->emu.layouts = two_layouts(first++);
+            job->emu.epilogues &= 1u << (GT_EPILOGUE_BIAS | GT_EPILOGUE_RELU);
+        }
         faults = i && job->emu.kernel == job[-1].emu.kernel ? faults : 0;
         taken[i] = job->expected ? faults++ % FAULT_PART == 0 : !job->emu.first;
         if (!job->expected && job->emu.kernel->production)
