@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -334,6 +335,7 @@ void gt_doctor_probe(size_t check, const struct gt_checking *checking, struct gt
     if (pid == 0) {
         struct gt_finding found = {0};
 
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a driver that hangs does not outlive the command */
         close(fd[0]);
         checks[check].find(checking, &found);
         _exit(write(fd[1], &found, sizeof(found)) != (ssize_t)sizeof(found));
