@@ -142,6 +142,11 @@ int gt_known_pair(const struct gt_nvrtc *nvrtc, int driver, struct gt_err *err)
 
     if (driver <= 0 || version / 1000 <= driver / 1000)
         return GT_OK;
+    if (driver < 12000)
+        return gt_err_set(err, GT_ECUDA,
+                          "the driver is for CUDA %d.%d, and gemmtune needs one for CUDA 12 or "
+                          "later: update the driver",
+                          driver / 1000, driver % 1000 / 10);
     return gt_err_set(err, GT_ECUDA,
                       "the driver is for CUDA %d.%d and does not run what NVRTC %d.%d compiles: "
                       "update the driver, or install NVRTC %d, which GEMMTUNE_LIBNVRTC may name",
