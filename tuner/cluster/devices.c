@@ -17,7 +17,7 @@
 #include "workers/processors.h"
 
 #define SEND_MS  10000
-#define POLL_MS  200 /* a signal that comes just before a wait is seen after it */
+#define POLL_MS  200  /* a signal that comes just before a wait is seen after it */
 #define GRACE_MS 5000 /* for a process that was told to end */
 #define FAILURES 3    /* failures in a row of a GPU's processes */
 #define START_S  180  /* for a process to open driver, compiler and database */

@@ -845,14 +845,14 @@ static int take_matmul(struct reader *reader, struct piece line)
  * A line of names, m, n and k among them, then a line for each product, as spreadsheets, pandas and
  * databases write them; or three numbers on each line, which are m, n and k. */
 
-#define COLUMNS 64
+#define TABLE_COLUMNS 64
 
 struct table {
     char mark; /* between cells; ' ': any number of blanks */
     int columns;
-    enum field field[COLUMNS]; /* FIELDS: none that is known */
-    bool named;                /* the table has a line of names */
-    bool by_columns;           /* operands are stored as BLAS stores them */
+    enum field field[TABLE_COLUMNS]; /* FIELDS: none that is known */
+    bool named;                      /* the table has a line of names */
+    bool by_columns;                 /* operands are stored as BLAS stores them */
 };
 
 /* The next cell, without quotes, blanks around it and ".0"; false: the line has no more. */
@@ -911,7 +911,8 @@ static bool read_names(struct table *table, struct piece line)
     for (const char *mark = "|;\t,"; *mark && table->mark == ' '; mark++)
         if (memchr(at, *mark, (size_t)line.length))
             table->mark = *mark;
-    for (; table->columns < COLUMNS && next_cell(&at, end, table->mark, &cell); table->columns++) {
+    for (; table->columns < TABLE_COLUMNS && next_cell(&at, end, table->mark, &cell);
+         table->columns++) {
         numbers += whole(cell, 0) > 0 && whole(cell, 0) < INT64_MAX;
         table->field[table->columns] = FIELDS;
         for (int i = 0; i < FIELDS && cell.length; i++)
