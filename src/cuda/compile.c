@@ -1,6 +1,7 @@
 /* compile.c - stage: CUDA source -> cubin or PTX by NVRTC, with ptxas' figures for registers,
  * spills and shared memory.  Between render.c and cache.c. */
 #include <ctype.h>
+#include <elf.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@ struct gt_nvrtc {
     int version;
     struct gt_assembler *assembler; /* NULL: not sought yet, or there is none */
     bool sought;
+    void (*tell)(void *context, bool compiles); /* may be NULL */
+    void *context;
 };
 
 #define MAX_OPTIONS   (9 + GT_MAX_INCLUDE_DIRS)
@@ -55,6 +58,13 @@ void gt_nvrtc_close(struct gt_nvrtc *nvrtc)
     if (nvrtc)
         gt_assembler_close(nvrtc->assembler);
     free(nvrtc);
+}
+
+void gt_nvrtc_tell(struct gt_nvrtc *nvrtc, void (*tell)(void *context, bool compiles),
+                   void *context)
+{
+    nvrtc->tell = tell;
+    nvrtc->context = context;
 }
 
 int gt_nvrtc_version(const struct gt_nvrtc *nvrtc)
@@ -177,9 +187,26 @@ static char *fetch_log(int (*get_size)(void *, size_t *), int (*get)(void *, cha
     return log;
 }
 
-static int fetch_image(const struct gt_nvrtc_api *api, void *program, bool ptx,
-                       struct gt_binary *binary, struct gt_err *err)
+/* The arch of a cubin by its flags (LLVM's ELF.h: EF_CUDA_SM, EF_CUDA_SM_MASK); 0: not known. */
+static int cubin_arch(const struct gt_binary *binary)
 {
+    Elf64_Ehdr elf;
+
+    if (binary->size < sizeof(elf))
+        return 0;
+    memcpy(&elf, binary->image, sizeof(elf));
+    if (memcmp(elf.e_ident, ELFMAG, SELFMAG) || elf.e_machine != EM_CUDA)
+        return 0;
+    return elf.e_ident[EI_ABIVERSION] == 7   ? elf.e_flags & 0xff
+           : elf.e_ident[EI_ABIVERSION] == 8 ? elf.e_flags >> 8 & 0xff
+                                             : 0;
+}
+
+static int fetch_image(const struct gt_nvrtc_api *api, void *program,
+                       const struct gt_compile_request *request, struct gt_binary *binary,
+                       struct gt_err *err)
+{
+    const bool ptx = request->ptx;
     size_t size = 0;
     int result = ptx ? api->GetPTXSize(program, &size) : api->GetCUBINSize(program, &size);
 
@@ -193,6 +220,9 @@ static int fetch_image(const struct gt_nvrtc_api *api, void *program, bool ptx,
     result = ptx ? api->GetPTX(program, binary->image) : api->GetCUBIN(program, binary->image);
     if (result)
         return gt_err_set(err, GT_ENVRTC, "NVRTC did not hand out its result (result %d)", result);
+    if (!ptx && cubin_arch(binary) && cubin_arch(binary) != request->arch)
+        return gt_err_set(err, GT_ENVRTC, "NVRTC delivered a cubin for sm_%d in place of sm_%d",
+                          cubin_arch(binary), request->arch);
     return GT_OK;
 }
 
@@ -341,6 +371,8 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
         add_option(&options, "--no-cache");
     for (int i = 0; i < options.count; i++)
         list[i] = options.text[i];
+    if (nvrtc->tell)
+        nvrtc->tell(nvrtc->context, true);
     result = api->CreateProgram(&program, request->source, request->name, 0, NULL, NULL);
     if (result)
         return gt_err_set(err, GT_ENVRTC, "%s: nvrtcCreateProgram failed with result %d",
@@ -352,11 +384,13 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
         rc = compile_failed(request, binary, result, err);
     if (!rc) {
         read_log(binary);
-        rc = fetch_image(api, program, request->ptx, binary, err);
+        rc = fetch_image(api, program, request, binary, err);
     }
     if (!rc && request->ptx && !request->unassembled)
         rc = assemble(nvrtc, request, binary, err);
     api->DestroyProgram(&program);
+    if (nvrtc->tell)
+        nvrtc->tell(nvrtc->context, false);
     binary->ms = 1e3 * (gt_clock_s() - start);
     return rc;
 }

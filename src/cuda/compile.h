@@ -16,6 +16,11 @@ int gt_nvrtc_open(struct gt_nvrtc **nvrtc, struct gt_err *err);
 void gt_nvrtc_close(struct gt_nvrtc *nvrtc); /* NULL accepted */
 int gt_nvrtc_version(const struct gt_nvrtc *nvrtc);
 
+/* From now on `tell` is called before (compiles) and after each compilation.  A process that does
+ * not live through one has then said where it died. */
+void gt_nvrtc_tell(struct gt_nvrtc *nvrtc, void (*tell)(void *context, bool compiles),
+                   void *context);
+
 struct gt_compile_request {
     const char *source;
     const char *name;         /* shown in diagnostics before the first #line */

@@ -2,6 +2,9 @@
 #include "cuda/libraries.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
@@ -52,11 +55,59 @@ __attribute__((format(printf, 2, 3))) static void remember(struct search *search
     gt_strbuf_addf(search->tried, "%s%s", search->tried->length ? ", " : "", text);
 }
 
+/* Whether the file of that size has all segments that the loader maps.  In a file that was cut
+ * short the loader would die of SIGBUS. */
+static bool is_whole(int fd, off_t size)
+{
+    Elf64_Ehdr elf;
+    Elf64_Phdr segment;
+
+    if (pread(fd, &elf, sizeof(elf), 0) != sizeof(elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
+        elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_phentsize != sizeof(segment))
+        return true; /* the loader says what is wrong */
+    for (size_t i = 0; i < elf.e_phnum; i++) {
+        const off_t at = (off_t)(elf.e_phoff + i * sizeof(segment));
+
+        if (pread(fd, &segment, sizeof(segment), at) != sizeof(segment) ||
+            (segment.p_type == PT_LOAD && segment.p_offset + segment.p_filesz > (Elf64_Off)size))
+            return false;
+    }
+    return true;
+}
+
+/* Why the loader must not or cannot open a file; NULL: nothing is known against it. */
+static const char *unfit(const char *path)
+{
+    const char *why = NULL;
+    struct stat file;
+    int fd;
+
+    if (stat(path, &file))
+        return errno == ENOENT && lstat(path, &file) ? "" : strerror(errno);
+    if (!S_ISREG(file.st_mode))
+        return "not a regular file"; /* the loader would wait for a FIFO's writer */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return strerror(errno);
+    if (!is_whole(fd, file.st_size))
+        why = "the file is cut short";
+    close(fd);
+    return why;
+}
+
+/* Opens a file, or remembers why not; a name without a folder is the loader's to look for. */
 static void try_open(struct search *search, const char *path)
 {
-    search->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *why = strchr(path, '/') ? unfit(path) : NULL;
+
+    if (!why) {
+        search->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        why = search->handle || !strchr(path, '/') ? "" : dlerror();
+        if (why && strncmp(why, path, strlen(path)) == 0) /* "PATH: file too short" */
+            why += strlen(path) + strspn(why + strlen(path), ": ");
+    }
     if (!search->handle)
-        remember(search, "%s", path);
+        remember(search, why && *why ? "%s (%.200s)" : "%s", path, why);
 }
 
 /* Tries a file in a folder that the user or the system named. */

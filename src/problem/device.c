@@ -115,10 +115,18 @@ static size_t next_word(const char **at)
     return length;
 }
 
+/* Whether it is the name of a slice of a GPU: "NVIDIA H100 80GB HBM3 MIG 1g.10gb". */
+static bool is_slice(const char *name)
+{
+    return strcasestr(name, "MIG ");
+}
+
 bool gt_device_called(const char *name, const char *asked)
 {
     bool called = false;
 
+    if (is_slice(name) && !is_slice(asked)) /* the whole GPU's name does not mean a part of it */
+        return false;
     for (size_t left, length; (left = next_word(&asked)); called = true)
         for (; left; asked += length, left -= length) {
             size_t word;

@@ -12,6 +12,14 @@ put foreign.db 68 '\x00\x00\x00\x07'
 sweep foreign.db
 put newer.db 60 '\x00\x00\x27\x0f'
 sweep newer.db
+# After another program's newer version has moved it on, each command says so, and no byte of it changes.
+cp newer.db before
+for command in "lookup 128x128x128 --arch sm_86 --db newer.db" "export --db newer.db" "merge newer.db --db other.db" "merge gemmtune.db --db newer.db" \
+    "forget --db newer.db --kernel simt_naive" "compare newer.db gemmtune.db" "doctor --db newer.db"; do
+    # shellcheck disable=SC2086 # words
+    "$TUNE" $command >said 2>&1; echo "$? ${command%% *} $(grep -c 'newer.db was written by a newer gemmtune (schema version 9999' said)"
+done
+cmp newer.db before && rm -f other.db
 put corrupt.db 4096 "$(printf '\\xff%.0s' {1..600})"
 sweep corrupt.db
 head -c 3000 gemmtune.db > short.db

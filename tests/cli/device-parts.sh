@@ -22,3 +22,12 @@ for problem in 64x64x64 96x96x96; do
     "$TUNE" lookup $problem --arch sm_90 --db b.db --device "$(rows b.db 'SELECT name FROM device LIMIT 1')" |
         grep -oE '^  (tier +[a-z]+|time +not known|time .*measured|slowdown)|measured at another .*' | sed -E 's/[0-9.]+ us/N us/'
 done
+# A slice has its GPU's UUID and name, with its own words behind: nothing of one serves the whole, another slice, or back.
+asked() { for name in "$@"; do echo "$name: $("$TUNE" lookup 64x64x64 --arch sm_90 --device "$name" --db mig.db | grep -oE '^  tier +[a-z]+')"; done; }
+mig() { STUB_NAME="NVIDIA H800$1" STUB_SMS=$2 sweep --shape 64x64x64 --budget 1 --baseline none --db mig.db; }
+mig " MIG 1g.10gb" 4
+asked H800 "NVIDIA H800" "H800 MIG 1g.10gb" "NVIDIA H800 MIG 1g.20gb"
+"$TUNE" export --db mig.db --arch h800 --format csv -q | grep -c MIG
+mig " MIG 1g.20gb" 4
+mig "" 16
+asked H800 "H800 MIG 1g.20gb" "H800 MIG 3g.40gb"

@@ -53,6 +53,9 @@ for place in z w; do
             sed -n "/EVIL/p; s/.*\(not used: \).* \(belongs to another\|may be written\) .*\(--library\).*/${command%% *}: \1\3/p"
     done
 done
+echo "a link to sound code in a folder where another user may put another one"
+install -m 755 evil.so sound.so && ln -sf "$PWD/sound.so" shared/w/lib64/libgemmtune_cublas.so
+shared/w/bin/tune serve -- true 2>&1 | grep -oE 'EVIL|lib64 [a-z]+ .*; --library' | sed 's|lib64 .*;|REFUSED;|'
 echo "what is named is taken, and so is what only its owner may write"
 shared/z/bin/tune serve --library shared/z/bin/libgemmtune_cublas.so -- true 2>&1
 rm -f shared/z/bin/libgemmtune_cublas.so && cp evil.so shared/z/lib/libgemmtune_cublas.so

@@ -29,3 +29,20 @@ t bench sizes.json --list
 # Tables with the mark and the ends of lines of Windows are the same tables.
 (printf '\357\273\277'; sed 's/$/\r/' "$ROOT/db/shipped/h200.csv") > windows-table.csv
 "$TUNE" lookup 4096x4096x4096 --arch sm_90 --system-db windows-table.csv | diff - <("$TUNE" lookup 4096x4096x4096 --arch sm_90 --system-db "$ROOT/db/shipped/h200.csv") && echo same table
+# Tables with a column each for m, n and k, as spreadsheets, pandas and SQL write them: any order, case and separator.
+table() { printf "$@" > table; "$TUNE" bench table --list -q 2>&1; echo "[exit $?]"; }
+table 'm,n,k\n96,64,32\n8,8,8\n'
+table '\357\273\277"name";"K";"N";"M";"calls"\r\n"attn; qkv";"32";"64";"96";"3"\r\n"mlp";"32";"64";"96";"4"\r\n'
+table ',M,N,K,dtype,count,layout\n0,96.0,64.0,32.0,torch.bfloat16,12.0,nt\n1,96.0,64.0,32.0,int3,1,nn\n'
+table '| m | n | k | precision |\n|---|:-:|--:|---|\n| 96 | 64 | 32 | FP16 |\n'
+table '# m n k\n# remark\n96 64 32\n\n'
+table 'M\tbatch\tN\tK\tweight\n96\t4\t64\t32\t0.5\n'
+# A table of BLAS's names stores by columns.
+table 'transA,transB,batch_count,m,n,k,lda,ldb,ldc,a_type,b_type,c_type,d_type,hipblaslt-Gflops,us\nT,N,1,96,64,32,40,32,96,bf16_r,bf16_r,bf16_r,bf16_r,1.5,2\n'
+table 'm,n,k,a_t,b_t\n96,64,32,1,0\n'
+table '96,64,32\n8, 8, 8\n'
+# What is no table says what is wrong with its line.
+table 'm,n\n96,64\n' | sed 's/.*: line/line/'
+table 'm,n,k\n96,64\n-1,2,3\n'
+table '     M   N   K  time\n0   96  64  32  1.5\n1  96  64  32 1e-3\n2 8 8 8 2\n'
+table 'name\tm\tn\tk\tweight\n\t96\t64\t32\tinf\nx\t96\t64\t32\t\n'

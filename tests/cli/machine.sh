@@ -9,6 +9,7 @@ STUB_INIT=802 "$TUNE" --shape 64x64x64 --db a.db 2>&1 | grep -oE "CUDA_ERROR_[A-
 echo "== a driver older than the compiler"
 older() { STUB_DRIVER=12020 STUB_NVRTC=$1 "$TUNE" "${@:2}"; }
 older 13000 doctor 2>/dev/null | grep -oE '^NVRTC +[A-Za-z]+|CUDA 12\.2|update the driver|NVRTC 12,|GEMMTUNE_LIBNVRTC' | head -n 5
+STUB_DRIVER=11080 STUB_NVRTC=12080 "$TUNE" doctor 2>/dev/null | grep -oE 'CUDA 12 or later: update the driver'
 older 13000 --shape 64x64x64 --kernels simt_naive --budget 2 --db b.db >said 2>&1
 echo "[exit $?]"
 grep -oE 'CUDA 12\.2|NVRTC 13\.0|update the driver|GEMMTUNE_LIBNVRTC' said

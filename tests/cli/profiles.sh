@@ -17,6 +17,7 @@ data=$GEMMTUNE_DATA
 cp -RL "${data:-$ROOT}"/configs configs && ln -s "$ROOT/templates" templates
 sed -i 's/"devices": \[/"devices": [{"device": "My A99 (profile)", "sms": 7, "source": "a test"},/' configs/devices/sm_86.json
 GEMMTUNE_DATA=$PWD "$TUNE" list devices | grep A99 | sed 's/  */ /g'
+for name in "my a99" "my a98"; do GEMMTUNE_DATA=$PWD "$TUNE" lookup 64x64x64 --arch "$name" 2>&1 | grep -oE '^  tier|unknown arch.*a9.'; done
 rm -r configs templates
 said() { grep -oE 'there is no profile of .*\), with [^;]*'; }
 for name in L20 H800 "RTX 2050" "RTX 5000 Ada Generation" "Quadro RTX 8000" "GTX 1650 Ti" "L2" "RTX 4070 Laptop"; do

@@ -79,6 +79,10 @@ echo "-- what killed runs left an hour ago goes, what is in use, new or planted 
 mkdir tmp keep
 touch keep/precious
 export TMPDIR=$PWD/tmp
+# A signal that another process sends to tune alone reaches the program.
+begin=$SECONDS
+timeout --foreground -s INT 1 "$TUNE" capture -q -o int.txt -- sleep 60 > /dev/null 2>&1
+((SECONDS - begin < 30)) || echo "SIGINT was not handed on"
 bash -c "$TUNE capture -- bash -c 'kill -9 \$PPID'; :" > /dev/null 2>&1
 for folder in tmp/*; do touch "$folder/4711.txt" && touch -d '2 hours ago' "$folder"; done
 mkdir tmp/gemmtune-run-newone

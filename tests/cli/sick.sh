@@ -37,6 +37,27 @@ echo "[exit $?]"
 tail -n 1 middle | grep -o "does not work here"
 verdicts middle.db
 "$TUNE" "${middle[@]}" -q >/dev/null && verdicts middle.db
+echo "== libraries that are none: what is wrong stands behind the file, and nothing waits"
+mkfifo fifo; mkdir folder; ln -s nowhere dangling; ln -s loop loop
+cc -shared -fPIC -xc - -o none.so <<<'int x;'; cc -shared -fPIC -xc - -o dies.so <<<'__attribute__((constructor)) void f(void) { __builtin_abort(); }'
+head -c "$(($(stat -c %s none.so) * 6 / 10))" none.so >cut.so
+{ head -c 4 none.so; printf '\1'; tail -c +6 none.so; } >class32.so
+for library in fifo folder dangling loop none.so dies.so cut.so class32.so; do
+    GEMMTUNE_LIBNVRTC=$PWD/$library "$TUNE" "${sweep[@]}" --device predict:h200 --db files.db >last 2>&1; echo "$library: $?"
+    tail -n1 last | grep -oE 'not a regular file|No such file|symbolic links|lacks the function|signal 6|cut short|wrong ELF class'
+    verdicts files.db
+done
+GEMMTUNE_LIBNVRTC=$PWD/dies.so last "${sweep[@]}" --db files.db
+GEMMTUNE_LIBNVRTC=$PWD/dies.so "$TUNE" doctor 2>/dev/null | grep -o '^NVRTC .*signal 6'
+echo "== what a compiler may do beside failing"
+export GEMMTUNE_CACHE=$PWD/cache-words
+for word in -9 exit empty other; do
+    STUB_SICK=$word "$TUNE" "${sweep[@]}" --device predict:h200 --db words.db >last 2>&1; echo "$word: $?"; verdicts words.db
+done
+STUB_SICK=sleep last "${sweep[@]}" --device predict:h200 --compile-cpu 1 --db words.db
+STUB_SICK=exit STUB_SICK_ALL=1 last "${sweep[@]}" --db words.db
+verdicts words.db
+STUB_SICK=print last "${sweep[@]}" --device predict:h200 --db words.db
 echo "== sick for the project's own kernels too, and for single candidates"
 export GEMMTUNE_CACHE=$PWD/cache-own
 STUB_SICK=11 STUB_SICK_ALL=1 last "${sweep[@]}" --db own.db

@@ -2,10 +2,13 @@
  * (stub_image.h), at once, with the faults and the slowness of a compiler on demand.  STUB_SICK
  * makes a compiler that does not work: with every source but those of the proof (STUB_SICK_ALL:
  * with those, too) it answers that result (1 out of memory, 7 without its built-ins, 11 internal
- * error), or dies of signal -N; STUB_SICK_LOG is what it then says.  STUB_SICK_IF: only while this
- * file exists. */
+ * error), dies of signal -N, or does what one of these words says: create (nvrtcCreateProgram
+ * fails), hang, sleep, eat (memory), exit, print (to both streams, and works), empty and other (a
+ * cubin of no bytes, or of another arch), keep (the cubin is not handed out).  STUB_SICK_LOG is
+ * what it then says.  STUB_SICK_IF: only while this file exists. */
 #include "stub_image.h"
 
+#include <elf.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,25 +50,6 @@ int nvrtcVersion(int *major, int *minor)
     return 0;
 }
 
-int nvrtcCreateProgram(void **program, const char *source, const char *name, int headers,
-                       const char *const *header, const char *const *include)
-{
-    struct program *made = calloc(1, sizeof(*made));
-
-    (void)headers, (void)header, (void)include;
-    if (!made)
-        return 1;
-    made->source = strdup(source);
-    if (getenv("STUB_NVRTC") && made->source) { /* the image tells who made it */
-        free(made->source);
-        if (asprintf(&made->source, "%s\n" STUB_MADE_BY "%s\n", source, getenv("STUB_NVRTC")) < 0)
-            made->source = NULL;
-    }
-    made->name = strdup(name ? name : "default_program");
-    *program = made;
-    return made->source && made->name ? 0 : 1;
-}
-
 int nvrtcDestroyProgram(void **program)
 {
     struct program *made = *program;
@@ -98,21 +82,66 @@ static void take_time(void)
     nanosleep(&time, NULL);
 }
 
+/* What a compiler does that does not work; NULL: it works. */
+static const char *sickness(const struct program *made)
+{
+    const char *file = getenv("STUB_SICK_IF"), *text = getenv("STUB_SICK");
+
+    if (!text || !*text || (file && access(file, F_OK) != 0))
+        return NULL;
+    return getenv("STUB_SICK_ALL") || !strstr(made->name, "proof") ? text : NULL;
+}
+
+static bool is_sick(const struct program *made, const char *word)
+{
+    const char *text = sickness(made);
+
+    return text && strcmp(text, word) == 0;
+}
+
 /* The result of a compiler that does not work; 0: it works. */
 static int sick(struct program *made)
 {
-    const char *text = getenv("STUB_SICK"), *log = getenv("STUB_SICK_LOG");
-    const char *file = getenv("STUB_SICK_IF");
-    const int result =
-        text && (getenv("STUB_SICK_ALL") || !strstr(made->name, "proof")) ? atoi(text) : 0;
+    const char *text = sickness(made), *log = getenv("STUB_SICK_LOG");
+    const int result = text ? atoi(text) : 0;
 
-    if (file && access(file, F_OK) != 0)
-        return 0;
     if (result < 0)
         raise(-result);
+    while (is_sick(made, "hang"))
+        continue;
+    while (is_sick(made, "sleep"))
+        pause();
+    if (is_sick(made, "eat"))
+        eat_memory();
+    if (is_sick(made, "exit"))
+        exit(0);
+    if (is_sick(made, "print")) {
+        fprintf(stderr, "printed\n");
+        printf("printed\n");
+        fflush(stdout);
+    }
     if (result)
         snprintf(made->log, sizeof(made->log), "%s", log ? log : "nvrtc: error: sick on purpose");
     return result;
+}
+
+int nvrtcCreateProgram(void **program, const char *source, const char *name, int headers,
+                       const char *const *header, const char *const *include)
+{
+    struct program *made = calloc(1, sizeof(*made));
+
+    (void)headers, (void)header, (void)include;
+    if (!made)
+        return 1;
+    made->source = strdup(source);
+    if (getenv("STUB_NVRTC") && made->source) { /* the image tells who made it */
+        free(made->source);
+        if (asprintf(&made->source, "%s\n" STUB_MADE_BY "%s\n", source, getenv("STUB_NVRTC")) < 0)
+            made->source = NULL;
+    }
+    made->name = strdup(name ? name : "default_program");
+    *program = made;
+    return made->source && made->name && !is_sick(made, "create") ? 0 : 1;
 }
 
 int nvrtcCompileProgram(void *program, int options, const char *const *option)
@@ -163,15 +192,25 @@ int nvrtcGetProgramLog(void *program, char *log)
 
 int nvrtcGetCUBINSize(void *program, size_t *size)
 {
-    *size = strlen(STUB_MAGIC) + strlen(((struct program *)program)->source) + 1;
+    const struct program *made = program;
+
+    *size = is_sick(made, "empty") ? 0 : strlen(STUB_MAGIC) + strlen(made->source) + 1;
     return 0;
 }
 
 int nvrtcGetCUBIN(void *program, char *image)
 {
+    const struct program *made = program;
+
     strcpy(image, STUB_MAGIC);
-    strcat(image, ((struct program *)program)->source);
-    return 0;
+    strcat(image, made->source);
+    if (is_sick(made, "other")) /* flags as NVRTC 13 sets them */
+        memcpy(image,
+               &(Elf64_Ehdr){.e_ident = {ELFMAG0, 'E', 'L', 'F', ELFCLASS64, 1, 1, 65, 8},
+                             .e_machine = EM_CUDA,
+                             .e_flags = 0x06004b04},
+               sizeof(Elf64_Ehdr));
+    return is_sick(made, "keep") ? 9 : 0;
 }
 
 int nvrtcGetPTXSize(void *program, size_t *size)

@@ -17,7 +17,7 @@
 #include "workers/processors.h"
 
 #define SEND_MS  10000
-#define POLL_MS  1000
+#define POLL_MS  200  /* a signal that comes just before a wait is seen after it */
 #define GRACE_MS 5000 /* for a process that was told to end */
 #define FAILURES 3    /* failures in a row of a GPU's processes */
 #define START_S  180  /* for a process to open driver, compiler and database */
@@ -411,8 +411,9 @@ static void close_all(struct gt_devices *devices)
         if (devices->code && devices->gpu[i].state == GT_PROCESS_BUSY)
             kill(devices->gpu[i].process.pid, SIGINT);
     for (size_t i = 0; i < devices->gpus; i++)
-        if (devices->gpu[i].state != GT_PROCESS_NONE)
-            end_process(&devices->gpu[i], GRACE_MS);
+        if (devices->gpu[i].state != GT_PROCESS_NONE) /* a driver may start for minutes */
+            end_process(&devices->gpu[i],
+                        devices->gpu[i].state == GT_PROCESS_STARTING ? 0 : GRACE_MS);
 }
 
 /* Reads "0-3,6" into ordinal[GT_DEVICES_MAX], ascending and without repeats; "all": *count is 0. */

@@ -245,9 +245,11 @@ int gt_preload_set(const char *variable, const char *value, struct gt_err *err)
     return value && setenv(variable, value, 1) ? gt_err_nomem(err) : GT_OK;
 }
 
-static void hand_on(int number)
+/* Hands a signal of another process on; those of the terminal the command gets, too. */
+static void hand_on(int number, siginfo_t *from, void *context)
 {
-    if (running > 0)
+    (void)context;
+    if (running > 0 && from->si_code != SI_KERNEL)
         kill(running, number);
 }
 
@@ -263,8 +265,8 @@ _Noreturn static void start(char **command, int fd)
 
 int gt_preload_run(char **command, int *status, struct gt_err *err)
 {
-    static const int handed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-    struct sigaction action = {.sa_handler = hand_on, .sa_flags = SA_RESTART};
+    static const int handed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_sigaction = hand_on, .sa_flags = SA_RESTART | SA_SIGINFO};
     int fd[2], why = 0;
     pid_t child;
 
@@ -276,9 +278,6 @@ int gt_preload_run(char **command, int *status, struct gt_err *err)
         start(command, fd[1]);
     close(fd[1]);
     running = child;
-    /* The terminal sends these signals to the command, too. */
-    signal(SIGINT, SIG_IGN);
-    signal(SIGQUIT, SIG_IGN);
     for (size_t i = 0; child > 0 && i < sizeof(handed_on) / sizeof(handed_on[0]); i++)
         sigaction(handed_on[i], &action, NULL);
     if (child > 0 && read(fd[0], &why, sizeof(why)) != sizeof(why))

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "console/gpu_names.h"
+#include "kernel/kernel.h"
 #include "problem/device.h"
 
 #define OLD "is older than sm_75, the first that NVRTC 13 compiles for"
@@ -103,11 +104,12 @@ static void tidy(char name[40], const char *text)
             memmove(name, name + strlen(makers[i]), length + 1 - strlen(makers[i]));
 }
 
+static const char *const archs[] = {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
+                                    "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
+
 /* Finds the arch of a compute capability, "8.6" or "compute_86"; NULL: the text is none. */
 static const char *capability(const char *text)
 {
-    static const char *const archs[] = {"sm_75", "sm_80",  "sm_86",  "sm_87",  "sm_88",  "sm_89",
-                                        "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
     const char *number = strncmp(text, "compute_", 8) ? text : text + 8;
     char digits[8];
     size_t length = 0;
@@ -189,6 +191,24 @@ int gt_gpu_arch(const char **text, struct gt_err *err)
     return rc;
 }
 
+/* Finds the arch of a name that only a profile of the data folder has. */
+static bool profiled(const char *name, int *cc)
+{
+    struct gt_device device;
+    char *data_dir = NULL;
+    bool found = false;
+
+    if (gt_data_dir(&data_dir, NULL))
+        return false;
+    for (size_t i = 0; i < sizeof(archs) / sizeof(*archs) && !found; i++) {
+        *cc = (int)strtol(archs[i] + strlen("sm_"), NULL, 10);
+        found = !gt_device_profile_of(&device, data_dir, *cc, name, NULL) &&
+                gt_device_called(device.name, name);
+    }
+    free(data_dir);
+    return found;
+}
+
 int gt_gpu_parse(const char *text, int *cc, const char **name, struct gt_err *err)
 {
     const char *found, *digits = text + strcspn(text, "0123456789");
@@ -206,6 +226,10 @@ int gt_gpu_parse(const char *text, int *cc, const char **name, struct gt_err *er
             return gt_err_set(err, GT_ENOTFOUND, "arch \"%.40s\" " OLD, text);
     }
     GT_STEP(rc, gt_arch_parse(found ? found : text, cc, err));
+    if (rc && !found && profiled(text, cc)) {
+        device = true;
+        rc = GT_OK;
+    }
     *name = device ? text : NULL;
     return rc;
 }

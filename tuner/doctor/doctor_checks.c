@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -26,6 +27,7 @@
 #include "lookup/table.h"
 #include "workers/gpu_client.h"
 #include "workers/compile_reason.h"
+#include "workers/process.h"
 
 #define PROBE_SECONDS 20  /* a driver in a bad state may never answer */
 #define ROOM_MB       500 /* disk space that a sweep may need for cubins and its database */
@@ -320,7 +322,9 @@ const char *gt_doctor_check_name(size_t check)
 void gt_doctor_probe(size_t check, const struct gt_checking *checking, struct gt_finding *finding)
 {
     struct pollfd ready;
-    int fd[2];
+    bool late, found;
+    char how[96];
+    int fd[2], status;
     pid_t pid;
 
     say(finding, GT_FOUND_MISSING, "cannot be looked at: no process");
@@ -331,19 +335,24 @@ void gt_doctor_probe(size_t check, const struct gt_checking *checking, struct gt
     if (pid == 0) {
         struct gt_finding found = {0};
 
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a driver that hangs does not outlive the command */
         close(fd[0]);
         checks[check].find(checking, &found);
         _exit(write(fd[1], &found, sizeof(found)) != (ssize_t)sizeof(found));
     }
     close(fd[1]);
     ready = (struct pollfd){.fd = fd[0], .events = POLLIN};
-    if (pid > 0 && (poll(&ready, 1, PROBE_SECONDS * 1000) <= 0 ||
-                    read(fd[0], finding, sizeof(*finding)) != (ssize_t)sizeof(*finding)))
-        say(finding, GT_FOUND_MISSING, "looking at it crashed or took more than %d s",
-            PROBE_SECONDS);
+    late = pid > 0 && poll(&ready, 1, PROBE_SECONDS * 1000) <= 0;
+    found = !late && read(fd[0], finding, sizeof(*finding)) == (ssize_t)sizeof(*finding);
     close(fd[0]);
-    if (pid > 0) {
+    if (pid <= 0)
+        return;
+    if (late)
         kill(pid, SIGKILL);
-        waitpid(pid, NULL, 0);
-    }
+    waitpid(pid, &status, 0);
+    gt_process_describe(status, how, sizeof(how));
+    if (late)
+        say(finding, GT_FOUND_MISSING, "looking at it took more than %d s", PROBE_SECONDS);
+    else if (!found)
+        say(finding, GT_FOUND_MISSING, "the process that looked at it %s", how);
 }

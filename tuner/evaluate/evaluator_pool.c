@@ -27,6 +27,7 @@ int gt_evaluator_open_pool(struct gt_evaluator *evaluator, struct gt_compile_poo
         .cpu_s = options->compile_cpu_s,
         .notice = gt_evaluator_notice,
         .context = evaluator,
+        .signals = options->signals,
     };
     int rc = gt_compile_pool_open(pool, &wanted, err);
 

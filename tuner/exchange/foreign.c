@@ -123,7 +123,7 @@ void gt_foreign_say(struct gt_strbuf *text, const struct gt_foreign *foreign)
 /* The name without its surroundings: "CUDA_R_16F(2)", "f16_r", "c10::Half". */
 static struct piece bare_type(struct piece type)
 {
-    static const char *const before[] = {"c10::", "at::", "CUDA_", "HIP_", "R_"};
+    static const char *const before[] = {"c10::", "at::", "torch.", "CUDA_", "HIP_", "R_"};
     const char *end = type.at ? memchr(type.at, '(', (size_t)type.length) : NULL;
 
     if (end)
@@ -311,7 +311,8 @@ static int take_product(struct reader *reader, const struct product *from)
     if (gt_problem_check(&problem, NULL))
         return leave(reader, "of sizes that cannot be", none);
     reader->foreign->products++;
-    return reader->visit(reader->context, &problem, product.times > 0 ? product.times : 1,
+    return reader->visit(reader->context, &problem,
+                         product.times > 0 && product.times <= 1e18 ? product.times : 1,
                          product.counted, reader->err);
 }
 
@@ -461,9 +462,9 @@ static int read_trace(struct reader *reader, const char *text)
  * The facts of a product that a line may have, by the programs' names for them, without capitals
  * and underscores. */
 #define FIELD_MAP(X)                                                    \
-    X(M, "m sizem")                                                     \
-    X(N, "n sizen")                                                     \
-    X(K, "k sizek")                                                     \
+    X(M, "m sizem dimm")                                                \
+    X(N, "n sizen dimn")                                                \
+    X(K, "k sizek dimk")                                                \
     X(LDA, "lda")                                                       \
     X(LDB, "ldb")                                                       \
     X(LDC, "ldc")                                                       \
@@ -473,10 +474,12 @@ static int read_trace(struct reader *reader, const char *text)
     X(STRIDE_C, "stridec")                                              \
     X(STRIDE_D, "strided")                                              \
     X(BATCH, "batch batchcount")                                        \
-    X(TIMES, "callcount")                                               \
-    X(TRANS_A, "transa transposea")                                     \
-    X(TRANS_B, "transb transposeb")                                     \
-    X(TYPE, "r precision")                                              \
+    X(TIMES, "callcount count calls numcalls ncalls frequency freq")    \
+    X(WEIGHT, "weight")                                                 \
+    X(LAYOUT, "layout")                                                 \
+    X(TRANS_A, "transa transposea at")                                  \
+    X(TRANS_B, "transb transposeb bt")                                  \
+    X(TYPE, "r precision datatype type")                                \
     X(TYPE_A, "atype")                                                  \
     X(TYPE_B, "btype")                                                  \
     X(TYPE_C, "ctype")                                                  \
@@ -484,7 +487,7 @@ static int read_trace(struct reader *reader, const char *text)
     X(COMPUTE, "computetype")                                           \
     X(FUNCTION, "f function rocblasfunction")                           \
     X(BETA, "beta")                                                     \
-    X(BIAS, "biasvector")                                               \
+    X(BIAS, "biasvector bias")                                          \
     X(ACTIVATION, "activation activationtype epilogue")                 \
     X(SCALE, "scalea scaleb ascalepointer bscalepointer cscalepointer " \
              "dscalepointer ascalemode bscalemode")
@@ -620,7 +623,7 @@ static int take_fields(struct reader *reader, const struct fields *fields, bool 
         .bias = is_set(f[BIAS]),
         .scaled = is_set(f[SCALE]),
         .activation = f[ACTIVATION],
-        .times = (double)whole(f[TIMES], 1),
+        .times = f[WEIGHT].at ? strtod(f[WEIGHT].at, NULL) : (double)whole(f[TIMES], 1),
         .counted = counted || f[TIMES].at,
     };
 
@@ -838,6 +841,135 @@ static int take_matmul(struct reader *reader, struct piece line)
     return take_fields(reader, &fields, true);
 }
 
+/* ---- tables ----
+ * A line of names, m, n and k among them, then a line for each product, as spreadsheets, pandas and
+ * databases write them; or three numbers on each line, which are m, n and k. */
+
+#define TABLE_COLUMNS 64
+
+struct table {
+    char mark; /* between cells; ' ': any number of blanks */
+    int columns;
+    enum field field[TABLE_COLUMNS]; /* FIELDS: none that is known */
+    bool named;                      /* the table has a line of names */
+    bool by_columns;                 /* operands are stored as BLAS stores them */
+};
+
+/* The next cell, without quotes, blanks around it and ".0"; false: the line has no more. */
+static bool next_cell(const char **at, const char *end, char mark, struct piece *cell)
+{
+    const char *from = *at, *to;
+
+    while (from < end && strchr(" \t\r", *from) && (mark == ' ' || *from != mark))
+        from++;
+    if (from >= end)
+        return false;
+    to = *from == '"' ? memchr(from + 1, '"', (size_t)(end - from - 1)) : NULL;
+    *cell = to ? piece_of(from + 1, to) : piece_of(from, from);
+    for (to = to ? to : from; to < end && *to != mark && !(mark == ' ' && *to == '\t');)
+        to++;
+    if (!cell->length && *from != '"')
+        *cell = piece_of(from, to);
+    *at = to + (to < end);
+    while (cell->length && strchr(" \t\r", cell->at[cell->length - 1]))
+        cell->length--;
+    for (to = cell->at + cell->length; to > cell->at + 1 && to[-1] == '0'; to--)
+        ;
+    if (to > cell->at + 1 && to[-1] == '.' && isdigit((unsigned char)*cell->at))
+        cell->length = (int)(to - 1 - cell->at);
+    return true;
+}
+
+static bool has_column(const struct table *table, enum field field)
+{
+    for (int i = 0; i < table->columns; i++)
+        if (table->field[i] == field)
+            return true;
+    return false;
+}
+
+/* A line without the marks of Markdown, of remarks and of Windows around it. */
+static struct piece row_of(const char *text)
+{
+    const char *start = text + strspn(text, " "), *end = text + strcspn(text, "\n");
+
+    start += *start == '|' || *start == '#';
+    while (end > start && strchr("| \r", end[-1]))
+        end--;
+    return piece_of(start, end > start ? end : start);
+}
+
+/* Reads the names of the columns; false: the line does not name m, n and k. */
+static bool read_names(struct table *table, struct piece line)
+{
+    const char *at, *end;
+    struct piece cell;
+    int numbers = 0;
+
+    *table = (struct table){.mark = ' '};
+    at = line.at, end = at + line.length;
+    for (const char *mark = "|;\t,"; *mark && table->mark == ' '; mark++)
+        if (memchr(at, *mark, (size_t)line.length))
+            table->mark = *mark;
+    for (; table->columns < TABLE_COLUMNS && next_cell(&at, end, table->mark, &cell);
+         table->columns++) {
+        numbers += whole(cell, 0) > 0 && whole(cell, 0) < INT64_MAX;
+        table->field[table->columns] = FIELDS;
+        for (int i = 0; i < FIELDS && cell.length; i++)
+            if (is_name(cell, names[i]))
+                table->field[table->columns] = (enum field)i;
+    }
+    table->named = numbers != 3 || table->columns != 3;
+    if (!table->named)
+        memcpy(table->field, (enum field[]){M, N, K}, 3 * sizeof(enum field));
+    for (int i = 0; i < table->columns; i++)
+        if (table->field[i] == TYPE_D && !has_column(table, TYPE_A))
+            table->field[i] = TYPE; /* "dtype" */
+    table->by_columns = has_column(table, LDA) || has_column(table, TRANS_A);
+    return has_column(table, M) && has_column(table, N) && has_column(table, K);
+}
+
+/* The fields of the transposed product, for a table of operands by rows. */
+static void swap_operands(struct fields *fields)
+{
+    const struct piece n = fields->piece[N];
+
+    fields->piece[N] = fields->piece[M];
+    fields->piece[M] = n;
+    if (fields->piece[LAYOUT].length == 2) {
+        fields->piece[TRANS_B] = piece_of(fields->piece[LAYOUT].at, fields->piece[LAYOUT].at + 1);
+        fields->piece[TRANS_A] =
+            piece_of(fields->piece[LAYOUT].at + 1, fields->piece[LAYOUT].at + 2);
+    }
+}
+
+static int take_row(struct reader *reader, const struct table *table, struct piece line)
+{
+    const char *at = line.at, *end = at + line.length;
+    struct fields fields = {0};
+    struct piece cell;
+    int cells = 0;
+
+    if (strspn(at, "-:| +\t\r") >= (size_t)line.length)
+        return GT_OK;
+    while (table->mark == ' ' && next_cell(&at, end, ' ', &cell))
+        cells++;
+    at = line.at;
+    if (cells == table->columns + 1) /* the first is a number of the line, without a name */
+        next_cell(&at, end, ' ', &cell);
+    for (int i = 0; i < table->columns && next_cell(&at, end, table->mark, &cell); i++)
+        if (table->field[i] < FIELDS && cell.length)
+            fields.piece[table->field[i]] = cell;
+    for (enum field i = TRANS_A; i <= TRANS_B; i++)
+        if (is_word(fields.piece[i], "1"))
+            fields.piece[i] = text_piece("T");
+    if (!fields.piece[TYPE].at && !fields.piece[TYPE_A].at)
+        fields.piece[TYPE] = text_piece("f32"); /* as of a problem without a type */
+    if (!table->by_columns)
+        swap_operands(&fields);
+    return take_fields(reader, &fields, false);
+}
+
 /* ---- kinds of lines ---- */
 
 static bool is_tunable(struct piece line)
@@ -908,9 +1040,28 @@ static bool is_ours(const char *text)
     return isdigit((unsigned char)*line) && memchr(line, 'x', strcspn(line, " \t\r\n"));
 }
 
+/* Finds the names of a table at the beginning of the text, behind remarks.  *rows: the lines of its
+ * products. */
+static bool is_table(struct table *table, const char *text, const char **rows)
+{
+    for (const char *behind; *text; text = behind) {
+        behind = text + strcspn(text, "\n");
+        behind += *behind == '\n';
+        if (read_names(table, row_of(text))) {
+            *rows = table->named ? behind : text;
+            return true;
+        }
+        if (!strchr("#\r\n", text[strspn(text, " \t")]))
+            return false;
+    }
+    return false;
+}
+
 bool gt_foreign_is(const char *text, size_t length)
 {
-    if (is_trace(text, length))
+    const char *rows;
+
+    if (is_trace(text, length) || is_table(&(struct table){0}, text, &rows))
         return true;
     if (is_ours(text))
         return false;
@@ -929,11 +1080,19 @@ int gt_foreign_read(struct gt_foreign *foreign, const char *text, size_t length,
                     gt_foreign_visit *visit, void *context, struct gt_err *err)
 {
     struct reader reader = {foreign, visit, context, err};
+    struct table table;
     int rc = GT_OK;
 
     *foreign = (struct gt_foreign){0};
     if (is_trace(text, length))
         return read_trace(&reader, text);
+    if (is_table(&table, text, &text)) {
+        for (; *text && !rc; text += *text == '\n') {
+            rc = *text == '#' ? GT_OK : take_row(&reader, &table, row_of(text));
+            text += strcspn(text, "\n");
+        }
+        return rc;
+    }
     while (*text && !rc) {
         struct piece line = next_line(text);
         const struct kind *kind = kind_of(line);

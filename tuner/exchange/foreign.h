@@ -5,8 +5,10 @@
  *   - cublasLt's trace (CUBLASLT_LOG_LEVEL=5, also hipBLASLt's) and cuBLAS's log
  *     (CUBLAS_LOGINFO_DBG=1), a call each;
  *   - command lines of rocblas-bench and hipblaslt-bench, and their lines of YAML;
- *   - traces of PyTorch's profiler (profile(record_shapes=True)).
- * All forms but the last store matrices by columns.  gemmtune stores them by rows, so A and B
+ *   - traces of PyTorch's profiler (profile(record_shapes=True));
+ *   - tables with columns m, n and k, from the file's beginning on.
+ * All forms but the last two store matrices by columns, and so do tables that have BLAS's columns
+ * (transA, lda).  gemmtune stores them by rows, so A and B
  * change places, and so do m and n: the product by columns D = A B is, by rows, D' = B' A'. */
 #ifndef GT_FOREIGN_H
 #define GT_FOREIGN_H

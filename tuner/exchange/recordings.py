@@ -377,7 +377,7 @@ def read_recording(text, recording):
 # ---- T1's expressions ----
 
 NODES = (ast.Expression, ast.Constant, ast.Name, ast.Load, ast.Store, ast.List, ast.Tuple,
-         ast.ListComp, ast.comprehension, ast.IfExp, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp,
+         ast.ListComp, ast.Starred, ast.comprehension, ast.IfExp, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp,
          ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Call, ast.Compare, ast.Lt, ast.LtE, ast.Gt,
          ast.GtE, ast.Eq, ast.NotEq, ast.In, ast.NotIn)
 LISTS = (list, tuple)
@@ -439,7 +439,9 @@ def numbers_to(*arguments):
 
 FUNCTIONS = {"abs": on_numbers(abs), "int": on_numbers(int), "float": on_numbers(float),
              "round": on_numbers(round), "min": min, "max": max, "range": numbers_to,
-             "list": lambda elements: list(bounded(elements))}
+             "list": lambda elements: list(bounded(elements)), "len": len,
+             "tuple": lambda elements: tuple(bounded(elements)),
+             "sorted": lambda elements: sorted(bounded(elements))}
 OPERATORS = {ast.Add: add, ast.Sub: on_numbers(operator.sub), ast.Mult: multiply,
              ast.Div: on_numbers(operator.truediv), ast.FloorDiv: on_numbers(operator.floordiv),
              ast.Mod: on_numbers(operator.mod), ast.Pow: on_numbers(power)}
@@ -492,6 +494,10 @@ class Bounded(ast.NodeTransformer):
         node.elt = self.visit(node.elt)
         each.ifs = [self.visit(condition) for condition in each.ifs]
         self.variables.pop()
+        return node
+
+    def visit_Starred(self, node):
+        node.value = self.call("each", [node.value], node)
         return node
 
     def visit_BinOp(self, node):

@@ -467,6 +467,7 @@ struct sample {
     size_t capacity;
     uint64_t free_points; /* points of each prefix: the combinations of the parameters that no
                              constraint reads */
+    uint64_t written;     /* points put into the sample, also in the place of others */
     double chance;        /* chance of each point to be seen; 1: all points are seen */
     uint64_t seen;        /* points seen so far, without the points passed over */
     struct gt_random random;
@@ -475,6 +476,7 @@ struct sample {
     uint64_t gap;  /* points before the next point that is seen */
 };
 
+#define LOOK_EVERY  8192 /* visits between two looks at the signals: 1 ms */
 #define SAMPLE_SEED 0x67656d6d74756e65ull
 
 /* Writes the walked parameters and the `offset`-th combination of the free parameters as point
@@ -484,6 +486,7 @@ static void put_point(struct sample *sample, const uint8_t *index, size_t at, ui
     const struct gt_kernel *kernel = sample->space->kernel;
     uint8_t *point = sample->space->index + at * kernel->params;
 
+    sample->written++;
     memcpy(point, index, kernel->params);
     for (size_t i = kernel->params; i-- > sample->plan->depth;) {
         size_t count = kernel->param[sample->plan->order[i]].count;
@@ -558,8 +561,11 @@ static int take_all(struct sample *sample, const uint8_t *index, struct gt_err *
         if (rc)
             return rc;
     }
-    while (space->count == sample->limit && sample->next < end)
+    while (space->count == sample->limit && sample->next < end) {
         replace(sample, index, sample->next - first);
+        if (sample->written % LOOK_EVERY == 0 && space->signals && *space->signals)
+            return gt_err_set(err, GT_EINTERRUPTED, "interrupted; the same command resumes");
+    }
     sample->seen = end;
     return GT_OK;
 }
@@ -622,7 +628,6 @@ static int sample_take(struct sample *sample, const uint8_t *index, struct gt_er
 #define SHARED_FROM  2         /* shares divide the prefixes of depth / this many parameters */
 #define GIVEN_UP     1         /* returned by a walk of too many visits */
 #define SPENT        2         /* returned if all walks together took too long */
-#define LOOK_EVERY   8192      /* visits between two looks at the signals: 1 ms */
 
 #define PREFIX_SEED 0x7072656669786573ull /* seed of the choice of the values followed */
 
@@ -634,6 +639,7 @@ struct walk {
     /* the state */
     uint64_t visits; /* prefixes so far, */
     uint64_t visits_most, seen_most;
+    uint64_t look; /* visits and points written at which time and signals are looked at again */
     double ends_s; /* when the thread has taken so much processor time */
     /* the part of a large space that is walked */
     double chance;       /* chance of each prefix of all parameters; 1: all are walked */
@@ -707,9 +713,12 @@ static int check_visits(struct walk *walk)
 
     if (++walk->visits > walk->visits_most || walk->sample.seen > walk->seen_most)
         return GIVEN_UP;
-    if (walk->visits % LOOK_EVERY == 0 && signals && *signals)
+    if (walk->visits + walk->sample.written < walk->look)
+        return GT_OK;
+    walk->look = walk->visits + walk->sample.written + LOOK_EVERY;
+    if (signals && *signals)
         return gt_err_set(walk->err, GT_EINTERRUPTED, "interrupted; the same command resumes");
-    return walk->visits % LOOK_EVERY == 0 && gt_clock_thread_s() > walk->ends_s ? SPENT : GT_OK;
+    return gt_clock_thread_s() > walk->ends_s ? SPENT : GT_OK;
 }
 
 /* Extends a prefix by every value of the next parameter.  doubt: an expression failed for this
@@ -786,6 +795,7 @@ static int walk_once(struct walk *walk)
     sample_begin(&walk->sample);
     walk->random.state = PREFIX_SEED;
     walk->visits = 1; /* the prefix without a parameter */
+    walk->look = 0;
     walk->prefixes = 0;
     root = admit(&walk->verdicts, 0, 0);
     if (root.values)

@@ -100,6 +100,11 @@ static void name_profile(char text[DEVICE_TEXT], int cc, const char *name)
     snprintf(text, DEVICE_TEXT, "predict:sm_%d%s%.120s", cc, name ? "/" : "", name ? name : "");
 }
 
+bool gt_session_lacks_gpu(const struct gt_err *err)
+{
+    return err->code == GT_ENOGPU || (err->code == GT_ENOLIB && !strstr(err->msg, "(NVRTC)"));
+}
+
 /* Without --device: takes a GPU of the given arch and name, if there is one, else a profile. */
 static int open_arch(struct gt_session *session, const struct gt_session_options *options, int cc,
                      const char *name, struct gt_err *err)
@@ -110,7 +115,7 @@ static int open_arch(struct gt_session *session, const struct gt_session_options
     if (rc == GT_OK && session->evaluator->device.cc == cc &&
         (!name || gt_device_called(session->evaluator->device.name, name)))
         return GT_OK;
-    if (rc && rc != GT_ENOGPU && rc != GT_ENOLIB && rc != GT_ECUDA) {
+    if (rc && rc != GT_ECUDA && !gt_session_lacks_gpu(&session->no_gpu)) {
         if (err)
             *err = session->no_gpu;
         return rc;
@@ -143,11 +148,6 @@ static int complete_prediction(const char **device, char text[DEVICE_TEXT], int 
     name_profile(text, cc, *asked);
     *device = text;
     return GT_OK;
-}
-
-bool gt_session_lacks_gpu(const struct gt_err *err)
-{
-    return err->code == GT_ENOGPU || (err->code == GT_ENOLIB && !strstr(err->msg, "(NVRTC)"));
 }
 
 /* Opens the evaluator that --device and --arch name.  cc: of --arch; 0: no arch was named.  If

@@ -29,9 +29,11 @@
 #define MAX_JOBS       256
 #define DOUBTS         16
 #define SOUND_MS       10000 /* then the known source is compiled again: memory may be short */
+#define KNOWN_MS       60000 /* for the known source, which takes a thousandth of that */
 #define MAX_BAD_STARTS 3     /* in a row, after which the pool gives up */
 #define MAX_NO_STARTS  20    /* refusals by the system in a row, while no worker is alive */
 #define RETRY_MS       500   /* after such a refusal */
+#define SIGNAL_MS      400   /* between two looks at the signals while the first worker starts */
 #define TOKEN_MS       5  /* between two looks for a free token; compiling takes 100 times that */
 #define MAX_KILLED     20 /* workers killed from outside before their job gets that status */
 
@@ -328,7 +330,7 @@ static bool find_known(struct gt_compile_pool *pool, const char *key, struct gt_
 static bool is_doubtful(enum gt_status status)
 {
     return status == GT_STATUS_COMPILE_ERROR || status == GT_STATUS_COMPILE_CRASH ||
-           status == GT_STATUS_COMPILE_TIMEOUT;
+           status == GT_STATUS_COMPILE_TIMEOUT || status == GT_STATUS_KILLED;
 }
 
 /* The place of failures of this kind; NULL: there is none left. */
@@ -467,6 +469,7 @@ static int take_report(struct gt_compile_pool *pool, struct worker *worker,
                        struct gt_slot_report *report, struct gt_err *err)
 {
     struct job *job = worker->job;
+    char how[sizeof(worker->slot.process.how) + 16];
 
     if (report->event >= GT_SLOT_LOST) {
         pool->stats.respawns++;
@@ -486,10 +489,12 @@ static int take_report(struct gt_compile_pool *pool, struct worker *worker,
         pool->bad_starts = 0;
         return GT_OK;
     case GT_SLOT_BAD_START:
+        if (report->compiled.status == GT_STATUS_COMPILE_TIMEOUT)
+            return gt_known_dead("a process hung", err);
         if (++pool->bad_starts < MAX_BAD_STARTS)
             return GT_OK;
-        return gt_err_set(err, GT_EIO, "compile workers do not start: %d in a row, the last one %s",
-                          MAX_BAD_STARTS, worker->slot.process.how);
+        snprintf(how, sizeof(how), "a process %s", worker->slot.process.how);
+        return gt_known_dead(how, err);
     case GT_SLOT_COMPILED:
     case GT_SLOT_LOST:
         pool->stats.compiled += !job->doubt;
@@ -552,6 +557,8 @@ static int feed(struct gt_compile_pool *pool, struct worker *worker, struct gt_e
     worker->job = queue_take(queue);
     gt_slot_send(&worker->slot, &pool->options, pool->keeps, worker->job->key,
                  &worker->job->request);
+    if (worker->job->doubt && worker->slot.deadline > worker->slot.began + KNOWN_MS)
+        worker->slot.deadline = worker->slot.began + KNOWN_MS;
     return GT_OK;
 }
 
@@ -618,8 +625,10 @@ static int wait_first(struct gt_compile_pool *pool, struct gt_err *err)
             rc = start(pool, worker, err);
             if (slot->state == GT_SLOT_EMPTY)
                 poll(NULL, 0, RETRY_MS);
-        } else if (poll(&fd, 1, 1000) >= 0)
+        } else if (poll(&fd, 1, SIGNAL_MS) >= 0)
             rc = pump(pool, err);
+        if (!rc && pool->options.signals && *pool->options.signals)
+            rc = gt_err_set(err, GT_EINTERRUPTED, "interrupted before a compiler was ready");
     }
     return rc;
 }

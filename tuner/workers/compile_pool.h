@@ -11,6 +11,8 @@
 #ifndef GT_COMPILE_POOL_H
 #define GT_COMPILE_POOL_H
 
+#include <signal.h>
+
 #include "base/digest.h"
 #include "cuda/compile.h"
 #include "kernel/kernel.h"
@@ -30,6 +32,7 @@ struct gt_compile_pool_options {
                                        always */
     void (*notice)(void *context, const char *sentence); /* e.g. a worker died; NULL: no notices */
     void *context;
+    const volatile sig_atomic_t *signals; /* the first one ends the opening; may be NULL */
 };
 
 /* The outcome for one candidate. */

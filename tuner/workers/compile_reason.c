@@ -76,7 +76,8 @@ static const char *remedy(int result, const char *reason)
     if (result == 7 || strstr(reason, "builtin"))
         return "its library libnvrtc-builtins of the same version must lie beside it: install "
                "NVRTC anew, run tools/setup, or name another one with GEMMTUNE_LIBNVRTC";
-    if (result == 1 || strstr(reason, "takes more than") || strstr(reason, "out of memory"))
+    if (result == 1 || strstr(reason, "takes more than") || strstr(reason, "out of memory") ||
+        strstr(reason, "signal 9 "))
         return "free memory, raise the limit (ulimit -v) or take fewer workers with --jobs";
     if (result == 5 || strstr(reason, "gpu-architecture"))
         return "a newer CUDA Toolkit knows that arch; GEMMTUNE_LIBNVRTC may name its NVRTC";
@@ -116,7 +117,7 @@ int gt_known_check(struct gt_nvrtc *nvrtc, int cc, struct gt_err *err)
     int rc = gt_compile(nvrtc, &request, &binary, &why);
 
     if (rc) {
-        if (binary.log && *binary.log)
+        if (binary.result && binary.log && *binary.log)
             gt_compile_reason(reason, sizeof(reason), binary.log);
         else
             snprintf(reason, sizeof(reason), "%.500s", why.msg);
@@ -127,12 +128,25 @@ int gt_known_check(struct gt_nvrtc *nvrtc, int cc, struct gt_err *err)
     return rc;
 }
 
+int gt_known_dead(const char *how, struct gt_err *err)
+{
+    return gt_err_set(err, GT_ENOLIB,
+                      "the compiler (NVRTC) does not work here: %s where it opened it or compiled "
+                      "with it; %s",
+                      how, remedy(0, how));
+}
+
 int gt_known_pair(const struct gt_nvrtc *nvrtc, int driver, struct gt_err *err)
 {
     const int version = gt_nvrtc_version(nvrtc);
 
     if (driver <= 0 || version / 1000 <= driver / 1000)
         return GT_OK;
+    if (driver < 12000)
+        return gt_err_set(err, GT_ECUDA,
+                          "the driver is for CUDA %d.%d, and gemmtune needs one for CUDA 12 or "
+                          "later: update the driver",
+                          driver / 1000, driver % 1000 / 10);
     return gt_err_set(err, GT_ECUDA,
                       "the driver is for CUDA %d.%d and does not run what NVRTC %d.%d compiles: "
                       "update the driver, or install NVRTC %d, which GEMMTUNE_LIBNVRTC may name",

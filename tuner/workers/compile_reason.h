@@ -26,6 +26,10 @@ void gt_known_complaint(char *text, size_t size, int nvrtc, int arch, int result
 /* GT_ENOLIB with that sentence: the compiler does not take the known source for sm_<cc>. */
 int gt_known_check(struct gt_nvrtc *nvrtc, int cc, struct gt_err *err);
 
+/* GT_ENOLIB with such a sentence: a process did not survive its opening, or a compilation of the
+ * project's own kernels.  how: "the worker was killed by signal 11". */
+int gt_known_dead(const char *how, struct gt_err *err);
+
 /* GT_ECUDA: a driver of this version (12020 for CUDA 12.2) cannot run the cubins of this NVRTC. */
 int gt_known_pair(const struct gt_nvrtc *nvrtc, int driver, struct gt_err *err);
 

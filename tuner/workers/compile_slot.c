@@ -141,6 +141,7 @@ static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options
                       bool late, struct gt_slot_report *report)
 {
     const enum gt_slot_state state = slot->state;
+    const int64_t deadline = slot->deadline;
     struct gt_compiled *compiled = &report->compiled;
     const int status = slot_end(slot, late ? 0 : GRACE_MS);
     const bool cpu = WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
@@ -148,6 +149,8 @@ static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options
     report->event = state == GT_SLOT_BUSY       ? GT_SLOT_LOST
                     : state == GT_SLOT_STARTING ? GT_SLOT_BAD_START
                                                 : GT_SLOT_LOST_EMPTY;
+    if (late) /* as well as for a job: a compiler that does not even open */
+        compiled->status = GT_STATUS_COMPILE_TIMEOUT;
     if (state != GT_SLOT_BUSY)
         return;
     compiled->ms = (double)(gt_clock_ms() - slot->began);
@@ -159,7 +162,8 @@ static void slot_lost(struct gt_slot *slot, const struct gt_compile_pool_options
         compiled->status = GT_STATUS_COMPILE_TIMEOUT;
         snprintf(compiled->detail, sizeof(compiled->detail),
                  "compiling took more than the %g s of %s allowed",
-                 cpu ? options->cpu_s : 3 * options->cpu_s, cpu ? "CPU time" : "time");
+                 cpu ? options->cpu_s : (double)(deadline - slot->began) / 1000,
+                 cpu ? "CPU time" : "time");
     } else {
         compiled->status = GT_STATUS_COMPILE_CRASH;
         snprintf(

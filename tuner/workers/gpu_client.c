@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "timing/calibrate.h"
+#include "workers/compile_reason.h"
 #include "workers/gpu_client.h"
 #include "workers/lock.h"
 
@@ -102,6 +103,10 @@ int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_g
     rc = gt_wire_receive(&client->process.wire, &reply->in, timeout_ms, NULL);
     if (rc == 0 && gt_clock_ms() < client->deadline)
         return 0;
+    if (rc > 0 && reply->in.type == GT_MSG_COMPILING) {
+        client->compiling = gt_wire_get_int(&reply->in) != 0;
+        return 0;
+    }
     client->busy_s += (double)(gt_clock_ms() - client->sent) / 1000;
     if (rc <= 0)
         return worker_lost(client, rc == 0, reply, err);
@@ -152,6 +157,8 @@ static int must_answer(struct gt_gpu_client *client, double deadline_s, struct g
 
     if (rc)
         return rc;
+    if (reply->lost && client->compiling && !client->killed)
+        return gt_known_dead(reply->how, err);
     if (reply->lost)
         return gt_err_set(err, GT_ELOST, "%s", reply->how);
     return reply->code ? gt_err_set(err, reply->code, "%s", reply->sentence) : GT_OK;
@@ -177,7 +184,7 @@ static int start_worker(struct gt_gpu_client *client, struct gt_err *err)
     struct gt_gpu_reply reply;
     int rc = end_worker(client, GRACE_MS, err);
 
-    client->killed = false; /* from now on it tells about the new worker */
+    client->killed = client->compiling = false; /* from now on they tell about the new worker */
     GT_STEP(rc, start_process(client, err));
     if (rc)
         return rc;

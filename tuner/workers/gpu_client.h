@@ -39,6 +39,7 @@ struct gt_gpu_client {
     int lock;               /* the device's lock; -1: not held */
     bool ready;             /* a worker has the problem open, and its canary kernel ran */
     bool baseline;          /* the worker has cuBLASLt open for the problem */
+    bool compiling;         /* the worker is in NVRTC, or ended there */
     bool killed;            /* the last worker was killed from outside (gt_process_killed) */
     struct gt_problem problem;
     double prepare_s; /* deadline of opening the problem */

@@ -33,6 +33,7 @@ enum gt_message {
     GT_MSG_REFERENCE,
     GT_MSG_CALIBRATE, /* needs no problem */
     GT_MSG_DONE,
+    GT_MSG_COMPILING, /* from the GPU worker: whether it is in NVRTC now, which may not return */
     GT_MSG_TURN, /* to a process that has a device: a problem and its budget; answered by DONE */
     GT_MSG_LINE, /* from that process during a turn: a line for the log, which also shows that the
                     process is alive */

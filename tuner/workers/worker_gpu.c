@@ -60,6 +60,28 @@ static void begin_reply(struct worker *self, enum gt_message type, int code,
     gt_wire_put_int(&self->reply, self->gpu && gt_gpu_poisoned(self->gpu));
 }
 
+/* Tells the supervisor whether the process is in NVRTC, where it may die. */
+static void tell_compiling(void *context, bool compiles)
+{
+    struct worker *self = context;
+
+    gt_wire_begin(&self->reply, GT_MSG_COMPILING);
+    gt_wire_put_int(&self->reply, compiles);
+    gt_wire_send(self->wire.fd, &self->reply, REPLY_MS, NULL);
+}
+
+static int open_nvrtc(struct worker *self, struct gt_err *err)
+{
+    int rc;
+
+    tell_compiling(self, true);
+    rc = gt_nvrtc_open(&self->nvrtc, err);
+    tell_compiling(self, false);
+    if (!rc)
+        gt_nvrtc_tell(self->nvrtc, tell_compiling, self);
+    return rc;
+}
+
 static int hello(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
 {
     const int ordinal = (int)gt_wire_get_int(in);
@@ -77,7 +99,7 @@ static int hello(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
     if (!self->data_dir || !self->cache_dir)
         return gt_err_nomem(err);
     rc = gt_gpu_open(&self->gpu, ordinal, false, err);
-    GT_STEP(rc, gt_nvrtc_open(&self->nvrtc, err));
+    GT_STEP(rc, open_nvrtc(self, err));
     GT_STEP(rc, gt_known_pair(self->nvrtc, gt_gpu_device(self->gpu)->driver, err));
     GT_STEP(rc, gt_kernels_load(&self->kernels, data_dir, *kernels_dir ? kernels_dir : NULL,
                                 include_dirs, err));
