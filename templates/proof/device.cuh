@@ -96,6 +96,8 @@ GT_PROOF_DEVICE double gt_proof_get(const void *data, long long at, int type)
         return static_cast<const int *>(data)[at];
     case GT_F64:
         return static_cast<const double *>(data)[at];
+    case GT_PROOF_UE8M0: /* all but 2^-127, which is not drawn */
+        return __uint_as_float((unsigned)static_cast<const unsigned char *>(data)[at] << 23);
     default:
         return static_cast<const float *>(data)[at];
     }
@@ -125,6 +127,10 @@ GT_PROOF_DEVICE void gt_proof_put(void *data, long long at, int type, double val
         return;
     case GT_F64:
         static_cast<double *>(data)[at] = value;
+        return;
+    case GT_PROOF_UE8M0:
+        static_cast<unsigned char *>(data)[at] =
+            (unsigned char)(__float_as_uint((float)value) >> 23);
         return;
     default:
         static_cast<float *>(data)[at] = (float)value;

@@ -100,6 +100,33 @@ void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number)
         abort(); /* the caller's number is none of this type */
 }
 
+/* The types that factors have but for ue8m0, which is an exponent alone. */
+static enum gt_dtype type_of_factor(enum gt_scale_type type)
+{
+    static const enum gt_dtype types[] = {[GT_SCALE_F32] = GT_F32,
+                                          [GT_SCALE_UE4M3] = GT_E4M3,
+                                          [GT_SCALE_BF16] = GT_BF16,
+                                          [GT_SCALE_F16] = GT_F16};
+    return types[type];
+}
+
+double gt_emu_factor_get(enum gt_scale_type type, const void *base, int64_t at)
+{
+    if (type != GT_SCALE_UE8M0)
+        return gt_emu_get(type_of_factor(type), base, at);
+    return ((const unsigned char *)base)[at] == 255
+               ? NAN
+               : ldexp(1, ((const unsigned char *)base)[at] - 127);
+}
+
+void gt_emu_factor_set(enum gt_scale_type type, void *base, int64_t at, int power)
+{
+    if (type == GT_SCALE_UE8M0)
+        ((unsigned char *)base)[at] = (unsigned char)(127 + power);
+    else
+        gt_emu_set(type_of_factor(type), base, at, ldexp(1, power));
+}
+
 double gt_emu_round(enum gt_dtype type, double number)
 {
     const struct gt_emu_format *format = gt_emu_format(type);

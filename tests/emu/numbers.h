@@ -31,6 +31,10 @@ double gt_emu_get(enum gt_dtype type, const void *base, int64_t at);
 /* Stores a number, infinity or NaN that the type has. */
 void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number);
 
+/* A factor of a scale, as it is stored; what is stored is a power of two. */
+double gt_emu_factor_get(enum gt_scale_type type, const void *base, int64_t at);
+void gt_emu_factor_set(enum gt_scale_type type, void *base, int64_t at, int power);
+
 /* The number of the type nearest to `number`, ties to even; beyond the greatest, and of infinities
  * and NaN, what types.cuh says. */
 double gt_emu_round(enum gt_dtype type, double number);

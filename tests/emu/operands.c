@@ -233,18 +233,43 @@ static void spoil(const struct gt_emu_operands *operands, const struct gt_proble
     }
 }
 
-/* Factors from 1/4 to 4, other ones for neighbours; NULL: the operand has no scale. */
-static float *factors(struct gt_emu_operands *operands, int slot, const struct gt_problem *p,
-                      enum gt_operand operand, unsigned seed)
+int64_t gt_emu_factor_at(const struct gt_problem *p, enum gt_operand operand, int64_t i, int64_t k)
 {
-    int64_t count = gt_problem_factors(p, operand);
-    float *factor;
+    const struct gt_scale *scale = gt_problem_scale(p, operand);
+    const int64_t ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
+    if (scale->kind != GT_SCALE_BLOCK)
+        return scale->kind == GT_SCALE_VECTOR ? i : 0;
+    i /= scale->rows;
+    k /= scale->depth;
+    if (scale->order == GT_SCALE_TILED) { /* 128 rows by 4 of k */
+        const int64_t across = (p->k + scale->depth * 4 - 1) / (scale->depth * 4);
+        return (i / 128 * across + k / 4) * 512 + i % 32 * 16 + i / 32 % 4 * 4 + k % 4;
+    }
+    return scale->order == GT_SCALE_K ? i * ls + k : k * ls + i;
+}
+
+/* Factors from 1/4 to 4, other ones for neighbours; poison between them. NULL: the operand has no
+ * scale. */
+static void *factors(struct gt_emu_operands *operands, int slot, const struct gt_problem *p,
+                     enum gt_operand operand, unsigned seed)
+{
+    const struct gt_scale *scale = gt_problem_scale(p, operand);
+    const int bytes = gt_scale_bits(scale->type) / 8;
+    const int64_t rows = scale->kind == GT_SCALE_TENSOR ? 1 : operand == GT_OPERAND_A ? p->m : p->n;
+    const int64_t depth = scale->kind == GT_SCALE_BLOCK ? p->k : 1;
+    void *factor;
     operands->block[slot] = NULL;
-    if (!gt_problem_scale(p, operand)->kind)
+    if (!scale->kind)
         return NULL;
-    factor = allocate(operands, slot, GT_F32, count, 16);
-    for (int64_t i = 0; i < count; i++)
-        factor[i] = ldexpf(1, (int)(next(&seed) % 5) - 2);
+    factor = allocate(operands, slot,
+                      bytes == 4   ? GT_F32
+                      : bytes == 2 ? GT_F16
+                                   : GT_E4M3,
+                      gt_problem_factors(p, operand), 16);
+    for (int64_t i = 0; i < rows; i += scale->rows ? scale->rows : 1)
+        for (int64_t k = 0; k < depth; k += scale->depth ? scale->depth : 1)
+            gt_emu_factor_set(scale->type, factor, gt_emu_factor_at(p, operand, i, k),
+                              (int)(next(&seed) % 5) - 2);
     return factor;
 }
 

@@ -1,5 +1,8 @@
 /* proof_types.c - test program: the kernels of templates/proof for elements of every type.  It
  * checks that they round once, guard every byte and compare every bit.  Prints TAP. */
+#include "numbers.h"
+#include "operands.h"
+#include "problem/problem.h"
 #include "proof/verify.h"
 #include "proof_fixture.h"
 
@@ -205,6 +208,63 @@ static void test_typed_product(struct proof *proof, const struct type *t)
     free(d.base);
 }
 
+/* Factors of 32 of k of A, stored in each type and order, which are drawn as powers of two: the
+ * sum of a row of ones is that of its factors. */
+static void test_factors(struct proof *proof, const char *scale, int code, enum gt_dtype stored)
+{
+    enum { M = 131, K = 300 };
+    char text[100];
+    struct gt_problem p;
+    struct gt_err err;
+    snprintf(text, sizeof text, "%dx1x%d:e4m3:scale_a=1x32/%s%s", M, K, scale,
+             strstr(scale, "tiled") ? "" : ":lsa=140");
+    struct matrix a = typed(GT_E4M3, M, K, 0, 1, 0, 0), b = typed(GT_E4M3, K, 1, 0, 1, 0, 0);
+    double ref[M], sums[M] = {0};
+    memset(a.base, 0x38, M * K); /* ones */
+    memset(b.base, 0x38, K);
+    if (gt_problem_parse(&p, text, &err)) {
+        printf("Bail out! %s\n", err.msg);
+        exit(1);
+    }
+    struct matrix factors = typed(stored, 1, gt_problem_factors(&p, GT_OPERAND_A), 0, 1, 0, 0);
+    factors.span.type = code;
+    filled(proof, factors, GT_FILL_POWERS, 2, 31);
+    struct gt_reference_args args = {
+        .a = a.span.data,
+        .b = b.span.data,
+        .scale_a = {factors.span.data, code, 1, 32,
+                    p.scale_a.order == GT_SCALE_K ? p.lsa : p.scale_a.order == GT_SCALE_MN,
+                    p.scale_a.order == GT_SCALE_K    ? 1
+                    : p.scale_a.order == GT_SCALE_MN ? p.lsa
+                                                     : (K + 127) / 128},
+        .type = GT_E4M3,
+        .type_b = GT_E4M3,
+        .out = GT_F32,
+        .m = M,
+        .n = 1,
+        .k = K,
+        .lda = K,
+        .ldb = 1,
+        .alpha = 1,
+        .ref = ref};
+    RUN(proof->reference, proof_reference, &args, 1, 3, 1);
+    bool right = true, ranged = true;
+    for (int i = 0; i < M; i++) {
+        for (int k = 0; k < K; k++) {
+            const double factor = gt_emu_factor_get(p.scale_a.type, factors.span.data,
+                                                    gt_emu_factor_at(&p, GT_OPERAND_A, i, k));
+            sums[i] += factor;
+            ranged = ranged && factor >= 0.25 && factor <= 4;
+        }
+        right = right && sums[i] == ref[i];
+    }
+    test(proof, right && ranged && sums[0] != sums[1], "factors of %s: those of the reference",
+         scale);
+    free(a.base);
+    free(b.base);
+    free(factors.base);
+}
+
 int main(void)
 {
     struct proof proof = {0};
@@ -216,5 +276,10 @@ int main(void)
         test_typed_product(&proof, &types[i]);
     }
     test_twice_the_precision(&proof);
+    test_factors(&proof, "f32/mn", GT_F32, GT_F32);
+    test_factors(&proof, "ue8m0/k", GT_PROOF_UE8M0, GT_E4M3);
+    test_factors(&proof, "ue8m0/tiled", GT_PROOF_UE8M0, GT_E4M3);
+    test_factors(&proof, "ue4m3/tiled", GT_E4M3, GT_E4M3);
+    test_factors(&proof, "bf16/mn", GT_BF16, GT_BF16);
     return proof_end(&proof);
 }

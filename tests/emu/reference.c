@@ -11,18 +11,12 @@
 #include "problem/problem.h"
 
 /* The factor of element (i, k) of op(A), or (k, i) of op(B); 1 without a scale. */
-static double factor_of(const struct gt_problem *p, enum gt_operand operand, const float *factors,
+static double factor_of(const struct gt_problem *p, enum gt_operand operand, const void *factors,
                         int64_t i, int64_t k)
 {
     const struct gt_scale *scale = gt_problem_scale(p, operand);
-    const int64_t ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
-    if (scale->kind == GT_SCALE_NONE)
-        return 1;
-    if (scale->kind != GT_SCALE_BLOCK)
-        return factors[scale->kind == GT_SCALE_VECTOR ? i : 0];
-    i /= scale->rows;
-    k /= scale->depth;
-    return factors[scale->order == GT_SCALE_K ? i * ls + k : k * ls + i];
+    return scale->kind ? gt_emu_factor_get(scale->type, factors, gt_emu_factor_at(p, operand, i, k))
+                       : 1;
 }
 
 /* The operands as numbers, those of TF32 rounded: they are read many times. */

@@ -270,14 +270,29 @@ static void lay_out_bias(const struct gt_problem *p, struct gt_matrix *bias)
         lay_out(bias, line_of(p->n, gt_problem_bias(p)), GUARD_WORDS, p->align);
 }
 
+/* The type that factors are stored in; of exponents alone, another one of that size. */
+static enum gt_dtype stored_as(const struct gt_scale *scale)
+{
+    static const unsigned char types[] = {[GT_SCALE_F32] = GT_F32,
+                                          [GT_SCALE_UE8M0] = GT_E4M3,
+                                          [GT_SCALE_UE4M3] = GT_E4M3,
+                                          [GT_SCALE_BF16] = GT_BF16,
+                                          [GT_SCALE_F16] = GT_F16};
+
+    return (enum gt_dtype)types[scale->type];
+}
+
 /* Factors are aligned to 16 bytes at least, as their rows need be for tensor maps. */
 static void lay_out_scales(const struct gt_problem *p, struct gt_matrix *scale_a,
                            struct gt_matrix *scale_b)
 {
-    if (p->scale_a.kind)
-        lay_out(scale_a, line_of(gt_problem_factors(p, GT_OPERAND_A), GT_F32), GUARD_WORDS, 16);
-    if (p->scale_b.kind)
-        lay_out(scale_b, line_of(gt_problem_factors(p, GT_OPERAND_B), GT_F32), GUARD_WORDS, 16);
+    for (int i = GT_OPERAND_A; i <= GT_OPERAND_B; i++) {
+        const struct gt_scale *scale = gt_problem_scale(p, (enum gt_operand)i);
+        const int64_t factors = gt_problem_factors(p, (enum gt_operand)i);
+
+        if (scale->kind)
+            lay_out(i ? scale_b : scale_a, line_of(factors, stored_as(scale)), GUARD_WORDS, 16);
+    }
 }
 
 static void lay_out_sizes(const struct gt_problem *p, struct gt_matrix *sizes)
@@ -457,12 +472,11 @@ static int check_proof(const struct gt_problem *p, struct gt_err *err)
         for (int i = 0; i < 2; i++) {
             const struct gt_scale *scale = gt_problem_scale(p, (enum gt_operand)i);
 
-            if (scale->type || scale->tensor || scale->order == GT_SCALE_TILED)
-                return gt_err_set(
-                    err, GT_ENOTFOUND,
-                    "products whose scale_%c is not of plain float32 cannot be proved "
-                    "yet, and so are not timed",
-                    "ab"[i]);
+            if (scale->tensor)
+                return gt_err_set(err, GT_ENOTFOUND,
+                                  "products whose scale_%c has a second factor cannot be proved "
+                                  "yet, and so are not timed",
+                                  "ab"[i]);
         }
         if (gt_dtype_bits(p->type) >= 8 && !gt_type_complex(p->type))
             return GT_OK;
@@ -565,21 +579,45 @@ static int integer_range(const struct gt_problem *p)
     return range < 1 ? 1 : range > most ? (int)most : (int)range;
 }
 
+/* The code that the proof's kernels know the factors' type by. */
+static int code_of(const struct gt_scale *scale)
+{
+    return scale->type == GT_SCALE_UE8M0 ? GT_PROOF_UE8M0 : (int)stored_as(scale);
+}
+
+/* Draws factors: powers of two, or reals. */
+static int fill_factors(const struct gt_resident *r, const struct gt_problem *p,
+                        enum gt_operand operand, const struct gt_matrix *factors, uint64_t seed,
+                        enum gt_fill kind, struct gt_err *err)
+{
+    struct gt_matrix to = *factors;
+
+    to.span.type = code_of(gt_problem_scale(p, operand));
+    return gt_proof_fill(r->proof, &to, seed, kind, POWER, err);
+}
+
 static struct gt_proof_scale scale_of(const struct gt_problem *p, enum gt_operand operand,
                                       const struct gt_matrix *factors)
 {
     const struct gt_scale *scale = gt_problem_scale(p, operand);
     const int64_t ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
-    const int64_t all = GT_MAX_EXTENT;
+    const bool block = scale->kind == GT_SCALE_BLOCK;
+    struct gt_proof_scale of = {scale->kind ? factors->span.data : NULL,
+                                code_of(scale),
+                                scale->kind == GT_SCALE_TENSOR ? GT_MAX_EXTENT : 1,
+                                GT_MAX_EXTENT,
+                                1,
+                                0};
 
-    if (!scale->kind)
-        return (struct gt_proof_scale){.rows = 1, .depth = 1};
-    if (scale->kind == GT_SCALE_BLOCK)
-        return (struct gt_proof_scale){factors->span.data, scale->rows, scale->depth,
-                                       scale->order == GT_SCALE_K ? ls : 1,
-                                       scale->order == GT_SCALE_K ? 1 : ls};
-    return (struct gt_proof_scale){factors->span.data, scale->kind == GT_SCALE_VECTOR ? 1 : all,
-                                   all, 1, 0};
+    if (block) {
+        of.rows = scale->rows;
+        of.depth = scale->depth;
+        of.step_mn = scale->order == GT_SCALE_K ? ls : scale->order == GT_SCALE_MN;
+        of.step_k = scale->order == GT_SCALE_K    ? 1
+                    : scale->order == GT_SCALE_MN ? ls
+                                                  : (p->k + 4 * of.depth - 1) / (4 * of.depth);
+    }
+    return of;
 }
 
 /* A factor as kernels get it. */
@@ -687,10 +725,14 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
 
     for (size_t i = 0; i < count && list[i] != &item->sizes && !rc; i++) {
         rc = poison(r, list[i], err);
-        if (!rc && !(item->unread && i < 2) && list[i]->words)
-            rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, (int)i),
-                               i < 4 ? GT_FILL_INTEGERS : GT_FILL_POWERS, i < 4 ? range : POWER,
-                               err);
+        if (rc || (item->unread && i < 2) || !list[i]->words)
+            continue;
+        if (i < 4)
+            rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, (int)i), GT_FILL_INTEGERS,
+                               range, err);
+        else
+            rc = fill_factors(r, &item->problem, (enum gt_operand)(i - 4), list[i],
+                              seed_of(r, index, (int)i), GT_FILL_POWERS, err);
     }
     reference_args(&item->problem, &args, &in, &item->bias, &item->scale_a, &item->scale_b);
     args.exact = (void *)(uintptr_t)item->exact;
@@ -738,7 +780,8 @@ static int restore_reference(struct gt_resident *r, struct gt_err *err)
         if (factors->words)
             rc = poison(r, factors, err);
         if (!rc && factors->words)
-            rc = gt_proof_fill(r->proof, factors, seed_of(r, 100, 4 + i), GT_FILL_FACTORS, 0, err);
+            rc = fill_factors(r, &r->problem, (enum gt_operand)i, factors, seed_of(r, 100, 4 + i),
+                              GT_FILL_FACTORS, err);
     }
     reference_args(&r->problem, &args, &r->set[0], &r->bias, &r->scale_a, &r->scale_b);
     args.ref = (double *)(uintptr_t)r->ref;

@@ -55,6 +55,8 @@ static void test_round_trip(void **state)
         {"8x9x10:e4m3:scale_b=vector:sums=fast", "8x9x10:e4m3:nn:scale_b=vector:sums=fast"},
         {"200x9x300:e4m3:scale_a=1x128/mn:lsa=200:scale_b=128x128/k:lsb=4",
          "200x9x300:e4m3:nn:scale_a=1x128:scale_b=128x128:lsb=4"},
+        {"8x9x64:e4m3:scale_a=1x32/ue8m0/k:lsa=2:scale_b=1x32/ue8m0:sums=fast",
+         "8x9x64:e4m3:nn:scale_a=1x32/ue8m0/k:scale_b=1x32/ue8m0"},
         {"200x9x300:e4m3:scale_a=1x32/ue8m0/tiled+tensor",
          "200x9x300:e4m3:nn:scale_a=1x32/ue8m0/tiled+tensor"},
         {"8x9x10:bf16:b=u4:scale_b=1x64/f16/k:zero_b=1",
