@@ -56,8 +56,10 @@ GT_DEVICE void gt_mma_block(float (&d)[4], const unsigned (&a)[4], const unsigne
 {
     if constexpr (code == GT_E4M3)
         gt_mma_block_e4m3(d, a, b, by);
-    else
+    else if constexpr (code == GT_E5M2)
         gt_mma_block_e5m2(d, a, b, by);
+    else
+        gt_mma_block_e2m1(d, a, b, by);
 }
 
 #endif

@@ -13,7 +13,19 @@
  * | w5  |      workspace has its factors already.
  *       +----+ +-----+-----+-----+
  *
- * Sums stay in the tensor cores' accumulators. Never run on a GPU: proved in the emulator. */
+ * Sums stay in the tensor cores' accumulators. FP4 (NVFP4) has two numbers in a byte, and perhaps a
+ * factor for a whole operand, which multiplies sums. Never run on a GPU: proved in the emulator. */
+
+/* Two numbers of four bits lie in a byte, neighbours along k: tiles and copies see bytes. */
+#define GT_E2M1 13
+#if GT_TYPE == GT_E2M1
+#define PAIRS 1
+#undef GT_TYPE
+#define GT_TYPE GT_E4M3
+#else
+#define PAIRS 0
+#endif
+
 #include "common/tensor.cuh"
 #include "common/more.cuh"
 #include "common/operands.cuh"
@@ -34,16 +46,18 @@
 
 #include "mma/gemm_layout.cuh"
 
-static_assert(GT_SCALE_A == GT_SCALE_BLOCK && GT_SCALE_A_ROWS == 1 && GT_SCALE_A_DEPTH == 32 &&
-                  GT_SCALE_A_TYPE == GT_FACTOR_UE8M0,
-              "a factor for each row of A and 32 of k");
-static_assert(GT_SCALE_B == GT_SCALE_BLOCK && GT_SCALE_B_ROWS == 1 && GT_SCALE_B_DEPTH == 32 &&
-                  GT_SCALE_B_TYPE == GT_FACTOR_UE8M0,
-              "a factor for each column of B and 32 of k");
+constexpr int DEPTH_OF_FACTOR = PAIRS ? 16 : 32;
+constexpr int TYPE_OF_FACTOR = PAIRS ? GT_FACTOR_UE4M3 : GT_FACTOR_UE8M0;
+static_assert(GT_SCALE_A == GT_SCALE_BLOCK && GT_SCALE_A_ROWS == 1 &&
+                  GT_SCALE_A_DEPTH == DEPTH_OF_FACTOR && GT_SCALE_A_TYPE == TYPE_OF_FACTOR,
+              "a factor for each row of A and 32, or 16, of k");
+static_assert(GT_SCALE_B == GT_SCALE_BLOCK && GT_SCALE_B_ROWS == 1 &&
+                  GT_SCALE_B_DEPTH == DEPTH_OF_FACTOR && GT_SCALE_B_TYPE == TYPE_OF_FACTOR,
+              "a factor for each column of B and 32, or 16, of k");
 
-constexpr int BLOCKS = BK_BYTES / 32; /* k blocks of a tile */
-constexpr int WORDS = BLOCKS / 4;     /* words of factors of a tile's row */
-constexpr int STEPS_OF_WORD = 4;      /* steps that a word serves */
+constexpr int BLOCKS = BK_BYTES * (PAIRS ? 2 : 1) / DEPTH_OF_FACTOR; /* k blocks of a tile */
+constexpr int WORDS = BLOCKS / 4;            /* words of factors of a tile's row */
+constexpr int STEPS_OF_WORD = PAIRS ? 1 : 4; /* steps that a word serves */
 
 #include "pack/pack.cuh"
 
@@ -54,16 +68,47 @@ constexpr int STEPS_OF_WORD = 4;      /* steps that a word serves */
 #include "mma_block/factors.cuh"
 #include "mma_block/multiply.cuh"
 
+/* The product with bytes of A and B as its elements. */
+GT_DEVICE gt_args in_bytes(gt_args args)
+{
+    if (PAIRS) {
+        args.k /= 2;
+        args.lda /= 2;
+        args.ldb /= 2;
+        args.stride_a /= 2;
+        args.stride_b /= 2;
+    }
+    return args;
+}
+
+/* Multiplies the sums by the factors of whole operands, if these have them beside those of blocks.
+ */
+GT_DEVICE void scale_sums(const gt_more &more, Accumulator &acc)
+{
+    const float factor = (GT_SCALE_A_TENSOR ? __ldg(more.scale_a_tensor) : 1.0f) *
+                         (GT_SCALE_B_TENSOR ? __ldg(more.scale_b_tensor) : 1.0f);
+#pragma unroll
+    for (int i = 0; i < WM / 16; i++)
+#pragma unroll
+        for (int j = 0; j < WN / 8; j++)
+#pragma unroll
+            for (int r = 0; r < 4; r++)
+                acc.sum[i][j][r] *= factor;
+}
+
 GT_KERNEL_MORE_BOUNDS(gemm, THREADS, MIN_BLOCKS)
 {
     GT_DYNAMIC_SHARED(char, shared);
+    const gt_args product = in_bytes(args);
     const Position p = position(threadIdx.x);
-    const Work work = work_of(args);
+    const Work work = work_of(product);
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
         Accumulator acc;
         acc.clear();
-        accumulate_blocks(args, more, work, batch, shared, p, acc);
+        accumulate_blocks(product, more, work, batch, shared, p, acc);
+        if (GT_SCALE_A_TENSOR || GT_SCALE_B_TENSOR)
+            scale_sums(more, acc);
         gt_cp_async_wait<0>();
         gt_sync(); /* the last tile has been read */
         store_tile(args, work, batch, shared, p, acc);

@@ -21,7 +21,8 @@ GT_DEVICE void multiply_step(Accumulator &acc, const FactorsA &of_a, const Facto
             const gt_block_factors by = {of_a.now[word][i / 2], of_b.now[word][j / 4],
                                          (unsigned short)(i % 2), (unsigned short)(j % 4),
                                          (unsigned short)(step % STEPS_OF_WORD)};
-            gt_mma_block<GT_TYPE>(acc.sum[i][j], acc.x.value[step % BUFFERS][i], b, by);
+            gt_mma_block<PAIRS ? GT_E2M1 : GT_TYPE>(acc.sum[i][j], acc.x.value[step % BUFFERS][i],
+                                                    b, by);
         }
 }
 

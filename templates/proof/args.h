@@ -51,7 +51,8 @@ struct gt_fill_args {
  */
 struct gt_proof_scale {
     const void *at;
-    int type; /* code of a type, or GT_PROOF_UE8M0 */
+    const float *tensor; /* a factor of all elements beside them, or null */
+    int type;            /* code of a type, or GT_PROOF_UE8M0 */
     long long rows, depth, step_mn, step_k;
 };
 

@@ -30,13 +30,14 @@ GT_PROOF_DEVICE double gt_proof_scale_of(const gt_proof_scale &scale, long long 
 {
     if (!scale.at || !inside)
         return 1.0;
+    const double tensor = scale.tensor ? *scale.tensor : 1.0;
     i /= scale.rows;
     k /= scale.depth;
-    return gt_proof_get(scale.at,
-                        scale.step_mn ? i * scale.step_mn + k * scale.step_k
-                                      : (i / 128 * scale.step_k + k / 4) * 512 + i % 32 * 16 +
-                                            i / 32 % 4 * 4 + k % 4,
-                        scale.type);
+    return tensor * gt_proof_get(scale.at,
+                                 scale.step_mn ? i * scale.step_mn + k * scale.step_k
+                                               : (i / 128 * scale.step_k + k / 4) * 512 +
+                                                     i % 32 * 16 + i / 32 % 4 * 4 + k % 4,
+                                 scale.type);
 }
 
 /* Not inlined: one copy of the error function is enough. */

@@ -252,12 +252,12 @@ struct gt_emu_e2m1 {
 };
 
 /* Adds A B, multiplied by the factors of 32 of k (FP4: 16), to the lane's elements of D. */
-template <class IN, class BY>
+template <class IN, class Words>
 __attribute__((no_sanitize("address", "undefined"))) inline void
-gt_emu_mma_block(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], const BY &by,
+gt_emu_mma_block(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], const Words &by,
                  const char *file, int line)
 {
-    constexpr int E = IN::E, DEPTH = 8 * E;
+    constexpr int E = IN::E, of_k = 8 * E;
     typedef gt_emu_block_part<IN> part;
     part own;
     static_assert(sizeof own <= GT_EMU_GATHER_BYTES, "a lane's values fit");
@@ -273,8 +273,8 @@ gt_emu_mma_block(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], 
         const int column = member * 2 + i % 2, lower = i / 2;
         const unsigned of_a = gt_emu_of_lane<part>(all, group * 4 + by.pair * 2 + lower)->factor_a;
         const unsigned of_b = gt_emu_of_lane<part>(all, column * 4 + by.quarter)->factor_b;
-        double products[DEPTH], factor = 1;
-        for (int k = 0; k < DEPTH; k++) {
+        double products[of_k], factor = 1;
+        for (int k = 0; k < of_k; k++) {
             const int lane = k % (4 * E) / E, half = k / (4 * E), byte = E == 4 ? by.byte : k / 16;
             if (k % 16 == 0)
                 factor = (double)gt_emu_block_factor(of_a, byte, E == 4) *
@@ -283,14 +283,14 @@ gt_emu_mma_block(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], 
                 gt_emu_of_lane<part>(all, group * 4 + lane)->a[(half * 2 + lower) * E + k % E] *
                 gt_emu_of_lane<part>(all, column * 4 + lane)->b[half * E + k % E] * factor;
         }
-        d[i] = gt_emu_f8_sum(d[i], products, DEPTH);
+        d[i] = gt_emu_f8_sum(d[i], products, of_k);
     }
 }
 
 #define GT_EMU_MMA_BLOCK(type)                                                                  \
-    template <class BY>                                                                         \
+    template <class Words>                                                                      \
     inline void gt_mma_block_##type(float(&d)[4], const unsigned(&a)[4], const unsigned(&b)[2], \
-                                    const BY &by)                                               \
+                                    const Words &by)                                            \
     {                                                                                           \
         gt_emu_mma_block<gt_emu_##type>(d, a, b, by, __FILE__, __LINE__);                       \
     }

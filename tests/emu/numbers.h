@@ -15,8 +15,8 @@ struct gt_emu_format {
     bool dense;             /* of the largest exponent field only the last mantissa is NaN */
 };
 
-/* NULL for the integer types.  The functions of a pattern below are for formats of up to 32 bits;
- * a double is what this machine has. */
+/* NULL for the integer types, and for e2m1.  The functions of a pattern below are for formats of up
+ * to 32 bits; a double is what this machine has. */
 const struct gt_emu_format *gt_emu_format(enum gt_dtype type);
 
 unsigned gt_emu_sign_bit(const struct gt_emu_format *format);

@@ -81,7 +81,10 @@ static double product(const struct numbers *numbers, const struct gt_emu_operand
         sum += term;
         *sizes += fabs(term);
     }
-    return sum;
+    const double tensors = (operands->tensor_a ? *operands->tensor_a : 1) *
+                           (operands->tensor_b ? *operands->tensor_b : 1);
+    *sizes *= tensors;
+    return sum * tensors;
 }
 
 /* Kernels get alpha and beta in the type of their sums, which is float or double. */

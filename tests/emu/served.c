@@ -40,7 +40,8 @@ static bool fits(enum gt_dtype type, enum gt_dtype out)
 {
     if (out == GT_S32)
         return type == GT_S8;
-    return out != GT_TF32 && gt_dtype_bits(out) >= 8 && gt_dtype_bits(type) >= 8 &&
+    return out != GT_TF32 && gt_dtype_bits(out) >= 8 &&
+           (gt_dtype_bits(type) >= 8 || type == GT_E2M1) &&
            gt_type_complex(out) == gt_type_complex(type);
 }
 
