@@ -246,7 +246,7 @@ static void test_refused_words(void **state)
         {"1x2x3:f64:scale_a=tensor", GT_ERANGE, "no meaning for f64"},
         {"1x2x3:f64:b=f32", GT_ERANGE, "there is no product of f64 and f32"},
         {"1x2x3:s8:b=bf16", GT_ERANGE, "there is no product of s8 and bf16"},
-        {"1x2x3:bf16:sums=promoted", GT_ERANGE, "e4m3 and e5m2 only"},
+        {"1x2x3:bf16:sums=promoted", GT_ERANGE, "e4m3, e5m2 and e2m1 only"},
         {"1x2x3:e4m3:scale_a=1x128:sums=fast", GT_ERANGE, "always promoted"},
         {"1x2x3:e4m3:sums=slow", GT_ENOTFOUND, "no value of sums; there are fast promoted"},
         {"1x2x3:e4m3:scale_a=2x128", GT_ENOTFOUND, "is not a scale"},
