@@ -8,11 +8,11 @@ $(BUILD)/stub/libcuda.so.1: $(addprefix tests/faults/stub_,cuda.c memory.c graph
 $(BUILD)/stub/libnvrtc.so.13: tests/faults/stub_nvrtc.c
 $(BUILD)/stub/libcublasLt.so.13: tests/faults/stub_cublaslt.c
 $(BUILD)/stub/libnvidia-ml.so.1: tests/faults/stub_nvml.c
-$(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda/cuda_api.h | $(SETUP)
+$(STUBS): $(wildcard tests/faults/stub_*.h) src/cuda/cuda_api.h templates/proof/args.h | $(SETUP)
 	$(SAY)
 	$(Q)$(CC) $(STUB_CFLAGS) $(filter %.c %.o,$^) -o $@ $(LDFLAGS) -ldl -lm
 # What computes in place of a GPU has no sanitizer: it would take 15 times as long, and it is not under test.
-$(BUILD)/stub/stub_gemm.o $(BUILD)/stub/stub_reference.o: $(BUILD)/stub/%.o: tests/faults/%.c $(wildcard tests/faults/stub_*.h) | $(SETUP)
+$(BUILD)/stub/stub_gemm.o $(BUILD)/stub/stub_reference.o: $(BUILD)/stub/%.o: tests/faults/%.c $(wildcard tests/faults/stub_*.h) templates/proof/args.h | $(SETUP)
 	$(SAY)
 	$(Q)$(CC) $(filter-out -MMD -MP -fsanitize=% -fno-sanitize-recover=%,$(GT_CFLAGS)) -O3 -c $< -o $@
 $(BUILD)/stub/stub_proof.o: tests/faults/stub_proof.cc $(wildcard templates/proof/*) | $(SETUP)

@@ -577,8 +577,8 @@ static int check_words(const struct gt_problem *p, struct gt_err *err)
         return refused(err, "zero points come with scale factors: zero_a with scale_a, zero_b with "
                             "scale_b");
     if (p->sums > GT_SUMS_PROMOTED || (p->sums && !gt_type_f8(p->type)))
-        return refused(err, "sums has a meaning for e4m3 and e5m2 only: fast or promoted");
-    if (!p->sums && gt_type_f8(p->type) &&
+        return refused(err, "sums has a meaning for e4m3, e5m2 and e2m1 only: fast or promoted");
+    if (!p->sums && gt_type_f8(p->type) && !gt_problem_thin_blocks(p) &&
         (p->scale_a.kind == GT_SCALE_BLOCK || p->scale_b.kind == GT_SCALE_BLOCK))
         return refused(err, "sums are always promoted where scales lie along k");
     if (p->gate > GT_GATE_INTERLEAVED || (p->gate && !gated))

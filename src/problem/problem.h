@@ -117,10 +117,19 @@ static inline bool gt_problem_reads_c(const struct gt_problem *problem)
 {
     return problem->beta != 0 || problem->beta_im != 0;
 }
-/* The default of sums: promoted for 8-bit floats with scales, else fast. */
+/* Whether both operands' blocks are no deeper than 32 of k: tensor cores multiply by such factors.
+ */
+static inline bool gt_problem_thin_blocks(const struct gt_problem *problem)
+{
+    return problem->scale_a.depth && problem->scale_a.depth <= 32 && problem->scale_b.depth &&
+           problem->scale_b.depth <= 32;
+}
+/* The default of sums: promoted for 8-bit floats with scales that tensor cores do not multiply by,
+ * else fast. */
 static inline enum gt_sums gt_problem_default_sums(const struct gt_problem *problem)
 {
-    return gt_type_f8(problem->type) && (problem->scale_a.kind || problem->scale_b.kind)
+    return gt_type_f8(problem->type) && (problem->scale_a.kind || problem->scale_b.kind) &&
+                   !gt_problem_thin_blocks(problem)
                ? GT_SUMS_PROMOTED
                : GT_SUMS_FAST;
 }

@@ -59,7 +59,7 @@ struct gt_type {
     X(C128, "complex FP64", GT_TYPE_COMPLEX, C128, F64, STRICT, F64, 5, -1, 0x1p-53, 0, DBL_MAX) \
     X(S4, "INT4", GT_TYPE_INTEGER, S32, S32, LOW, NONE, 16, -1, 0, 0.5, 7)                       \
     X(U4, "INT4", GT_TYPE_INTEGER, S32, S32, LOW, NONE, 18, -1, 0, 0.5, 15)                      \
-    X(E2M1, "FP4", 0, BF16, F32, LOW, NONE, 33, -1, 0x1p-2, 0x1p-2, 6)
+    X(E2M1, "FP4", 0, BF16, F32, LOW, F8, 33, -1, 0x1p-2, 0x1p-2, 6)
 
 /* The row of a type; for a number that is no type, a row called "unknown". */
 const struct gt_type *gt_type_of(enum gt_dtype type);
@@ -80,10 +80,10 @@ static inline bool gt_type_integer(enum gt_dtype type)
     return gt_type_of(type)->kind & GT_TYPE_INTEGER;
 }
 
-/* Floats of 8 bits, which tensor cores sum with fewer bits than float32 has. */
+/* Floats of at most 8 bits, which tensor cores sum with fewer bits than float32 has. */
 static inline bool gt_type_f8(enum gt_dtype type)
 {
-    return type == GT_E4M3 || type == GT_E5M2;
+    return type == GT_E4M3 || type == GT_E5M2 || type == GT_E2M1;
 }
 
 /* Whether alpha and beta are doubles. */

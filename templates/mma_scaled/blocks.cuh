@@ -1,7 +1,7 @@
 /* blocks.cuh - of mma_scaled/gemm.cu: factors of blocks along k, which change every 128 of k: A has
- * one for each row, 128 x 128 elements of B have one. The block of k is multiplied like a product of
- * its own, by the same ring of stages, which runs empty between two of them; then its sums are added
- * in FP32. This is right for every layout and alignment, and far from fast. */
+ * one for each row, 128 x 128 elements of B have one. The block of k is multiplied like a product
+ * of its own, by the same ring of stages, which runs empty between two of them; then its sums are
+ * added in FP32. This is right for every layout and alignment, and far from fast. */
 #ifndef GT_MMA_SCALED_BLOCKS_CUH
 #define GT_MMA_SCALED_BLOCKS_CUH
 
@@ -15,10 +15,10 @@ static_assert(GT_SCALE_B == GT_SCALE_BLOCK && GT_SCALE_B_ROWS == 128 && GT_SCALE
                   !GT_SCALE_B_TENSOR,
               "a factor for 128 x 128 of B, neighbours along k");
 
-/* Adds the sums of k block `block`, multiplied by its factors, to those of all. Beyond D's edges the
- * last row's and column's factors are taken: such sums are not stored. */
+/* Adds the sums of k block `block`, multiplied by its factors, to those of all. Beyond D's edges
+ * the last row's and column's factors are taken: such sums are not stored. */
 GT_DEVICE void add_block(const gt_args &args, const gt_more &more, const Work &work,
-                         const Position &p, long long block, const Accumulator &acc,
+                         const Position &p, long long block, const Products &acc,
                          float (&all)[WM / 16][WN / 8][4])
 {
     const float *const a = static_cast<const float *>(more.scale_a) + block * more.lsa;
@@ -35,8 +35,8 @@ GT_DEVICE void add_block(const gt_args &args, const gt_more &more, const Work &w
     for (int i = 0; i < WM / 16; i++)
 #pragma unroll
         for (int half = 0; half < 2; half++) {
-            const float row = __ldg(
-                a + min(work.row + p.row + Rows::at(i * 2 + half, p.group), args.m - 1));
+            const float row =
+                __ldg(a + min(work.row + p.row + Rows::at(i * 2 + half, p.group), args.m - 1));
 #pragma unroll
             for (int j = 0; j < WN / 8; j++)
 #pragma unroll
@@ -48,7 +48,7 @@ GT_DEVICE void add_block(const gt_args &args, const gt_more &more, const Work &w
 
 /* Sums over the block's k, with factors. */
 GT_DEVICE void accumulate_blocks(const gt_args &args, const gt_more &more, const Work &work,
-                                 long long batch, char *shared, Position &p, Accumulator &acc)
+                                 long long batch, char *shared, Position &p, Products &acc)
 {
     float all[WM / 16][WN / 8][4] = {};
     Work part = work;

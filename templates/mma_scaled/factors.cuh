@@ -1,10 +1,10 @@
 /* factors.cuh - of mma_scaled/gemm.cu: multiplies a lane's sums by the factors of their rows of A
- * and columns of B. */
+ * and columns of B, where there are such factors. */
 #ifndef GT_MMA_SCALED_FACTORS_CUH
 #define GT_MMA_SCALED_FACTORS_CUH
 
 GT_DEVICE void scale_sums(const gt_args &args, const gt_more &more, const Work &work,
-                          const Position &p, Accumulator &acc)
+                          const Position &p, const Products &products, ScaledSums &acc)
 {
     const unsigned first_row = (unsigned)work.row + (unsigned)p.row;
     const unsigned first_column = (unsigned)work.column + (unsigned)p.column;
@@ -27,7 +27,8 @@ GT_DEVICE void scale_sums(const gt_args &args, const gt_more &more, const Work &
             for (int j = 0; j < WN / 8; j++)
 #pragma unroll
                 for (int e = 0; e < 2; e++)
-                    acc.sum[i][j][half * 2 + e] *= row * column[j][e];
+                    acc.sum[i][j][half * 2 + e] =
+                        (float)products.sum[i][j][half * 2 + e] * (row * column[j][e]);
         }
 }
 

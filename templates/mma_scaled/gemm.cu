@@ -1,5 +1,5 @@
-/* gemm.cu - products of 8-bit floats with factors, by warp (mma.sync), sm_89 and later: mma's tiles,
- * copies and stores.
+/* gemm.cu - products of 8-bit numbers with factors, by warp (mma.sync), sm_80 and later (of floats
+ * sm_89): mma's tiles, copies and stores.
  *
  *                        BN
  *               +-----------------+  x  a factor for each column of B, or one for all
@@ -12,7 +12,8 @@
  *       |    | | w3  | w4  | w5  |
  *       +----+ +-----+-----+-----+      With promoted sums each instruction's 32 of k are added in
  *                                       FP32 (promote.cuh). Factors of blocks along k multiply
- *                                       the sums of each 128 of k (blocks.cuh).
+ *                                       the sums of each 128 of k (blocks.cuh). Sums of integers
+ *                                       become floats when they get their factors.
  */
 #include "common/tensor.cuh"
 #include "common/factors.cuh"
@@ -34,6 +35,7 @@
 
 #include "mma/gemm_operand.cuh"
 #include "mma/gemm_multiply.cuh"
+#include "mma_scaled/sums.cuh"
 #include "mma/gemm_store.cuh"
 #include "mma/gemm_work.cuh"
 #include "mma_scaled/factors.cuh"
@@ -48,22 +50,23 @@ GT_KERNEL_MORE_BOUNDS(gemm, THREADS, MIN_BLOCKS)
     const Work work = work_of(args);
 
     for (long long batch = blockIdx.z; batch < args.batch; batch += gridDim.z) {
-        Accumulator acc;
-        acc.clear();
+        Products products;
+        products.clear();
 #if GT_SCALE_A == GT_SCALE_BLOCK
-        accumulate_blocks(args, more, work, batch, shared, p, acc);
+        accumulate_blocks(args, more, work, batch, shared, p, products);
 #else
-        accumulate(args, work, batch, shared, p, acc);
+        accumulate(args, work, batch, shared, p, products);
 #endif
         gt_cp_async_wait<0>();
         gt_sync(); /* the last tile has been read */
         if (WARPS_K > 1) {
             gt_add_slices<SUMS, THREADS / WARPS_K, WARPS_K>(
-                &acc.sum[0][0][0], p.slice, reinterpret_cast<SumRegister *>(shared), add_sums);
+                &products.sum[0][0][0], p.slice, reinterpret_cast<SumRegister *>(shared), add_sums);
             gt_sync();
         }
-        if ((GT_FACTORS_A || GT_FACTORS_B) && p.slice == 0)
-            scale_sums(args, more, work, p, acc);
+        ScaledSums acc;
+        if (p.slice == 0)
+            scale_sums(args, more, work, p, products, acc);
 #if SPLIT_MODE == 3
         store_part(args, work, batch, shared, p, acc);
 #else

@@ -36,16 +36,23 @@ enum gt_fill {
 };
 
 struct gt_fill_args {
-    struct gt_span to;
+    struct gt_span to; /* its type: also GT_PROOF_UE8M0 */
     unsigned long long seed;
     int kind;  /* enum gt_fill */
     int range; /* numbers are drawn from -range .. range */
 };
 
-/* Factors of an operand, in float32: element (i, k) of op(A), or (k, i) of op(B), is multiplied by
- * at[i / rows * step_mn + k / depth * step_k], unless `at` is null. */
+/* The code of factors that are exponents alone, ue8m0: 2^(byte - 127). */
+#define GT_PROOF_UE8M0 64
+
+/* Factors of an operand: element (i, k) of op(A), or (k, i) of op(B), is multiplied by
+ * at[i / rows * step_mn + k / depth * step_k], unless `at` is null. Where step_mn is 0, blocks lie
+ * in tiles of 128 x 4, which follow each other along k: the words of rows 0, 32, 64, 96, 1, 33, ...
+ */
 struct gt_proof_scale {
-    const float *at;
+    const void *at;
+    const float *tensor; /* a factor of all elements beside them, or null */
+    int type;            /* code of a type, or GT_PROOF_UE8M0 */
     long long rows, depth, step_mn, step_k;
 };
 

@@ -41,10 +41,11 @@
 
 #define GT_PROOF_DEVICE __device__ __forceinline__
 
-/* The type that common/types.cuh does not know. */
+/* The types that common/types.cuh does not know. */
 #ifndef GT_F64
 #define GT_F64 8
 #endif
+#define GT_E2M1 13
 
 typedef unsigned long long gt_u64;
 
@@ -78,6 +79,25 @@ template <int code> GT_PROOF_DEVICE float gt_proof_get_as(const void *data, long
     return gt_to_float<code>(static_cast<const typename gt_element<code>::type *>(data)[at]);
 }
 
+/* The number of four bits, and the bits of the number nearest to a value. */
+GT_PROOF_DEVICE float gt_proof_of_e2m1(int bits)
+{
+    const int exponent = bits >> 1 & 3, fraction = bits & 1;
+    const float size =
+        exponent ? (1.0f + 0.5f * fraction) * (1 << exponent) * 0.5f : 0.5f * fraction;
+
+    return bits & 8 ? -size : size;
+}
+
+GT_PROOF_DEVICE int gt_proof_to_e2m1(float value)
+{
+    int bits = 0;
+
+    while (bits < 7 && fabsf(value) > 0.5f * (gt_proof_of_e2m1(bits) + gt_proof_of_e2m1(bits + 1)))
+        bits++;
+    return value < 0 ? bits | 8 : bits;
+}
+
 /* Element `at` as the number that it is. */
 GT_PROOF_DEVICE double gt_proof_get(const void *data, long long at, int type)
 {
@@ -96,6 +116,10 @@ GT_PROOF_DEVICE double gt_proof_get(const void *data, long long at, int type)
         return static_cast<const int *>(data)[at];
     case GT_F64:
         return static_cast<const double *>(data)[at];
+    case GT_E2M1: /* two in a byte: no fraction, or one bit of it; half a unit is the least */
+        return gt_proof_of_e2m1(static_cast<const unsigned char *>(data)[at / 2] >> at % 2 * 4);
+    case GT_PROOF_UE8M0: /* all but 2^-127, which is not drawn */
+        return __uint_as_float((unsigned)static_cast<const unsigned char *>(data)[at] << 23);
     default:
         return static_cast<const float *>(data)[at];
     }
@@ -125,6 +149,10 @@ GT_PROOF_DEVICE void gt_proof_put(void *data, long long at, int type, double val
         return;
     case GT_F64:
         static_cast<double *>(data)[at] = value;
+        return;
+    case GT_PROOF_UE8M0:
+        static_cast<unsigned char *>(data)[at] =
+            (unsigned char)(__float_as_uint((float)value) >> 23);
         return;
     default:
         static_cast<float *>(data)[at] = (float)value;

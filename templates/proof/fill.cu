@@ -90,6 +90,16 @@ GT_PROOF_KERNEL(proof_fill, gt_fill_args)
         for (long long j = walk.col; j < args.to.cols; j += walk.col_step) {
             gt_u64 bits = gt_proof_mix(seed ^ (gt_u64)(row * args.to.cols + j));
 
+            if (args.to.type == GT_E2M1) { /* a byte, by the thread of its first number */
+                gt_u64 other = gt_proof_mix(seed ^ (gt_u64)(row * args.to.cols + j + 1));
+                int upper =
+                    j + 1 < args.to.cols ? gt_proof_to_e2m1(gt_proof_drawn(other, args)) : 7;
+
+                if (j % 2 == 0)
+                    static_cast<unsigned char *>(args.to.data)[(to + j) / 2] =
+                        (unsigned char)(gt_proof_to_e2m1(gt_proof_drawn(bits, args)) | upper << 4);
+                continue;
+            }
             gt_proof_put(args.to.data, to + j, args.to.type, gt_proof_drawn(bits, args));
         }
     }

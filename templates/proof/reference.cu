@@ -28,9 +28,16 @@ GT_PROOF_DEVICE float gt_proof_load(const void *data, int type, long long from, 
 GT_PROOF_DEVICE double gt_proof_scale_of(const gt_proof_scale &scale, long long i, long long k,
                                          bool inside)
 {
-    return scale.at && inside
-               ? (double)scale.at[i / scale.rows * scale.step_mn + k / scale.depth * scale.step_k]
-               : 1.0;
+    if (!scale.at || !inside)
+        return 1.0;
+    const double tensor = scale.tensor ? *scale.tensor : 1.0;
+    i /= scale.rows;
+    k /= scale.depth;
+    return tensor * gt_proof_get(scale.at,
+                                 scale.step_mn ? i * scale.step_mn + k * scale.step_k
+                                               : (i / 128 * scale.step_k + k / 4) * 512 +
+                                                     i % 32 * 16 + i / 32 % 4 * 4 + k % 4,
+                                 scale.type);
 }
 
 /* Not inlined: one copy of the error function is enough. */

@@ -1,17 +1,19 @@
-# Copies of the kernels with factors along k, each with one fault in how it takes a factor: the emulator finds all of them.
+# Copies of the kernels with factors, each with one fault in how it takes a factor: the emulator finds all of them.
 [[ -x $BUILD/gemmtune-emulate ]] || skip "the emulator is not built"
 export GEMMTUNE_LIBNVRTC=$PWD/none.so # what it says does not depend on a compiler for GPUs
 
-# try KERNEL FILE PROBLEM FAULT SUBSTITUTION POINT: a copy whose FILE went through sed.
+# try KERNEL FILE PROBLEM FAULT SUBSTITUTION POINT [ARCH]: a copy whose FILE went through sed; description: another kernel's.
 try()
 {
     local from=$ROOT/templates/$1
     mkdir -p "$1"
-    for file in gemm.cu promote.cuh blocks.cuh; do sed -E "s:\"$1/(blocks|promote).cuh\":\"\1.cuh\":" "$from/$file" > "$1/$file"; done
-    sed "s:\"templates/$1/gemm.cu\":\"gemm.cu\":; s/\"kernel\": \"$1\"/\"kernel\": \"faulty\"/" "$ROOT/configs/kernels/$1.json" > "$1/faulty.json"
+    for file in gemm.cu promote.cuh blocks.cuh "$2"; do
+        [[ -e $from/$file ]] && sed -E "s:\"$1/(blocks|promote|${2%.cuh}).cuh\":\"\1.cuh\":" "$from/$file" > "$1/$file"
+    done
+    sed "s:\"templates/$1/gemm.cu\":\"gemm.cu\":; s/\"kernel\": \"[^\"]*\"/\"kernel\": \"faulty\"/" "$ROOT/configs/kernels/${description:-$1}.json" > "$1/faulty.json"
     cp "$1/$2" right && sed -i "$5" "$1/$2"
     [[ $5 ]] && cmp -s right "$1/$2" && echo "$1: nothing to replace for \"$4\""
-    echo "$1, $4: $(t try faulty "$6" --problem "$3" --on cpu --kernels-dir "$1" 2>&1 | grep -oE 'verdict +[a-zA-Z]+|^\[exit .*' | tr -s '\n ' ' ')"
+    echo "$1, $4: $(t try faulty "$6" --problem "$3" ${7:+--arch "$7"} --on cpu --kernels-dir "$1" 2>&1 | grep -oE 'verdict +[a-zA-Z]+|^\[exit .*' | tr -s '\n ' ' ')"
 }
 mma=BM=32,BN=64,COPY_A=16,COPY_B=16 hopper=CONSUMERS=1,BM=64,BN=32,STAGES=4
 
@@ -37,3 +39,22 @@ sums mma_scaled "promoted" '' $mma
 sums mma_scaled "never promoted" 's/GT_SUMS == GT_SUMS_PROMOTED/0/' $mma
 sums hopper_scaled "promoted" '' $hopper
 sums hopper_scaled "never promoted" 's/PROMOTED = GT_SUMS == GT_SUMS_PROMOTED/PROMOTED = 0/' $hopper
+
+# Integers, whose sums become floats when they get their factors.
+int8() { try mma_scaled factors.cuh 40x136x80:s8:nt:out=f32:scale_a=vector:scale_b=vector "$@" $mma; }
+int8 "integers" ''
+int8 "integers, the next row's" 's/Rows::at(i \* 2 + half, p.group)/& + 1/'
+int8 "integers, no column's" 's/(row \* column\[j\]\[e\])/row/'
+
+# Factors that the tensor cores multiply by: which lane, byte and word they take.
+block() { try mma_block "$1" 40x72x300:e4m3:nt:out=f32:scale_a=1x32/ue8m0/tiled:scale_b=1x32/ue8m0/tiled "${@:2}" BM=32,BN=32,WM=32,WN=32,STAGES=2 sm_120; }
+block factors.cuh "right" ''
+block multiply.cuh "the other pair of lanes" 's/(unsigned short)(i % 2)/(unsigned short)(1 - i % 2)/'
+block multiply.cuh "the first byte for all of k" 's/(step % STEPS_OF_WORD)/0/'
+block factors.cuh "the tile before" 's/block + w \* 4, blocks/max(block + w * 4 - 4, 0), blocks/'
+block factors.cuh "rows in their order" 's|row % 32 \* 4|row % 128|; s|row / 32 % 4|0|'
+
+fp4() { description=mma_fp4 try mma_block "$1" 40x72x160:e2m1:nt:out=f32:scale_a=1x16/ue4m3/tiled+tensor:scale_b=1x16/ue4m3/k "${@:2}" BM=32,BN=32,WM=32,WN=32,STAGES=2,BK_BYTES=64 sm_120; }
+fp4 gemm.cu "four bits" ''
+fp4 gemm.cu "four bits, without the whole operand's" 's/if (GT_SCALE_A_TENSOR ||/if (0 \&\&/; s/if (0 \(.*\) GT_SCALE_B_TENSOR)/if (0)/'
+fp4 multiply.cuh "four bits, the first step's for all" 's|step / STEPS_OF_WORD|0|'

@@ -222,6 +222,83 @@ GT_EMU_MMA(gt_mma_m16n8k32_e5m2_f32, gt_emu_e5m2, 16, 4, 2, float)
 #undef GT_EMU_MMA
 #undef GT_EMU_MMA_F16
 
+/* ---- mma_block.cuh ---- */
+
+/* A factor that is a byte: an exponent, or e4m3 without its sign. */
+inline float gt_emu_block_factor(unsigned word, int byte, bool exponent)
+{
+    const unsigned bits = word >> 8 * byte & 0xffu;
+    if (!exponent)
+        return gt_emu_decode<4, 3, false>(bits & 0x7fu);
+    return bits == 255 ? __builtin_nanf("") : __builtin_ldexpf(1, (int)bits - 127);
+}
+
+/* What a lane holds; of FP4 twice the numbers. */
+template <class IN> struct gt_emu_block_part {
+    typename IN::value a[4 * IN::E], b[2 * IN::E];
+    unsigned factor_a, factor_b;
+};
+
+/* Pairs of e2m1 in a byte, the lower half first; a value is twice the number. */
+struct gt_emu_e2m1 {
+    typedef signed char value;
+    static constexpr int E = 8;
+    static signed char get(unsigned bits, int e)
+    {
+        static const signed char twice[8] = {0, 1, 2, 3, 4, 6, 8, 12};
+        const unsigned digits = bits >> 4 * e & 15u;
+        return (signed char)(digits & 8 ? -twice[digits & 7] : twice[digits & 7]);
+    }
+};
+
+/* Adds A B, multiplied by the factors of 32 of k (FP4: 16), to the lane's elements of D. */
+template <class IN, class Words>
+__attribute__((no_sanitize("address", "undefined"))) inline void
+gt_emu_mma_block(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], const Words &by,
+                 const char *file, int line)
+{
+    constexpr int E = IN::E, of_k = 8 * E;
+    typedef gt_emu_block_part<IN> part;
+    part own;
+    static_assert(sizeof own <= GT_EMU_GATHER_BYTES, "a lane's values fit");
+    for (int i = 0; i < 4 * E; i++)
+        own.a[i] = IN::get(a[i / E], i % E);
+    for (int i = 0; i < 2 * E; i++)
+        own.b[i] = IN::get(b[i / E], i % E);
+    own.factor_a = by.a;
+    own.factor_b = by.b;
+    const void *all = gt_emu_gather(&own, sizeof own, file, line);
+    const int group = GT_EMU_LANE / 4, member = GT_EMU_LANE % 4;
+    for (int i = 0; i < 4; i++) {
+        const int column = member * 2 + i % 2, lower = i / 2;
+        const unsigned of_a = gt_emu_of_lane<part>(all, group * 4 + by.pair * 2 + lower)->factor_a;
+        const unsigned of_b = gt_emu_of_lane<part>(all, column * 4 + by.quarter)->factor_b;
+        double products[of_k], factor = 1;
+        for (int k = 0; k < of_k; k++) {
+            const int lane = k % (4 * E) / E, half = k / (4 * E), byte = E == 4 ? by.byte : k / 16;
+            if (k % 16 == 0)
+                factor = (double)gt_emu_block_factor(of_a, byte, E == 4) *
+                         gt_emu_block_factor(of_b, byte, E == 4) * (E == 4 ? 1 : 0.25);
+            products[k] =
+                gt_emu_of_lane<part>(all, group * 4 + lane)->a[(half * 2 + lower) * E + k % E] *
+                gt_emu_of_lane<part>(all, column * 4 + lane)->b[half * E + k % E] * factor;
+        }
+        d[i] = gt_emu_f8_sum(d[i], products, of_k);
+    }
+}
+
+#define GT_EMU_MMA_BLOCK(type)                                                                  \
+    template <class Words>                                                                      \
+    inline void gt_mma_block_##type(float(&d)[4], const unsigned(&a)[4], const unsigned(&b)[2], \
+                                    const Words &by)                                            \
+    {                                                                                           \
+        gt_emu_mma_block<gt_emu_##type>(d, a, b, by, __FILE__, __LINE__);                       \
+    }
+GT_EMU_MMA_BLOCK(e4m3)
+GT_EMU_MMA_BLOCK(e5m2)
+GT_EMU_MMA_BLOCK(e2m1)
+#undef GT_EMU_MMA_BLOCK
+
 inline unsigned gt_pick_bytes(unsigned x, unsigned y, unsigned selector)
 {
     unsigned long long both = (unsigned long long)y << 32 | x;

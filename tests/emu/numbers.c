@@ -15,7 +15,7 @@ const struct gt_emu_format *gt_emu_format(enum gt_dtype type)
         [GT_E4M3] = {4, 3, false, true},  [GT_E5M2] = {5, 2, false, false},
         [GT_F64] = {11, 52, true, false},
     };
-    return type == GT_S8 || type == GT_S32 ? NULL : &formats[type];
+    return type == GT_S8 || type == GT_S32 || type == GT_E2M1 ? NULL : &formats[type];
 }
 
 unsigned gt_emu_sign_bit(const struct gt_emu_format *format)
@@ -55,8 +55,15 @@ static double floating(const struct gt_emu_format *format, unsigned bits)
     return bits & sign ? -value : value;
 }
 
+/* Magnitudes of e2m1. */
+static const double of_e2m1[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+
 double gt_emu_get(enum gt_dtype type, const void *base, int64_t at)
 {
+    if (type == GT_E2M1) {
+        const int digits = ((const unsigned char *)base)[at / 2] >> at % 2 * 4 & 15;
+        return digits & 8 ? -of_e2m1[digits & 7] : of_e2m1[digits];
+    }
     if (type == GT_F64)
         return ((const double *)base)[at];
     int64_t size = gt_dtype_size(type);
@@ -85,8 +92,23 @@ static unsigned encode(const struct gt_emu_format *format, double number)
     return sign | (unsigned)field << format->mantissa | mantissa;
 }
 
+static void set_e2m1(unsigned char *pair, int64_t half, double number)
+{
+    int digits = 0;
+    while (digits < 8 && of_e2m1[digits] != fabs(number))
+        digits++;
+    if (digits == 8)
+        abort(); /* the caller's number is none of this type */
+    digits |= number < 0 ? 8 : 0;
+    *pair = (unsigned char)((*pair & (half ? 15 : 240)) | digits << half * 4);
+}
+
 void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number)
 {
+    if (type == GT_E2M1) {
+        set_e2m1((unsigned char *)base + at / 2, at % 2, number);
+        return;
+    }
     if (type == GT_F64) {
         ((double *)base)[at] = number;
         return;
@@ -98,6 +120,33 @@ void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number)
     double stored = gt_emu_get(type, base, at);
     if (stored != number && !(isnan(stored) && isnan(number)))
         abort(); /* the caller's number is none of this type */
+}
+
+/* The types that factors have but for ue8m0, which is an exponent alone. */
+static enum gt_dtype type_of_factor(enum gt_scale_type type)
+{
+    static const enum gt_dtype types[] = {[GT_SCALE_F32] = GT_F32,
+                                          [GT_SCALE_UE4M3] = GT_E4M3,
+                                          [GT_SCALE_BF16] = GT_BF16,
+                                          [GT_SCALE_F16] = GT_F16};
+    return types[type];
+}
+
+double gt_emu_factor_get(enum gt_scale_type type, const void *base, int64_t at)
+{
+    if (type != GT_SCALE_UE8M0)
+        return gt_emu_get(type_of_factor(type), base, at);
+    return ((const unsigned char *)base)[at] == 255
+               ? NAN
+               : ldexp(1, ((const unsigned char *)base)[at] - 127);
+}
+
+void gt_emu_factor_set(enum gt_scale_type type, void *base, int64_t at, int power)
+{
+    if (type == GT_SCALE_UE8M0)
+        ((unsigned char *)base)[at] = (unsigned char)(127 + power);
+    else
+        gt_emu_set(type_of_factor(type), base, at, ldexp(1, power));
 }
 
 double gt_emu_round(enum gt_dtype type, double number)
@@ -159,5 +208,5 @@ float gt_emu_f8_sum(float sum, const double *products, int count)
 
 int gt_emu_poison(enum gt_dtype type)
 {
-    return gt_emu_format(type) ? 0xff : 0x80;
+    return gt_emu_format(type) ? 0xff : type == GT_E2M1 ? 0x77 : 0x80;
 }

@@ -15,8 +15,8 @@ struct gt_emu_format {
     bool dense;             /* of the largest exponent field only the last mantissa is NaN */
 };
 
-/* NULL for the integer types.  The functions of a pattern below are for formats of up to 32 bits;
- * a double is what this machine has. */
+/* NULL for the integer types, and for e2m1.  The functions of a pattern below are for formats of up
+ * to 32 bits; a double is what this machine has. */
 const struct gt_emu_format *gt_emu_format(enum gt_dtype type);
 
 unsigned gt_emu_sign_bit(const struct gt_emu_format *format);
@@ -30,6 +30,10 @@ double gt_emu_get(enum gt_dtype type, const void *base, int64_t at);
 
 /* Stores a number, infinity or NaN that the type has. */
 void gt_emu_set(enum gt_dtype type, void *base, int64_t at, double number);
+
+/* A factor of a scale, as it is stored; what is stored is a power of two. */
+double gt_emu_factor_get(enum gt_scale_type type, const void *base, int64_t at);
+void gt_emu_factor_set(enum gt_scale_type type, void *base, int64_t at, int power);
 
 /* The number of the type nearest to `number`, ties to even; beyond the greatest, and of infinities
  * and NaN, what types.cuh says. */

@@ -66,7 +66,7 @@ const size_t gt_emu_scale_count = sizeof gt_emu_scales / sizeof *gt_emu_scales;
 /* Elements of so many of the case's units of length: at least one, unless there are no units. */
 static int64_t units(const struct gt_emu_case *cases, enum gt_dtype type, int count)
 {
-    int64_t elements = 4 * count / gt_dtype_size(type);
+    int64_t elements = 32 * count / gt_dtype_bits(type);
     return cases->multiple == 1 ? count : count && !elements ? 1 : elements;
 }
 
@@ -150,7 +150,7 @@ static void *allocate(struct gt_emu_operands *operands, int slot, enum gt_dtype 
 {
     /* The address is a multiple of `align` bytes and, below 16, of no larger power of two. */
     size_t shift = align < 16 ? (size_t)align : 0;
-    size_t bytes = (size_t)(elements * gt_dtype_size(type)) + shift;
+    size_t bytes = (size_t)((elements * gt_dtype_bits(type) + 7) / 8) + shift;
     char *block = malloc(bytes + (bytes == 0));
     if (!block)
         abort();
@@ -185,15 +185,16 @@ static void fill(void *to, const struct gt_problem *p, enum gt_operand operand, 
                            draw(type, least, most, &seed));
 }
 
-/* The largest number in A or B.  Of 8-bit floats only ones: tensor cores add their products with
- * few bits.  Where the product is to be as exact as FP32 numbers are large, by turns in A, in B and
- * in both: kernels that add up products of parts of them need all the parts.  Sums stay whole
- * numbers that a float has, or a double in a product of doubles, halved or doubled. */
+/* The largest number in A or B.  Of 8-bit floats, and narrower ones, only ones: tensor cores add
+ * their products with few bits.  Where the product is to be as exact as FP32 numbers are large, by
+ * turns in A, in B and in both: kernels that add up products of parts of them need all the parts.
+ * Sums stay whole numbers that a float has, or a double in a product of doubles, halved or doubled.
+ */
 static int64_t range_of(const struct gt_problem *p, enum gt_operand operand, unsigned seed)
 {
     int64_t most = p->type == GT_F64 ? (int64_t)1 << 50 : 1 << 21;
     int64_t budget = most / (p->k > 1 ? p->k : 1);
-    if (p->type == GT_E4M3 || p->type == GT_E5M2)
+    if (gt_type_f8(p->type))
         return 1;
     if ((p->type != GT_F32 && p->type != GT_F64) || p->accuracy > GT_ACCURACY_F32 || budget < 16)
         return 4;
@@ -233,19 +234,56 @@ static void spoil(const struct gt_emu_operands *operands, const struct gt_proble
     }
 }
 
-/* Factors from 1/4 to 4, other ones for neighbours; NULL: the operand has no scale. */
-static float *factors(struct gt_emu_operands *operands, int slot, const struct gt_problem *p,
-                      enum gt_operand operand, unsigned seed)
+int64_t gt_emu_factor_at(const struct gt_problem *p, enum gt_operand operand, int64_t i, int64_t k)
 {
-    int64_t count = gt_problem_factors(p, operand);
-    float *factor;
+    const struct gt_scale *scale = gt_problem_scale(p, operand);
+    const int64_t ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
+    if (scale->kind != GT_SCALE_BLOCK)
+        return scale->kind == GT_SCALE_VECTOR ? i : 0;
+    i /= scale->rows;
+    k /= scale->depth;
+    if (scale->order == GT_SCALE_TILED) { /* 128 rows by 4 of k */
+        const int64_t across = (p->k + scale->depth * 4 - 1) / (scale->depth * 4);
+        return (i / 128 * across + k / 4) * 512 + i % 32 * 16 + i / 32 % 4 * 4 + k % 4;
+    }
+    return scale->order == GT_SCALE_K ? i * ls + k : k * ls + i;
+}
+
+/* Factors from 1/4 to 4, other ones for neighbours; poison between them. NULL: the operand has no
+ * scale. */
+static void *factors(struct gt_emu_operands *operands, int slot, const struct gt_problem *p,
+                     enum gt_operand operand, unsigned seed)
+{
+    const struct gt_scale *scale = gt_problem_scale(p, operand);
+    const int bytes = gt_scale_bits(scale->type) / 8;
+    const int64_t rows = scale->kind == GT_SCALE_TENSOR ? 1 : operand == GT_OPERAND_A ? p->m : p->n;
+    const int64_t depth = scale->kind == GT_SCALE_BLOCK ? p->k : 1;
+    void *factor;
     operands->block[slot] = NULL;
-    if (!gt_problem_scale(p, operand)->kind)
+    if (!scale->kind)
         return NULL;
-    factor = allocate(operands, slot, GT_F32, count, 16);
-    for (int64_t i = 0; i < count; i++)
-        factor[i] = ldexpf(1, (int)(next(&seed) % 5) - 2);
+    factor = allocate(operands, slot,
+                      bytes == 4   ? GT_F32
+                      : bytes == 2 ? GT_F16
+                                   : GT_E4M3,
+                      gt_problem_factors(p, operand), 16);
+    for (int64_t i = 0; i < rows; i += scale->rows ? scale->rows : 1)
+        for (int64_t k = 0; k < depth; k += scale->depth ? scale->depth : 1)
+            gt_emu_factor_set(scale->type, factor, gt_emu_factor_at(p, operand, i, k),
+                              (int)(next(&seed) % 5) - 2);
     return factor;
+}
+
+/* The factor of a whole operand beside those of its blocks, if it has one. */
+static float *tensor_factor(struct gt_emu_operands *operands, int slot,
+                            const struct gt_scale *scale, float factor)
+{
+    operands->block[slot] = NULL;
+    if (!scale->tensor)
+        return NULL;
+    float *to = allocate(operands, slot, GT_F32, 1, 16);
+    *to = factor;
+    return to;
 }
 
 /* The ends of the groups: of the first four one is empty, one has a row (or a step of k) and one
@@ -292,6 +330,8 @@ void gt_emu_operands_init(struct gt_emu_operands *operands, const struct gt_prob
     }
     operands->scale_a = factors(operands, 7, p, GT_OPERAND_A, seed + 4);
     operands->scale_b = factors(operands, 8, p, GT_OPERAND_B, seed + 5);
+    operands->tensor_a = tensor_factor(operands, 10, &p->scale_a, 2);
+    operands->tensor_b = tensor_factor(operands, 11, &p->scale_b, 8);
     operands->block[9] = NULL;
     operands->sizes = p->groups ? group_ends(operands, p, seed) : NULL;
     if (p->beta != 0)
@@ -314,6 +354,8 @@ void gt_emu_operands_args(struct gt_args *args, struct gt_more *more,
     gt_module_more(more, problem);
     more->scale_a = operands->scale_a;
     more->scale_b = operands->scale_b;
+    more->scale_a_tensor = operands->tensor_a;
+    more->scale_b_tensor = operands->tensor_b;
     more->sizes = operands->sizes;
     args->a = operands->a;
     args->b = operands->b;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "gemmtune.h"
+#include "problem/problem.h"
 #include "templates/common/args.h"
 #include "templates/common/more.h"
 
@@ -55,11 +56,16 @@ struct gt_emu_operands {
     void *a, *b;        /* of the problem's type */
     void *c, *d, *bias; /* of its out */
     bool c_given; /* C is passed to the kernel: where beta is not 0, unless somebody changes it */
-    void *original_d;         /* D before the launch */
-    float *scale_a, *scale_b; /* factors, powers of two; NULL: the problem has none */
-    int *sizes;               /* the ends of the groups; NULL: the problem has none */
-    void *block[10];          /* what to free */
+    void *original_d;           /* D before the launch */
+    void *scale_a, *scale_b;    /* factors, powers of two; NULL: the problem has none */
+    int *sizes;                 /* the ends of the groups; NULL: the problem has none */
+    float *tensor_a, *tensor_b; /* factors of whole operands beside blocks; NULL likewise */
+    void *block[12];            /* what to free */
 };
+
+/* Where the factor of row (or column) i of the operand and of k is. */
+int64_t gt_emu_factor_at(const struct gt_problem *problem, enum gt_operand operand, int64_t i,
+                         int64_t k);
 
 /* Small integers; poison (NaN, where the type has it) between rows, in C if beta is 0, in A and B
  * if alpha is 0, and in D and the workspace. */

@@ -1,5 +1,8 @@
 /* proof_types.c - test program: the kernels of templates/proof for elements of every type.  It
  * checks that they round once, guard every byte and compare every bit.  Prints TAP. */
+#include "numbers.h"
+#include "operands.h"
+#include "problem/problem.h"
 #include "proof/verify.h"
 #include "proof_fixture.h"
 
@@ -205,6 +208,85 @@ static void test_typed_product(struct proof *proof, const struct type *t)
     free(d.base);
 }
 
+/* Factors of blocks of k of A, stored in each type and order, which are drawn as powers of two: the
+ * sum of a row of ones is that of its factors. */
+static void test_factors(struct proof *proof, const char *scale, int code, enum gt_dtype stored)
+{
+    enum { M = 131, K = 300 };
+    const float whole = 4;
+    char text[100];
+    struct gt_problem p;
+    struct gt_err err;
+    snprintf(text, sizeof text, "%dx1x%d:%s%s", M, K, scale,
+             strstr(scale, "tiled") ? "" : ":lsa=140");
+    if (gt_problem_parse(&p, text, &err)) {
+        printf("Bail out! %s\n", err.msg);
+        exit(1);
+    }
+    const bool pairs = p.type == GT_E2M1;
+    struct matrix a = typed(GT_E4M3, M, K, 0, 1, 0, 0), b = typed(GT_E4M3, K, 1, 0, 1, 0, 0);
+    struct matrix factors = typed(stored, 1, gt_problem_factors(&p, GT_OPERAND_A), 0, 1, 0, 0);
+    double ref[M], sums[M] = {0};
+    memset(a.base, pairs ? 0x22 : 0x38, M * K); /* ones */
+    memset(b.base, pairs ? 0x22 : 0x38, K);
+    factors.span.type = code;
+    filled(proof, factors, GT_FILL_POWERS, 2, 31);
+    struct gt_reference_args args = {
+        .a = a.span.data,
+        .b = b.span.data,
+        .scale_a = {factors.span.data, p.scale_a.tensor ? &whole : NULL, code, 1, p.scale_a.depth,
+                    p.scale_a.order == GT_SCALE_K ? p.lsa : p.scale_a.order == GT_SCALE_MN,
+                    p.scale_a.order == GT_SCALE_K    ? 1
+                    : p.scale_a.order == GT_SCALE_MN ? p.lsa
+                                                     : (K - 1) / (4 * p.scale_a.depth) + 1},
+        .type = (int)p.type,
+        .type_b = (int)p.type,
+        .out = GT_F32,
+        .m = M,
+        .n = 1,
+        .k = K,
+        .lda = K,
+        .ldb = 1,
+        .alpha = 1,
+        .ref = ref};
+    RUN(proof->reference, proof_reference, &args, 1, 3, 1);
+    bool right = true, ranged = true;
+    for (int i = 0; i < M; i++) {
+        for (int k = 0; k < K; k++) {
+            const double factor = gt_emu_factor_get(p.scale_a.type, factors.span.data,
+                                                    gt_emu_factor_at(&p, GT_OPERAND_A, i, k));
+            sums[i] += p.scale_a.tensor ? factor * whole : factor;
+            ranged = ranged && factor >= 0.25 && factor <= 4;
+        }
+        right = right && sums[i] == ref[i];
+    }
+    test(proof, right && ranged && sums[0] != sums[1], "factors of %s: those of the reference",
+         scale);
+    free(a.base);
+    free(b.base);
+    free(factors.base);
+}
+
+/* Two numbers in a byte: each is the one of e2m1 that is nearest to the value. */
+static void test_pairs(struct proof *proof)
+{
+    enum { ROWS = 13, COLS = 31, LD = 34 };
+    struct matrix as_float = filled(proof, matrix(ROWS, COLS, 0, 1, 0, 0), GT_FILL_NORMAL, 0, 5);
+    struct matrix m =
+        filled(proof, typed(GT_E2M1, ROWS, COLS, LD - COLS, 1, 0, 0), GT_FILL_NORMAL, 0, 5);
+    int far = 0, other = 0;
+    for (int e = 0; e < ROWS * COLS; e++) {
+        const double x = look(proof, &as_float.span, e), got = look(proof, &m.span, e);
+        for (double y = 0; y <= 6; y += y < 2 ? 0.5 : y < 4 ? 1 : 2)
+            far += fabs(y - fabs(x)) < fabs(fabs(got) - fabs(x)) || got * x < 0;
+        other += got != gt_emu_get(GT_E2M1, m.span.data, (int64_t)(e / COLS) * LD + e % COLS);
+    }
+    test(proof, !far && !other, "e2m1: %d of %d numbers are not the nearest, %d read otherwise",
+         far, ROWS * COLS, other);
+    free(as_float.base);
+    free(m.base);
+}
+
 int main(void)
 {
     struct proof proof = {0};
@@ -216,5 +298,11 @@ int main(void)
         test_typed_product(&proof, &types[i]);
     }
     test_twice_the_precision(&proof);
+    test_pairs(&proof);
+    test_factors(&proof, "e4m3:scale_a=1x32/f32/mn", GT_F32, GT_F32);
+    test_factors(&proof, "e4m3:scale_a=1x32/ue8m0/k", GT_PROOF_UE8M0, GT_E4M3);
+    test_factors(&proof, "e4m3:scale_a=1x32/ue8m0/tiled", GT_PROOF_UE8M0, GT_E4M3);
+    test_factors(&proof, "e2m1:scale_a=1x16/ue4m3/tiled+tensor", GT_E4M3, GT_E4M3);
+    test_factors(&proof, "e4m3:scale_a=1x32/bf16/mn", GT_BF16, GT_BF16);
     return proof_end(&proof);
 }

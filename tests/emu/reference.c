@@ -11,18 +11,12 @@
 #include "problem/problem.h"
 
 /* The factor of element (i, k) of op(A), or (k, i) of op(B); 1 without a scale. */
-static double factor_of(const struct gt_problem *p, enum gt_operand operand, const float *factors,
+static double factor_of(const struct gt_problem *p, enum gt_operand operand, const void *factors,
                         int64_t i, int64_t k)
 {
     const struct gt_scale *scale = gt_problem_scale(p, operand);
-    const int64_t ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
-    if (scale->kind == GT_SCALE_NONE)
-        return 1;
-    if (scale->kind != GT_SCALE_BLOCK)
-        return factors[scale->kind == GT_SCALE_VECTOR ? i : 0];
-    i /= scale->rows;
-    k /= scale->depth;
-    return factors[scale->order == GT_SCALE_K ? i * ls + k : k * ls + i];
+    return scale->kind ? gt_emu_factor_get(scale->type, factors, gt_emu_factor_at(p, operand, i, k))
+                       : 1;
 }
 
 /* The operands as numbers, those of TF32 rounded: they are read many times. */
@@ -87,7 +81,10 @@ static double product(const struct numbers *numbers, const struct gt_emu_operand
         sum += term;
         *sizes += fabs(term);
     }
-    return sum;
+    const double tensors = (operands->tensor_a ? *operands->tensor_a : 1) *
+                           (operands->tensor_b ? *operands->tensor_b : 1);
+    *sizes *= tensors;
+    return sum * tensors;
 }
 
 /* Kernels get alpha and beta in the type of their sums, which is float or double. */

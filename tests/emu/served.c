@@ -40,7 +40,8 @@ static bool fits(enum gt_dtype type, enum gt_dtype out)
 {
     if (out == GT_S32)
         return type == GT_S8;
-    return out != GT_TF32 && gt_dtype_bits(out) >= 8 && gt_dtype_bits(type) >= 8 &&
+    return out != GT_TF32 && gt_dtype_bits(out) >= 8 &&
+           (gt_dtype_bits(type) >= 8 || type == GT_E2M1) &&
            gt_type_complex(out) == gt_type_complex(type);
 }
 
@@ -91,8 +92,7 @@ static void add_scales(struct gt_emu_types *types, size_t *count, const struct g
         const struct gt_scale a = scale_at(&entry->scale_a, i / 2 % of_a);
         const struct gt_scale b = scale_at(&entry->scale_b, i / 2 / of_a);
         const enum gt_sums sums = i % 2 ? GT_SUMS_PROMOTED : GT_SUMS_FAST;
-        if (!(entry->sums >> sums & 1) ||
-            (!sums && (a.kind == GT_SCALE_BLOCK || b.kind == GT_SCALE_BLOCK)))
+        if (!(entry->sums >> sums & 1) || (!sums && (a.depth > 32 || b.depth > 32)))
             continue;
         if (at >= pairs)
             types[(*count)++] = types[0];
@@ -103,6 +103,8 @@ static void add_scales(struct gt_emu_types *types, size_t *count, const struct g
     }
     for (size_t i = 1; i < kernel->entries; i++) { /* what other entries list first */
         const struct gt_serves *other = &kernel->entry[i];
+        if (!(other->types >> types[0].type & 1))
+            continue;
         types[*count] = types[0];
         types[*count].scale_a = scale_at(&other->scale_a, 0);
         types[*count].scale_b = scale_at(&other->scale_b, 0);

@@ -16,8 +16,8 @@
 
 /* The most inputs that are allocations of their own: the inputs of each set, the bias, and the
  * inputs of the case that has the problem's size. */
-#define OWN_INPUTS  (3 * GT_MAX_SETS + 4 + CASE_INPUTS)
-#define CASE_INPUTS 7
+#define OWN_INPUTS  (3 * GT_MAX_SETS + 6 + CASE_INPUTS)
+#define CASE_INPUTS 9
 
 enum gt_dist gt_dist_parse(const char *name)
 {
@@ -66,21 +66,21 @@ static const struct shape {
     {64, 64, 1024, 1, 1, IN_PLACE},
 };
 
-/* The smallest leading dimension of at least `least` elements of `size` bytes whose alignment class
+/* The smallest leading dimension of at least `least` elements of `bits` whose alignment class
  * is `alignment` bytes: a multiple of `alignment` and, if `alignment` is below 16, not of twice
  * `alignment`. */
-static int64_t leading(int64_t least, int alignment, int64_t size)
+static int64_t leading(int64_t least, int alignment, int64_t bits)
 {
-    int64_t step = alignment >= size ? alignment / size : 1;
+    int64_t step = alignment * 8 >= bits ? alignment * 8 / bits : 1;
     int64_t ld = round_up(least > 1 ? least : 1, step);
 
     return alignment < 16 && ld / step % 2 == 0 ? ld + step : ld;
 }
 
 /* The stride of a batch whose matrices have `gap` times 16 bytes between them. */
-static int64_t stride_of(int64_t rows, int64_t ld, int64_t size, int64_t gap)
+static int64_t stride_of(int64_t rows, int64_t ld, int64_t bits, int64_t gap)
 {
-    return rows * ld + gap * 16 / size;
+    return rows * ld + gap * 16 * 8 / bits;
 }
 
 /* A factor of a small case; in place of 2 doubles have a number that a float has not. */
@@ -94,8 +94,8 @@ static void shape_problem(struct gt_problem *p, const struct shape *shape,
 {
     int64_t pad = shape->flags & PACKED ? 0 : 5;
     int64_t gap = like->batch > 1 || like->groups ? pad : 0;
-    int64_t in = gt_dtype_size(like->type), out = gt_dtype_size(like->out);
-    int64_t in_b = gt_dtype_size(gt_problem_type_b(like));
+    int64_t in = gt_dtype_bits(like->type), out = gt_dtype_bits(like->out);
+    int64_t in_b = gt_dtype_bits(gt_problem_type_b(like));
     int align[] = {gt_problem_alignment(like, GT_OPERAND_A),
                    gt_problem_alignment(like, GT_OPERAND_B),
                    gt_problem_alignment(like, GT_OPERAND_C)};
@@ -270,14 +270,30 @@ static void lay_out_bias(const struct gt_problem *p, struct gt_matrix *bias)
         lay_out(bias, line_of(p->n, gt_problem_bias(p)), GUARD_WORDS, p->align);
 }
 
-/* Factors are aligned to 16 bytes at least, as their rows need be for tensor maps. */
-static void lay_out_scales(const struct gt_problem *p, struct gt_matrix *scale_a,
-                           struct gt_matrix *scale_b)
+/* The type that factors are stored in; of exponents alone, another one of that size. */
+static enum gt_dtype stored_as(const struct gt_scale *scale)
 {
-    if (p->scale_a.kind)
-        lay_out(scale_a, line_of(gt_problem_factors(p, GT_OPERAND_A), GT_F32), GUARD_WORDS, 16);
-    if (p->scale_b.kind)
-        lay_out(scale_b, line_of(gt_problem_factors(p, GT_OPERAND_B), GT_F32), GUARD_WORDS, 16);
+    static const unsigned char types[] = {[GT_SCALE_F32] = GT_F32,
+                                          [GT_SCALE_UE8M0] = GT_E4M3,
+                                          [GT_SCALE_UE4M3] = GT_E4M3,
+                                          [GT_SCALE_BF16] = GT_BF16,
+                                          [GT_SCALE_F16] = GT_F16};
+
+    return (enum gt_dtype)types[scale->type];
+}
+
+/* Factors are aligned to 16 bytes at least, as their rows need be for tensor maps. */
+static void lay_out_factors(const struct gt_problem *p, struct gt_factors *to)
+{
+    for (int i = GT_OPERAND_A; i <= GT_OPERAND_B; i++) {
+        const struct gt_scale *scale = gt_problem_scale(p, (enum gt_operand)i);
+        const int64_t factors = gt_problem_factors(p, (enum gt_operand)i);
+
+        if (scale->kind)
+            lay_out(&to->scale[i], line_of(factors, stored_as(scale)), GUARD_WORDS, 16);
+        if (scale->tensor)
+            lay_out(&to->tensor[i], line_of(1, GT_F32), GUARD_WORDS, 16);
+    }
 }
 
 static void lay_out_sizes(const struct gt_problem *p, struct gt_matrix *sizes)
@@ -315,7 +331,7 @@ static void lay_out_all(struct gt_resident *r, const struct gt_resident_request 
 
         lay_out_inputs(p, &item->a, &item->b, &item->c);
         lay_out_bias(p, &item->bias);
-        lay_out_scales(p, &item->scale_a, &item->scale_b);
+        lay_out_factors(p, &item->factors);
         lay_out_sizes(p, &item->sizes);
         lay_out(&item->d, shape_of(p, GT_OPERAND_C), result_guard(p), p->align);
         if (p->groups && p->by == GT_GROUPS_BY_M)
@@ -325,7 +341,7 @@ static void lay_out_all(struct gt_resident *r, const struct gt_resident_request 
         r->result[i] = whole->d;
     lay_out_inputs(&r->problem, &r->set[0].a, &r->set[0].b, &r->set[0].c);
     lay_out_bias(&r->problem, &r->bias);
-    lay_out_scales(&r->problem, &r->scale_a, &r->scale_b);
+    lay_out_factors(&r->problem, &r->factors);
     lay_out_sizes(&r->problem, &r->sizes);
     choose_sets(r, request);
     lay_out(&r->workspace, line_of((int64_t)request->workspace / 4, GT_F32), WORKSPACE_GUARD, 16);
@@ -340,9 +356,11 @@ static size_t case_inputs(struct gt_case *item, struct gt_matrix **list)
     list[1] = &item->b;
     list[2] = &item->c;
     list[3] = &item->bias;
-    list[4] = &item->scale_a;
-    list[5] = &item->scale_b;
-    list[6] = &item->sizes;
+    for (int i = 0; i < 2; i++) {
+        list[4 + i] = &item->factors.scale[i];
+        list[6 + i] = &item->factors.tensor[i];
+    }
+    list[8] = &item->sizes;
     return CASE_INPUTS;
 }
 
@@ -357,8 +375,10 @@ static size_t own_inputs(struct gt_resident *resident, struct gt_matrix **list)
         list[count++] = &resident->set[i].c;
     }
     list[count++] = &resident->bias;
-    list[count++] = &resident->scale_a;
-    list[count++] = &resident->scale_b;
+    for (int i = 0; i < 2; i++) {
+        list[count++] = &resident->factors.scale[i];
+        list[count++] = &resident->factors.tensor[i];
+    }
     list[count++] = &resident->sizes;
     return count + case_inputs(&resident->exact[GT_CASES], list + count);
 }
@@ -454,17 +474,7 @@ static int check_proof(const struct gt_problem *p, struct gt_err *err)
     known.type_b = known.bias = GT_DTYPE_SAME;
     known.sums = gt_problem_default_sums(&known);
     if (!gt_problem_word(&known, 0, word)) {
-        for (int i = 0; i < 2; i++) {
-            const struct gt_scale *scale = gt_problem_scale(p, (enum gt_operand)i);
-
-            if (scale->type || scale->tensor || scale->order == GT_SCALE_TILED)
-                return gt_err_set(
-                    err, GT_ENOTFOUND,
-                    "products whose scale_%c is not of plain float32 cannot be proved "
-                    "yet, and so are not timed",
-                    "ab"[i]);
-        }
-        if (gt_dtype_bits(p->type) >= 8 && !gt_type_complex(p->type))
+        if ((gt_dtype_bits(p->type) >= 8 || p->type == GT_E2M1) && !gt_type_complex(p->type))
             return GT_OK;
         snprintf(word, sizeof(word), "%s", gt_dtype_name(p->type));
     }
@@ -546,7 +556,7 @@ static double exact_sums(const struct gt_problem *p)
 
 /* The factors of scales in exact products are powers of two, from 2^-POWER to 2^POWER.  So a
  * product of two operands is multiplied by 2^(-2 POWER) to 2^(2 POWER), and exact sums have room
- * for 4 POWER bits less. */
+ * for 4 POWER bits less.  A whole operand's factor moves all sums alike. */
 #define POWER 2
 
 /* The range of integers whose products, summed over k in any order, are exact in the accumulator
@@ -557,7 +567,8 @@ static int integer_range(const struct gt_problem *p)
 {
     const bool scaled = p->scale_a.kind || p->scale_b.kind;
     double room = exact_sums(p) / (scaled ? 8 << 4 * POWER : 8) / (double)(p->k > 0 ? p->k : 1);
-    double most = p->type == GT_F64 ? 0x1p25 : p->type == GT_S8 ? 127 : 8, range;
+    double most = p->type == GT_F64 ? 0x1p25 : p->type == GT_S8 ? 127 : p->type == GT_E2M1 ? 4 : 8;
+    double range;
 
     if (p->acc == GT_F64)
         room /= fmax(1, fabs(p->alpha) / 2);
@@ -565,21 +576,47 @@ static int integer_range(const struct gt_problem *p)
     return range < 1 ? 1 : range > most ? (int)most : (int)range;
 }
 
+/* The code that the proof's kernels know the factors' type by. */
+static int code_of(const struct gt_scale *scale)
+{
+    return scale->type == GT_SCALE_UE8M0 ? GT_PROOF_UE8M0 : (int)stored_as(scale);
+}
+
+/* Draws factors: powers of two, or reals.  which: as in gt_factors, those of tensors behind. */
+static int fill_factors(const struct gt_resident *r, const struct gt_problem *p, int which,
+                        const struct gt_matrix *factors, uint64_t seed, enum gt_fill kind,
+                        struct gt_err *err)
+{
+    struct gt_matrix to = *factors;
+
+    if (which < 2)
+        to.span.type = code_of(gt_problem_scale(p, (enum gt_operand)which));
+    return gt_proof_fill(r->proof, &to, seed, kind, POWER, err);
+}
+
 static struct gt_proof_scale scale_of(const struct gt_problem *p, enum gt_operand operand,
-                                      const struct gt_matrix *factors)
+                                      const struct gt_factors *factors)
 {
     const struct gt_scale *scale = gt_problem_scale(p, operand);
     const int64_t ls = operand == GT_OPERAND_A ? p->lsa : p->lsb;
-    const int64_t all = GT_MAX_EXTENT;
+    const bool block = scale->kind == GT_SCALE_BLOCK;
+    struct gt_proof_scale of = {scale->kind ? factors->scale[operand].span.data : NULL,
+                                scale->tensor ? factors->tensor[operand].span.data : NULL,
+                                code_of(scale),
+                                scale->kind == GT_SCALE_TENSOR ? GT_MAX_EXTENT : 1,
+                                GT_MAX_EXTENT,
+                                1,
+                                0};
 
-    if (!scale->kind)
-        return (struct gt_proof_scale){.rows = 1, .depth = 1};
-    if (scale->kind == GT_SCALE_BLOCK)
-        return (struct gt_proof_scale){factors->span.data, scale->rows, scale->depth,
-                                       scale->order == GT_SCALE_K ? ls : 1,
-                                       scale->order == GT_SCALE_K ? 1 : ls};
-    return (struct gt_proof_scale){factors->span.data, scale->kind == GT_SCALE_VECTOR ? 1 : all,
-                                   all, 1, 0};
+    if (block) {
+        of.rows = scale->rows;
+        of.depth = scale->depth;
+        of.step_mn = scale->order == GT_SCALE_K ? ls : scale->order == GT_SCALE_MN;
+        of.step_k = scale->order == GT_SCALE_K    ? 1
+                    : scale->order == GT_SCALE_MN ? ls
+                                                  : (p->k + 4 * of.depth - 1) / (4 * of.depth);
+    }
+    return of;
 }
 
 /* A factor as kernels get it. */
@@ -590,14 +627,14 @@ static double given(const struct gt_problem *p, double factor)
 
 static void reference_args(const struct gt_problem *p, struct gt_reference_args *args,
                            const struct gt_set *in, const struct gt_matrix *bias,
-                           const struct gt_matrix *scale_a, const struct gt_matrix *scale_b)
+                           const struct gt_factors *factors)
 {
     *args = (struct gt_reference_args){.a = in->a.span.data,
                                        .b = in->b.span.data,
                                        .c = in->c.span.data,
                                        .bias = bias->span.data,
-                                       .scale_a = scale_of(p, GT_OPERAND_A, scale_a),
-                                       .scale_b = scale_of(p, GT_OPERAND_B, scale_b),
+                                       .scale_a = scale_of(p, GT_OPERAND_A, factors),
+                                       .scale_b = scale_of(p, GT_OPERAND_B, factors),
                                        .type = (int)p->type,
                                        .type_b = (int)gt_problem_type_b(p),
                                        .out = (int)p->out,
@@ -687,12 +724,16 @@ static int restore_case(struct gt_resident *r, int index, struct gt_err *err)
 
     for (size_t i = 0; i < count && list[i] != &item->sizes && !rc; i++) {
         rc = poison(r, list[i], err);
-        if (!rc && !(item->unread && i < 2) && list[i]->words)
-            rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, (int)i),
-                               i < 4 ? GT_FILL_INTEGERS : GT_FILL_POWERS, i < 4 ? range : POWER,
-                               err);
+        if (rc || (item->unread && i < 2) || !list[i]->words)
+            continue;
+        if (i < 4)
+            rc = gt_proof_fill(r->proof, list[i], seed_of(r, index, (int)i), GT_FILL_INTEGERS,
+                               range, err);
+        else
+            rc = fill_factors(r, &item->problem, (int)i - 4, list[i], seed_of(r, index, (int)i),
+                              GT_FILL_POWERS, err);
     }
-    reference_args(&item->problem, &args, &in, &item->bias, &item->scale_a, &item->scale_b);
+    reference_args(&item->problem, &args, &in, &item->bias, &item->factors);
     args.exact = (void *)(uintptr_t)item->exact;
     GT_STEP(rc, find_reference(r, &item->problem, &args, spread_of(index), &item->sizes, err));
     for (int i = 0; beside && i < 2 && !rc; i++)
@@ -732,15 +773,16 @@ static int restore_reference(struct gt_resident *r, struct gt_err *err)
     int rc = poison(r, &r->bias, err);
 
     GT_STEP(rc, gt_proof_fill(r->proof, &r->bias, seed_of(r, 100, 3), GT_FILL_NORMAL, 0, err));
-    for (int i = 0; i < 2 && !rc; i++) {
-        struct gt_matrix *factors = i ? &r->scale_b : &r->scale_a;
+    for (int i = 0; i < 4 && !rc; i++) {
+        struct gt_matrix *factors = i < 2 ? &r->factors.scale[i] : &r->factors.tensor[i - 2];
 
         if (factors->words)
             rc = poison(r, factors, err);
         if (!rc && factors->words)
-            rc = gt_proof_fill(r->proof, factors, seed_of(r, 100, 4 + i), GT_FILL_FACTORS, 0, err);
+            rc = fill_factors(r, &r->problem, i, factors, seed_of(r, 100, 4 + i), GT_FILL_FACTORS,
+                              err);
     }
-    reference_args(&r->problem, &args, &r->set[0], &r->bias, &r->scale_a, &r->scale_b);
+    reference_args(&r->problem, &args, &r->set[0], &r->bias, &r->factors);
     args.ref = (double *)(uintptr_t)r->ref;
     args.bound = (float *)(uintptr_t)r->bound;
     return rc ? rc : find_reference(r, &r->problem, &args, EVEN, &r->sizes, err);
@@ -832,13 +874,24 @@ int gt_resident_flush(const struct gt_resident *resident, struct gt_err *err)
 
 /* ---- arguments ---- */
 
+/* The addresses of factors, as kernels get them. */
+static void point_at(struct gt_more *more, const struct gt_factors *factors)
+{
+    const void **scale[] = {&more->scale_a, &more->scale_b};
+    const float **tensor[] = {&more->scale_a_tensor, &more->scale_b_tensor};
+
+    for (int i = 0; i < 2; i++) {
+        *scale[i] = factors->scale[i].words ? factors->scale[i].span.data : NULL;
+        *tensor[i] = factors->tensor[i].words ? factors->tensor[i].span.data : NULL;
+    }
+}
+
 void gt_resident_case(const struct gt_resident *resident, const struct gt_case *item,
                       struct gt_args *args, struct gt_more *more)
 {
     gt_module_args(args, &item->problem);
     gt_module_more(more, &item->problem);
-    more->scale_a = item->scale_a.words ? item->scale_a.span.data : NULL;
-    more->scale_b = item->scale_b.words ? item->scale_b.span.data : NULL;
+    point_at(more, &item->factors);
     more->sizes = item->sizes.words ? item->sizes.span.data : NULL;
     args->a = item->a.span.data;
     args->b = item->b.span.data;
@@ -856,8 +909,7 @@ void gt_resident_args(const struct gt_resident *resident, int set, int result, s
 
     gt_module_args(args, &resident->problem);
     gt_module_more(more, &resident->problem);
-    more->scale_a = resident->scale_a.words ? resident->scale_a.span.data : NULL;
-    more->scale_b = resident->scale_b.words ? resident->scale_b.span.data : NULL;
+    point_at(more, &resident->factors);
     more->sizes = resident->sizes.words ? resident->sizes.span.data : NULL;
     args->a = in->a.span.data;
     args->b = in->b.span.data;

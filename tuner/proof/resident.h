@@ -30,15 +30,21 @@ enum gt_dist {
 };
 enum gt_dist gt_dist_parse(const char *name); /* GT_DIST_COUNT if unknown */
 
+/* Factors of A and B, and those of whole operands beside factors of blocks; without words: the
+ * problem has no such. */
+struct gt_factors {
+    struct gt_matrix scale[2], tensor[2];
+};
+
 struct gt_case {
     struct gt_problem problem;
     bool in_place; /* C is D: D starts as C */
     bool unread;   /* alpha is 0: A and B are poisoned and must not be read */
     struct gt_matrix a, b, c, bias;
-    struct gt_matrix scale_a, scale_b; /* without words: the problem has no such scale */
-    struct gt_matrix sizes;            /* ends of groups; without words: there are none */
-    struct gt_matrix d;                /* its rows: those of the groups where they are along m */
-    gt_devptr exact;                   /* the expected result: m x n x batch of the type out */
+    struct gt_factors factors;
+    struct gt_matrix sizes; /* ends of groups; without words: there are none */
+    struct gt_matrix d;     /* its rows: those of the groups where they are along m */
+    gt_devptr exact;        /* the expected result: m x n x batch of the type out */
 };
 
 struct gt_set {
@@ -57,7 +63,8 @@ struct gt_resident {
     enum gt_dist dist; /* the numbers of the timed sets */
     bool flush; /* the sets together have at most 3 x L2, so L2 is emptied before each round */
     struct gt_matrix bias;
-    struct gt_matrix scale_a, scale_b, sizes; /* of all sets */
+    struct gt_factors factors; /* of all sets */
+    struct gt_matrix sizes;    /* likewise */
     struct gt_matrix result[GT_RESULTS];
     gt_devptr ref;                 /* double m x n x batch */
     gt_devptr bound;               /* float m x n x batch */

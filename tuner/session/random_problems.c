@@ -238,6 +238,18 @@ static const struct family {
       {10, GT_E4M3, ":scale_a=tensor:scale_b=tensor", NULL},
       {5, GT_E4M3, ":scale_a=vector:scale_b=vector:out=f16", NULL}},
      {{100, weights}}},
+    {"int8",
+     {{50, GT_S8, ":out=bf16:scale_a=vector:scale_b=vector", NULL},
+      {20, GT_S8, ":out=f16:scale_a=vector:scale_b=vector", NULL},
+      {20, GT_S8, ":out=bf16:scale_a=tensor:scale_b=vector", NULL},
+      {10, GT_S8, ":out=bf16:scale_a=vector:scale_b=vector:epi=bias", NULL}},
+     {{100, weights}}},
+    {"mxfp8",
+     {{100, GT_E4M3, ":scale_a=1x32/ue8m0/tiled:scale_b=1x32/ue8m0/tiled", NULL}},
+     {{100, weights}}},
+    {"nvfp4",
+     {{100, GT_E2M1, ":scale_a=1x16/ue4m3/tiled+tensor:scale_b=1x16/ue4m3/tiled+tensor", NULL}},
+     {{100, weights}}},
     {"blocks", {{100, GT_E4M3, ":scale_a=1x128:scale_b=128x128", NULL}}, {{100, weights}}},
     {"update",
      {{18, GT_BF16, ":beta=1", gradient},
@@ -284,10 +296,10 @@ static void pad(struct draw *draw, struct gt_problem *problem)
 /* Operations, which take an H200 2 to 10 ms. */
 static int64_t most_of(enum gt_dtype type)
 {
-    return type == GT_F64     ? 150000000000
-           : type == GT_F32   ? 300000000000
-           : gt_type_f8(type) ? 2400000000000
-                              : 1200000000000;
+    return type == GT_F64             ? 150000000000
+           : type == GT_F32           ? 300000000000
+           : gt_dtype_bits(type) <= 8 ? 2400000000000
+                                      : 1200000000000;
 }
 
 static bool too_large(const struct draw *draw, enum gt_dtype type)

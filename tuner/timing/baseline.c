@@ -92,8 +92,8 @@ static int open_lt(struct gt_lt **opened, struct gt_bench *bench, struct gt_err 
     lt->operands.workspace_bytes = (size_t)bench->resident.workspace_bytes;
     lt->stream = gt_gpu_stream(bench->gpu);
     recipe = (struct gt_cublaslt_recipe){.bias = bench->resident.bias.span.data,
-                                         .scale_a = bench->resident.scale_a.span.data,
-                                         .scale_b = bench->resident.scale_b.span.data,
+                                         .scale_a = bench->resident.factors.scale[0].span.data,
+                                         .scale_b = bench->resident.factors.scale[1].span.data,
                                          .gelu_tanh = true};
     rc = p->groups ? split_groups(lt, err) : GT_OK;
     GT_STEP(rc, ask(lt, bench, &recipe, err));
