@@ -96,12 +96,4 @@ int gt_export_seal(struct gt_strbuf *text, const char *magic, const char *follow
  * are sorted and put under a digest. */
 int gt_export_shipped_seal(struct gt_strbuf *text, struct gt_err *err);
 
-/* Our statuses as Kernel Tuner and T4 name them; where several of ours share a name,
- * "gemmtune_status" tells them apart. */
-struct gt_export_called {
-    const char *kernel_tuner; /* "CompilationFailedConfig"; NULL: no failure */
-    const char *t4;           /* "compile" */
-};
-extern const struct gt_export_called gt_export_called[GT_STATUS_COUNT];
-
 #endif
