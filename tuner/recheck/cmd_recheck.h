@@ -7,11 +7,10 @@
 #ifndef GT_CMD_RECHECK_H
 #define GT_CMD_RECHECK_H
 
+#include "console/cmd_record.h"
 #include "console/terminal.h"
 #include "session/cmd_session.h"
 
-struct cJSON;
-struct gt_csv;
 struct gt_table_row;
 
 struct gt_recheck_options {
@@ -34,8 +33,7 @@ struct gt_recheck_form {
 struct gt_recheck_report {
     const struct gt_session *session;
     int timing;                /* enum gt_timing */
-    struct gt_csv *csv;        /* NULL: none */
-    struct cJSON *json, *rows; /* the document and its list of rows; NULL: a table is printed */
+    struct gt_records records; /* list NULL: a table is printed */
     struct gt_columns columns;
 };
 
