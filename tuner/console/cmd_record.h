@@ -15,21 +15,16 @@
 #ifndef GT_CMD_RECORD_H
 #define GT_CMD_RECORD_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include "base/stats.h"
 
 struct cJSON;
 struct gt_cli;
 struct gt_columns;
 struct gt_err;
-
-/* The value if it is known, else NAN. */
-static inline double gt_if(bool known, double value)
-{
-    return known ? value : NAN;
-}
 
 #define GT_FIELDS(fields) __attribute__((format(printf, fields, fields + 1)))
 

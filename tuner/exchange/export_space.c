@@ -23,7 +23,7 @@ static int put_description(struct gt_fields *fields, const struct writing *writi
     int rc = gt_store_description(writing->store, named->kernel, named->signature, &text, err);
 
     if (!rc)
-        gt_fields_text(fields, "description", text.text);
+        gt_fields_add(fields, "description=%s", text.text);
     gt_strbuf_release(&text);
     return rc;
 }
@@ -33,12 +33,9 @@ static void put_trial(struct gt_fields *fields, const struct gt_trial *trial)
 {
     struct gt_strbuf *text = fields->text;
 
-    gt_fields_text(fields, "provenance", gt_provenance_name(trial->provenance));
-    gt_fields_text(fields, "status", gt_status_name(trial->status));
-    gt_fields_real(fields, "us", true, trial->us);
-    gt_fields_real(fields, "compile_ms", true, trial->compile_ms);
-    gt_fields_real(fields, "prove_ms", true, trial->prove_ms);
-    gt_fields_real(fields, "time_ms", true, trial->time_ms);
+    gt_fields_add(fields, "provenance=%s status=%s us=%g compile_ms=%g prove_ms=%g time_ms=%g",
+                  gt_provenance_name(trial->provenance), gt_status_name(trial->status), trial->us,
+                  trial->compile_ms, trial->prove_ms, trial->time_ms);
     gt_strbuf_add_char(gt_fields_value(fields, "samples"), '[');
     for (int i = 0; i < trial->samples; i++)
         gt_strbuf_addf(text, "%s%.17g", i ? "," : "", (double)trial->sample[i]);
@@ -58,20 +55,13 @@ static int add_trial(void *context, const struct gt_named_trial *named, struct g
     rc = gt_problem_parse(&problem, named->problem, err);
     if (rc)
         return rc;
-    gt_fields_text(&fields, "device", named->device);
-    gt_fields_text(&fields, "uuid", named->uuid);
-    gt_fields_put(&fields, "cc", true, "%d", named->cc);
-    gt_fields_put(&fields, "driver", true, "%d", named->driver);
-    gt_fields_put(&fields, "nvrtc", true, "%d", named->nvrtc);
-    gt_fields_text(&fields, "l2", gt_timing_name(named->timing));
-    gt_fields_text(&fields, "problem", named->problem);
-    gt_fields_put(&fields, "size", true, "[%lld,%lld,%lld]", (long long)problem.m,
-                  (long long)problem.n, (long long)problem.k);
-    gt_fields_real(&fields, "flops", true, gt_problem_flops(&problem));
-    gt_fields_text(&fields, "kernel", named->kernel);
-    gt_fields_text(&fields, "signature", named->signature);
-    gt_fields_text(&fields, "point", named->point);
-    gt_fields_text(&fields, "date", named->date);
+    gt_fields_add(&fields,
+                  "device=%s uuid=%s cc=%d driver=%d nvrtc=%d l2=%s problem=%s m=%lld n=%lld "
+                  "k=%lld flops=%g kernel=%s signature=%s point=%s date=%s",
+                  named->device, named->uuid, named->cc, named->driver, named->nvrtc,
+                  gt_timing_name(named->timing), named->problem, (long long)problem.m,
+                  (long long)problem.n, (long long)problem.k, gt_problem_flops(&problem),
+                  named->kernel, named->signature, named->point, named->date);
     put_trial(&fields, &named->trial);
     if (!out->rows++)
         rc = put_description(&fields, writing, named, err);

@@ -837,7 +837,7 @@ class Written:
         entries = ",\n".join(map(self.cached, self.trials, self.points))
         return file_of({
             "schema_version": "1.1.0", **self.head,
-            "problem_size": [int(size) for size in self.trials[0]["size"]],
+            "problem_size": [self.trials[0][size] for size in "mnk"],
             "tune_params_keys": self.names,
             "tune_params": {name: self.values(name) for name in self.names},
             "objective": "time", "cache": Json("{\n%s\n}" % entries)})
