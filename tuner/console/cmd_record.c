@@ -77,25 +77,6 @@ void gt_csv_text(struct gt_csv *csv, const char *text)
     fputc('"', csv->file);
 }
 
-void gt_csv_format(struct gt_csv *csv, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    gt_csv_text(csv, text);
-}
-
-void gt_csv_real(struct gt_csv *csv, double value, int digits, bool known)
-{
-    if (known)
-        gt_csv_format(csv, "%.*f", digits, value);
-    else
-        gt_csv_text(csv, "");
-}
-
 void gt_csv_end(struct gt_csv *csv)
 {
     if (!csv)
@@ -172,10 +153,10 @@ int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_er
 
 /* ---- fields ---- */
 
-static void print_field(FILE *out, const struct gt_field *field, const char *separator)
+static void print_field(FILE *out, const struct gt_format_field *field, const char *separator)
 {
-    char text[GT_FIELD_TEXT];
-    const char *value = gt_field_text(field, text);
+    char text[GT_FORMAT_TEXT];
+    const char *value = gt_format_text(field, text);
     const int pad = field->width - (int)strlen(value);
 
     fprintf(out, "%s%s%*s", separator, field->before, field->left || pad < 0 ? 0 : pad, "");
@@ -183,7 +164,7 @@ static void print_field(FILE *out, const struct gt_field *field, const char *sep
     fprintf(out, "%*s%s", field->left && pad > 0 ? pad : 0, "", field->after);
 }
 
-static void add_member(cJSON *json, const struct gt_field *field)
+static void add_member(cJSON *json, const struct gt_format_field *field)
 {
     if (!field->has_key || !field->known)
         return;
@@ -200,15 +181,15 @@ static void add_fields(cJSON *json, struct gt_csv *csv, FILE *out, const char *f
                        struct gt_arguments *args)
 {
     const char *separator = "";
-    struct gt_field field;
-    char text[GT_FIELD_TEXT];
+    struct gt_format_field field;
+    char text[GT_FORMAT_TEXT];
 
     while (*fields) {
-        fields = gt_field_take(&field, fields, " ", args);
+        fields = gt_format_take(&field, fields, " ", args);
         if (json)
             add_member(json, &field);
         if (csv && field.has_key)
-            gt_csv_text(csv, field.known ? gt_field_text(&field, text) : "");
+            gt_csv_text(csv, field.known ? gt_format_text(&field, text) : "");
         if (out && !field.hidden) {
             print_field(out, &field, separator);
             separator = " ";
@@ -270,21 +251,6 @@ void gt_record_add(const struct gt_record *record, const char *fields, ...)
     ADD_FIELDS(record->json, record->csv, NULL, fields);
 }
 
-void gt_record_text(const struct gt_record *record, const char *key, const char *text)
-{
-    if (record->json && text)
-        cJSON_AddStringToObject(record->json, key, text);
-    gt_csv_text(record->csv, text ? text : "");
-}
-
-void gt_record_real(const struct gt_record *record, const char *key, double value, int digits,
-                    bool known)
-{
-    if (record->json && known)
-        cJSON_AddNumberToObject(record->json, key, value);
-    gt_csv_real(record->csv, value, digits, known);
-}
-
 void gt_records_open(struct gt_records *records, const struct gt_cli *cli, const char *heading)
 {
     records->root = records->list = cli->json ? cJSON_CreateArray() : NULL;
@@ -335,13 +301,13 @@ void gt_columns_print(const struct gt_columns *columns, FILE *out, const char *l
     char text[GT_COLUMNS_MAX][96];
     const char *cell[GT_COLUMNS_MAX];
     struct gt_arguments args;
-    struct gt_field field;
-    char number[GT_FIELD_TEXT];
+    struct gt_format_field field;
+    char number[GT_FORMAT_TEXT];
 
     va_start(args.list, cells);
     for (size_t i = 0; i < columns->count; i++) {
-        cells = gt_field_take(&field, cells, "|", &args);
-        snprintf(text[i], sizeof(text[i]), "%s%s", gt_field_text(&field, number),
+        cells = gt_format_take(&field, cells, "|", &args);
+        snprintf(text[i], sizeof(text[i]), "%s%s", gt_format_text(&field, number),
                  field.known ? field.after : "");
         cell[i] = text[i];
     }

@@ -131,7 +131,8 @@ const char *gt_export_version(char text[GT_VERSION_TEXT], int version)
 /* ---- formats ---- */
 
 /* Reads flags, width, precision, length and conversion behind a '%', and takes the argument. */
-static const char *take_value(struct gt_field *field, const char *at, struct gt_arguments *args)
+static const char *take_value(struct gt_format_field *field, const char *at,
+                              struct gt_arguments *args)
 {
     char length = 0, *end;
 
@@ -173,12 +174,12 @@ static const char *copy_until(char *to, size_t size, const char *at, const char 
     return at;
 }
 
-const char *gt_field_take(struct gt_field *field, const char *at, const char *ends,
-                          struct gt_arguments *args)
+const char *gt_format_take(struct gt_format_field *field, const char *at, const char *ends,
+                           struct gt_arguments *args)
 {
     const size_t key = strcspn(at, "=% ");
 
-    *field = (struct gt_field){.has_key = at[key] == '=' && key > (*at == '.')};
+    *field = (struct gt_format_field){.has_key = at[key] == '=' && key > (*at == '.')};
     if (at[key] == '=') {
         field->hidden = *at == '.';
         snprintf(field->key, sizeof(field->key), "%.*s", (int)(key - field->hidden),
@@ -192,7 +193,7 @@ const char *gt_field_take(struct gt_field *field, const char *at, const char *en
     return at + (*at != '\0');
 }
 
-const char *gt_field_text(const struct gt_field *field, char text[GT_FIELD_TEXT])
+const char *gt_format_text(const struct gt_format_field *field, char text[GT_FORMAT_TEXT])
 {
     if (!field->conversion)
         return "";
@@ -200,7 +201,7 @@ const char *gt_field_text(const struct gt_field *field, char text[GT_FIELD_TEXT]
         return "-";
     if (field->text)
         return field->text;
-    snprintf(text, GT_FIELD_TEXT, field->conversion == 'g' ? "%.*g" : "%.*f", field->precision,
+    snprintf(text, GT_FORMAT_TEXT, field->conversion == 'g' ? "%.*g" : "%.*f", field->precision,
              field->number);
     return text;
 }
@@ -227,11 +228,11 @@ static bool begin_field(struct gt_fields *fields, const char *name, bool known)
     return known && !fields->heading;
 }
 
-static void add_value(struct gt_fields *fields, const struct gt_field *field)
+static void add_value(struct gt_fields *fields, const struct gt_format_field *field)
 {
     const bool json = forms[fields->form].colon != NULL;
-    char number[GT_FIELD_TEXT];
-    const char *text = gt_field_text(field, number);
+    char number[GT_FORMAT_TEXT];
+    const char *text = gt_format_text(field, number);
 
     if (json && field->text)
         gt_export_quoted(fields->text, text);
@@ -250,11 +251,11 @@ static void add_value(struct gt_fields *fields, const struct gt_field *field)
 void gt_fields_add(struct gt_fields *fields, const char *format, ...)
 {
     struct gt_arguments args;
-    struct gt_field field;
+    struct gt_format_field field;
 
     va_start(args.list, format);
     while (*format) {
-        format = gt_field_take(&field, format, " ", &args);
+        format = gt_format_take(&field, format, " ", &args);
         if (begin_field(fields, field.key, field.known))
             add_value(fields, &field);
     }

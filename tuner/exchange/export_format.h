@@ -27,7 +27,7 @@ struct gt_arguments {
 };
 
 /* A field of a format, with its value. */
-struct gt_field {
+struct gt_format_field {
     char key[48];
     bool has_key, hidden;             /* hidden: no part of a line */
     char before[16], after[16];       /* what stands around the value in a line */
@@ -39,12 +39,12 @@ struct gt_field {
 };
 
 /* Reads a field up to one of `ends`, which is passed over. */
-const char *gt_field_take(struct gt_field *field, const char *at, const char *ends,
-                          struct gt_arguments *args);
+const char *gt_format_take(struct gt_format_field *field, const char *at, const char *ends,
+                           struct gt_arguments *args);
 
 /* The value as text: its number in `text`, "-" if it is not known. */
-#define GT_FIELD_TEXT 352 /* room also for the largest double */
-const char *gt_field_text(const struct gt_field *field, char text[GT_FIELD_TEXT]);
+#define GT_FORMAT_TEXT 352 /* room also for the largest double */
+const char *gt_format_text(const struct gt_format_field *field, char text[GT_FORMAT_TEXT]);
 
 /* The printer of records: one function names each field and its value, and the form decides how a
  * field is written; with `heading` the names are written. */
