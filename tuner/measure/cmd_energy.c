@@ -97,35 +97,26 @@ static bool make_room(struct energies *self, const struct item *item)
     return true;
 }
 
-/* Adds a measured candidate, if its kernel still has the same text and the candidate is one of the
- * fastest. */
-static int take(struct energies *self, const char *name, const char *signature, const char *text,
-                double us, struct gt_err *err)
-{
-    struct item item = {.us = us};
-    size_t at;
-    int rc;
-
-    item.kernel = gt_kernels_find(&self->session->kernels, name, NULL);
-    if (!item.kernel || strcmp(item.kernel->signature, signature) != 0 || !(us > 0))
-        return GT_OK; /* the row belongs to another text of the template */
-    rc = gt_point_parse(&item.point, item.kernel, text, err);
-    if (rc || !make_room(self, &item))
-        return rc;
-    for (at = self->items++; at && self->item[at - 1].us > us; at--)
-        self->item[at] = self->item[at - 1];
-    self->item[at] = item;
-    return GT_OK;
-}
-
+/* Adds a candidate that was measured on this device, if its kernel still has the same text and the
+ * candidate is one of the fastest. */
 static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct energies *self = context;
+    struct item item = {gt_kernels_find(&self->session->kernels, row->kernel, NULL), .us = row->us};
+    size_t at;
+    int rc;
 
     if (row->status != GT_STATUS_OK || row->timing != GT_TIMING_COLD ||
-        strcmp(row->device, self->device->name) != 0)
+        strcmp(row->device, self->device->name) != 0 || !item.kernel ||
+        strcmp(item.kernel->signature, row->signature) != 0 || !(item.us > 0))
         return GT_OK;
-    return take(self, row->kernel, row->signature, row->point, row->us, err);
+    rc = gt_point_parse(&item.point, item.kernel, row->point, err);
+    if (rc || !make_room(self, &item))
+        return rc;
+    for (at = self->items++; at && self->item[at - 1].us > item.us; at--)
+        self->item[at] = self->item[at - 1];
+    self->item[at] = item;
+    return GT_OK;
 }
 
 /* Finds the fastest candidates that were measured on the session's device (cold L2) with today's
@@ -140,12 +131,11 @@ static int find_items(struct energies *self, struct gt_err *err)
 
     self->items = 0;
     for (size_t i = 0; i < table->rows; i++) { /* a damaged row of the table is skipped */
-        const struct gt_table_row *row = &table->row[i];
-        struct gt_err ignored = {0};
+        const struct gt_row row = gt_table_line(&table->row[i]);
 
-        if (row->cc == self->device->cc && !row->predicted && row->timing == GT_TIMING_COLD &&
-            strcmp(row->text, self->problem) == 0 && strcmp(row->device, self->device->name) == 0)
-            take(self, row->kernel, row->signature, row->point, row->us, &ignored);
+        if (row.cc == filter.cc && row.provenance == GT_MEASURED &&
+            strcmp(row.problem, self->problem) == 0)
+            take_row(self, &row, NULL);
     }
     rc = gt_store_rows(self->session->store, &filter, take_row, self, err);
     while (self->items > 1 &&

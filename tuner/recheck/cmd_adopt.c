@@ -103,7 +103,7 @@ static int take_table(struct adopting *adopting, struct gt_err *err)
     int rc = gt_table_load(&table, adopting->options->system_db, err);
 
     for (size_t i = 0; i < table.rows && !rc; i++) {
-        const struct gt_row row = gt_recheck_row(&table.row[i]);
+        const struct gt_row row = gt_table_line(&table.row[i]);
 
         if (!table.row[i].predicted)
             rc = take_row(adopting, &row, err);

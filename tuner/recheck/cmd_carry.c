@@ -285,7 +285,7 @@ static int read_table(struct carrying *carrying, struct gt_strbuf *text, struct 
                           path);
     GT_STEP(rc, gt_table_parse(&table, path, text->text, text->length, err));
     for (size_t i = 0; i < table.rows && !rc; i++) {
-        const struct gt_row row = gt_recheck_row(&table.row[i]);
+        const struct gt_row row = gt_table_line(&table.row[i]);
 
         rc = add_row(carrying, &row, err);
     }

@@ -11,8 +11,6 @@
 #include "console/terminal.h"
 #include "session/cmd_session.h"
 
-struct gt_table_row;
-
 struct gt_recheck_options {
     struct gt_session_options session;
     struct gt_problem_options problem;
@@ -50,9 +48,6 @@ int gt_recheck_report_close(struct gt_recheck_report *report, const char *const 
  * which is malloc'ed. */
 int gt_recheck_keep(struct gt_row *to, char **memory, const struct gt_row *from,
                     struct gt_err *err);
-
-/* A line of a text table as a row.  The row points to the texts of the line. */
-struct gt_row gt_recheck_row(const struct gt_table_row *line);
 
 /* Completes the candidate, whose problem and device are set, with today's or another text of the
  * kernel.  Positive: the kernel does not serve the problem, or a constraint does not hold;

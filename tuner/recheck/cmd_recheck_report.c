@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "lookup/table.h"
 #include "recheck/cmd_recheck.h"
 
 int gt_recheck_keep(struct gt_row *to, char **memory, const struct gt_row *from, struct gt_err *err)
@@ -41,21 +40,6 @@ int gt_recheck_keep(struct gt_row *to, char **memory, const struct gt_row *from,
         at += size;
     }
     return at ? GT_OK : gt_err_nomem(err);
-}
-
-struct gt_row gt_recheck_row(const struct gt_table_row *line)
-{
-    return (struct gt_row){
-        .device = line->device,
-        .uuid = "",
-        .problem = line->text,
-        .kernel = line->kernel,
-        .signature = line->signature,
-        .point = line->point,
-        .cc = line->cc,
-        .timing = line->timing,
-        .us = line->us,
-    };
 }
 
 int gt_recheck_fit(struct gt_candidate *candidate, const struct gt_kernels *kernels,

@@ -172,18 +172,7 @@ static void offer_shipped(struct stored *stored)
         return;
     for (size_t i = 0; i < table->rows; i++) {
         const struct gt_table_row *from = &table->row[i];
-        const struct gt_row row = {
-            .status = GT_STATUS_OK,
-            .dtype = gt_dtype_name(from->problem.type),
-            .accuracy = gt_accuracy_name(from->problem.accuracy),
-            .problem = from->text,
-            .point = from->point,
-            .layout = gt_layout_name(gt_problem_layout(&from->problem)),
-            .m = from->problem.m,
-            .n = from->problem.n,
-            .k = from->problem.k,
-            .batch = from->problem.batch,
-        };
+        const struct gt_row row = gt_table_line(from);
 
         if (from->cc == race->evaluator->device.cc &&
             strcmp(from->kernel, stored->picks->arm->kernel->name) == 0)
