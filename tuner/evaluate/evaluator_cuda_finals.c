@@ -364,7 +364,7 @@ int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err 
             return rc;
         if (reply.lost || reply.code)
             continue;
-        *us = gt_wire_get_real(&reply.in);
+        gt_wire_get_struct(&reply.in, us, sizeof(*us));
         return gt_wire_finish(&reply.in, err);
     }
     return gt_err_set(err, GT_ELOST, "the reference kernel failed %d times, the last: %s",

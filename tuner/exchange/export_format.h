@@ -68,6 +68,7 @@ void gt_fields_end(struct gt_fields *fields);
 
 /* A format.  `begin` writes the text before the rows, `end` the text after them; NULL: nothing. */
 struct gt_export_ops {
+    const char *head, *tail; /* the first and the last text; NULL: none */
     void (*begin)(struct gt_export_out *out);
     int (*row)(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err);
     int (*end)(struct gt_export_out *out, struct gt_err *err);

@@ -469,31 +469,25 @@ static void judge_untuned(struct winner *winner, const struct gt_trial *untuned)
     winner->with.worse = lo > NOISE;
 }
 
-/* Says why a candidate has no time in a contest; the table then has an empty field. */
-static void note_lost(const struct bench *bench, const char *who,
+/* Says why a candidate (NULL: cuBLASLt's best answer) has no time in a contest; the table then has
+ * an empty field. */
+static void note_lost(const struct winner *winner, const char *who,
                       const struct gt_candidate *candidate, const struct gt_trial *trial)
 {
     char problem[GT_PROBLEM_TEXT_MAX];
     struct gt_strbuf sentence = GT_STRBUF_INIT;
 
-    gt_problem_format(candidate->problem, problem);
-    gt_strbuf_addf(&sentence, "%s: %s, %s ", problem, who, candidate->kernel->name);
-    gt_point_format(&sentence, candidate->kernel, &candidate->point);
-    gt_strbuf_addf(&sentence, ", has no time: %s%s%s", gt_status_name(trial->status),
-                   *trial->detail ? ": " : "", trial->detail);
-    gt_progress_note(bench->session.progress, sentence.text);
-    gt_strbuf_release(&sentence);
-}
-
-/* The same of cuBLASLt's best answer. */
-static void note_vendor_lost(const struct winner *winner, const struct gt_trial *vendor)
-{
-    char problem[GT_PROBLEM_TEXT_MAX], sentence[sizeof(vendor->detail) + sizeof(problem) + 64];
-
     gt_problem_format(winner->problem, problem);
-    snprintf(sentence, sizeof(sentence), "%s: cuBLASLt's answer has no time: %s%s%s", problem,
-             gt_status_name(vendor->status), *vendor->detail ? ": " : "", vendor->detail);
-    gt_progress_note(winner->bench->session.progress, sentence);
+    gt_strbuf_addf(&sentence, "%s: %s", problem, who);
+    if (candidate) {
+        gt_strbuf_addf(&sentence, ", %s ", candidate->kernel->name);
+        gt_point_format(&sentence, candidate->kernel, &candidate->point);
+        gt_strbuf_add(&sentence, ",");
+    }
+    gt_strbuf_addf(&sentence, " has no time: %s%s%s", gt_status_name(trial->status),
+                   *trial->detail ? ": " : "", trial->detail);
+    gt_progress_note(winner->bench->session.progress, sentence.text);
+    gt_strbuf_release(&sentence);
 }
 
 /* Adds a candidate to a contest. */
@@ -533,16 +527,16 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
     if (incumbent->kernel)
         incumbent->us = trial[count - 1].status == GT_STATUS_OK ? trial[count - 1].us : 0;
     if (incumbent->kernel && !(incumbent->us > 0))
-        note_lost(bench, "the incumbent", &candidate[count - 1], &trial[count - 1]);
+        note_lost(winner, "the incumbent", &candidate[count - 1], &trial[count - 1]);
     winner->trial = trial[0];
     if (trial[0].status != GT_STATUS_OK) {
-        note_lost(bench, "the winner", &candidate[0], &trial[0]);
+        note_lost(winner, "the winner", &candidate[0], &trial[0]);
         return GT_OK;
     }
     if (both && trial[1].status == GT_STATUS_OK)
         judge_untuned(winner, &trial[1]);
     else if (both)
-        note_lost(bench, "the untuned answer", &candidate[1], &trial[1]);
+        note_lost(winner, "the untuned answer", &candidate[1], &trial[1]);
     else if (winner->untuned.kernel)
         judge_untuned(winner, &winner->trial);
     if (vendor.status == GT_STATUS_OK && vendor.us > 0) {
@@ -550,7 +544,7 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
         with->baseline_err_u = vendor.err_u;
         with->best_us = winner->vendor ? vendor.us : trial[0].us;
     } else if (baseline) {
-        note_vendor_lost(winner, &vendor);
+        note_lost(winner, "cuBLASLt's answer", NULL, &vendor);
     }
     return GT_OK;
 }
@@ -695,13 +689,6 @@ static int report_winner(struct winner *winner, const char *text, struct gt_err 
     return rc;
 }
 
-/* Whether the rest of the set can still be compared, because the problem is too big for this GPU or
- * no kernel serves the problem. */
-static bool only_this_problem(int rc)
-{
-    return rc == GT_ETOOBIG || rc == GT_ENOTFOUND || rc == GT_ERANGE || rc == GT_ECONFIG;
-}
-
 /* swept: the sweep's result for the problem; NULL if there was no sweep. */
 static int bench_problem(struct bench *bench, const struct gt_problem *problem, double weight,
                          const struct gt_sweep_result *swept, struct gt_err *err)
@@ -731,7 +718,8 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
         report_nothing(bench, text, "has no winner%s here; tune it, or give --budget",
                        bench->named ? " of these kernels" : "");
     gt_resolved_release(&winner.untuned);
-    if (only_this_problem(rc)) {
+    if (rc == GT_ETOOBIG || rc == GT_ENOTFOUND || rc == GT_ERANGE || rc == GT_ECONFIG) {
+        /* the rest of the set can still be compared */
         report_nothing(bench, text, "not compared: %s", why.msg);
         return GT_OK;
     }
@@ -782,17 +770,6 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, cons
     return rc;
 }
 
-static int measure_copy(struct bench *bench, struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = bench->session.evaluator;
-    struct gt_calibration calibration;
-    int rc = evaluator->ops->calibrate(evaluator, true, &calibration, err);
-
-    if (!rc)
-        bench->copy_gbps = calibration.value[GT_CALIBRATION_MEMORY_COPY];
-    return rc;
-}
-
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -801,6 +778,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_problem *problem = NULL;
     const char *budget = options->session.budget;
     struct bench bench = {.rounds = (int)options->rounds};
+    struct gt_calibration copy;
     struct gt_budget checked;
     double *weight = NULL;
     size_t problems = 0;
@@ -827,8 +805,10 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
     bench.session.fallbacks = !options->session.kernels;
-    if (!rc && bench.session.measures)
-        rc = measure_copy(&bench, err);
+    if (!rc && bench.session.measures) {
+        rc = bench.session.evaluator->ops->calibrate(bench.session.evaluator, true, &copy, err);
+        bench.copy_gbps = rc ? 0 : copy.value[GT_CALIBRATION_MEMORY_COPY];
+    }
     GT_STEP(rc, gt_snapshot_take(&bench.untuned, &bench.session.kernels, NULL,
                                  &bench.session.shipped, err));
     GT_STEP(rc, report_open(&bench, options->csv, err));

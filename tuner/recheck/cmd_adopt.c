@@ -114,13 +114,6 @@ static int take_table(struct adopting *adopting, struct gt_err *err)
 
 /* ---- fitting ---- */
 
-static void set_times(struct adoptee *item, const struct gt_trial *trial)
-{
-    item->us = trial->us;
-    item->lo_us = trial->lo_us;
-    item->hi_us = trial->hi_us;
-}
-
 static void fail(struct adoptee *item, const char *status, const char *detail)
 {
     item->verdict = FAILED;
@@ -180,7 +173,9 @@ static int find_trial(void *context, const char *point, const struct gt_trial *t
         return GT_OK;
     if (trial->status == GT_STATUS_OK && trial->stage == 3 && !attempts) {
         item->verdict = finding->tried ? DONE : KNOWN;
-        set_times(item, trial);
+        item->us = trial->us;
+        item->lo_us = trial->lo_us;
+        item->hi_us = trial->hi_us;
     } else if (trial->status != GT_STATUS_OK &&
                (finding->tried || gt_status_final(trial->status) || attempts >= GT_MAX_ATTEMPTS)) {
         fail(item, trial->status ? gt_status_name(trial->status) : "fault",
