@@ -1,5 +1,5 @@
-/* narrow.c - keeps only some values of a kernel's parameters, see narrow.h. */
-#include "search/narrow.h"
+/* narrow.c - narrows the spaces of kernels to some values of some parameters; see space.h. */
+#include "search/space.h"
 
 #include "base/err.h"
 #include "base/strbuf.h"
