@@ -27,12 +27,6 @@ static const char *status_of(const struct gt_export_out *out, const struct gt_ro
 
 /* ---- CSV ---- */
 
-/* Whether every row is a measured winner, so that no status needs to be printed. */
-static bool only_measured_winners(const struct gt_row_filter *filter)
-{
-    return filter->provenance == 1u << GT_MEASURED && filter->winners_only;
-}
-
 static void put_shape(struct gt_fields *fields, const struct gt_row *row)
 {
     gt_fields_add(fields,
@@ -77,7 +71,7 @@ static int put_csv(struct gt_fields *fields, const struct gt_export_out *out,
 
     (void)err;
     put_row(fields, row);
-    if (!only_measured_winners(out->filter))
+    if (out->filter->provenance != 1u << GT_MEASURED || !out->filter->winners_only)
         gt_fields_add(fields, "status=%s", status_of(out, row, status));
     return GT_OK;
 }

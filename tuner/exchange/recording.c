@@ -539,14 +539,6 @@ static int sign_words(struct gt_recording *recording, struct gt_err *err)
     return words ? sign(recording, "words", 5, err) : GT_OK;
 }
 
-/* Whether a text is meant to be T1: an object with "ConfigurationSpace". */
-static bool is_t1(const struct gt_strbuf *text)
-{
-    static const char key[] = "\"ConfigurationSpace\"";
-
-    return memmem(text->text, text->length, key, sizeof(key) - 1) != NULL;
-}
-
 /* A file in T1 that describes the space. */
 struct t1 {
     const char *path;
@@ -606,12 +598,13 @@ static int load_text(struct gt_recording *recording, const char *path, struct gt
 static int load_file(struct gt_recording *recording, const char *path, const char *from,
                      struct gt_err *err)
 {
+    static const char key[] = "\"ConfigurationSpace\""; /* of every T1 */
     struct t1 t1 = {.path = path, .text = GT_STRBUF_INIT};
     struct gt_strbuf text = GT_STRBUF_INIT, named = GT_STRBUF_INIT;
     int rc = begin(recording, err);
 
     GT_STEP(rc, gt_recording_read_text(&t1.text, path, err));
-    if (!rc && !from && !is_t1(&t1.text)) {
+    if (!rc && !from && !memmem(t1.text.text, t1.text.length, key, strlen(key))) {
         rc = load_text(recording, path, &t1.text, NULL, err);
     } else {
         if (!from)

@@ -358,14 +358,6 @@ static void finish(const struct bench *bench)
         print_means(bench->session.cli->out, "all", &all);
 }
 
-static int report_close(struct bench *bench, int rc, struct gt_err *err)
-{
-    if (!rc)
-        finish(bench);
-    gt_bench_summary_release(&bench->summary);
-    return gt_records_close(&bench->report, bench->session.cli, rc, err);
-}
-
 /* ---- one problem: the winner in turns with the untuned answer and with cuBLASLt ---- */
 
 static const struct gt_rounds default_rounds = {41, 200, 2e6};
@@ -813,7 +805,10 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
                                  &bench.session.shipped, err));
     GT_STEP(rc, report_open(&bench, options->csv, err));
     GT_STEP(rc, bench_all(&bench, problem, weight, problems, budget, err));
-    rc = report_close(&bench, rc, err);
+    if (!rc)
+        finish(&bench);
+    gt_bench_summary_release(&bench.summary);
+    rc = gt_records_close(&bench.report, cli, rc, err);
     gt_snapshot_release(&bench.untuned);
     gt_session_close(&bench.session);
     free(bench.kernel);

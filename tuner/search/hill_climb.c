@@ -17,11 +17,6 @@ static int climb_init(struct gt_hill_climb *climb, gt_hill_climb_order *order, s
     return climb->list ? GT_OK : gt_err_nomem(err);
 }
 
-static void climb_release(struct gt_hill_climb *climb)
-{
-    free(climb->list);
-}
-
 /* Sorts the list by the keys of the order.  Equal keys stay in their random order, and known points
  * come last. */
 static void sort_list(struct gt_strategy *strategy, struct gt_hill_climb *climb)
@@ -158,7 +153,7 @@ int gt_multi_start_init(struct gt_multi_start *multi, size_t count, size_t room,
 void gt_multi_start_release(struct gt_multi_start *multi)
 {
     for (size_t c = 0; c < GT_MULTI_START_MAX; c++)
-        climb_release(&multi->climb[c]);
+        free(multi->climb[c].list);
     free(multi->start);
     free(multi->started);
 }

@@ -353,14 +353,6 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
 
 /* ---- final ---- */
 
-static int store_baseline(struct gt_race *race, const struct gt_trial *trial, struct gt_err *err)
-{
-    struct gt_baseline *baseline = &race->result->baseline;
-
-    gt_baseline_take(baseline, trial);
-    return gt_store_baseline(race->options->store, &race->arm[0].key, baseline, err);
-}
-
 /* Holds a contest with the baseline, stores its times and sorts the first rows by these times.
  * Rows that failed are removed, and *entries is reduced. */
 static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, double part,
@@ -370,8 +362,10 @@ static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, d
     int rc = hold_contest(race, rounds, part, *entries, result->have_baseline, contest, err);
 
     GT_STEP(rc, store_entries(race, contest, *entries, err));
-    if (!rc && result->have_baseline)
-        rc = store_baseline(race, &contest->baseline, err);
+    if (!rc && result->have_baseline) {
+        gt_baseline_take(&result->baseline, &contest->baseline);
+        rc = gt_store_baseline(race->options->store, &race->arm[0].key, &result->baseline, err);
+    }
     if (rc)
         return rc;
     *entries = sort_entries(result, contest, *entries);

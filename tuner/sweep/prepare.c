@@ -463,22 +463,16 @@ int gt_race_draw_first(struct gt_race *race, struct gt_err *err)
     return rc || !race->options->given ? rc : compile_given(race, err);
 }
 
-/* Begins to scout for the next sweep. */
-static int foresee(const struct gt_sweep_options *options, struct gt_err *err)
-{
-    if (!options->then || !options->foresight || *options->foresight)
-        return GT_OK;
-    return gt_scouts_new(options->foresight, options, options->then, options->seed, err);
-}
-
 int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err)
 {
+    const struct gt_sweep_options *options = run->options;
     size_t next, after;
     int rc = GT_OK;
 
-    if (!run->options->evaluator->ops->ahead)
+    if (!options->evaluator->ops->ahead)
         return GT_OK;
-    rc = foresee(run->options, err);
+    if (options->then && options->foresight && !*options->foresight) /* for the next sweep */
+        rc = gt_scouts_new(options->foresight, options, options->then, options->seed, err);
     if (!rc && !run->next && gt_time_slices_peek(&run->slices, run->now, &next))
         rc = gt_race_new(run, next, &run->next, err);
     if (rc || !run->next || run->after)
