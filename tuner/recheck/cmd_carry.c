@@ -630,15 +630,6 @@ static int carry_store(struct carrying *carrying, struct gt_err *err)
     return rc;
 }
 
-static void release(struct carrying *carrying)
-{
-    for (size_t i = 0; i < carrying->rows; i++)
-        free(carrying->row[i].memory);
-    free(carrying->row);
-    for (int i = 0; i < TEXTS; i++)
-        gt_kernels_release(&carrying->kernels[i]);
-}
-
 int gt_carry(struct gt_cli *cli, const struct gt_recheck_options *options, struct gt_err *err)
 {
     struct carrying carrying = {.cli = cli, .options = options};
@@ -647,6 +638,10 @@ int gt_carry(struct gt_cli *cli, const struct gt_recheck_options *options, struc
     GT_STEP(rc, load_kernels(&carrying, err));
     GT_STEP(rc, options->system_db ? carry_table(&carrying, err) : carry_store(&carrying, err));
     GT_STEP(rc, conclude(&carrying, err));
-    release(&carrying);
+    for (size_t i = 0; i < carrying.rows; i++)
+        free(carrying.row[i].memory);
+    free(carrying.row);
+    for (int i = 0; i < TEXTS; i++)
+        gt_kernels_release(&carrying.kernels[i]);
     return rc;
 }

@@ -726,15 +726,6 @@ static int find_settled(const struct gt_race *race, bool *settled, struct gt_err
     return gt_store_final_is_last(race->options->store, &race->arm[0].key, settled, err);
 }
 
-/* Sets how long the finals may take, if the budget is one of time: in proportion to the race. */
-static void limit_time(struct gt_race *race)
-{
-    if (!(race->deadline_s > 0))
-        return;
-    race->finals_s = fmax(LEAST_S, PART * (race->end_s - race->begin_s));
-    race->finals_end_s = gt_evaluator_now(race->evaluator) + race->finals_s;
-}
-
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 {
     bool settled = false;
@@ -742,7 +733,11 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 
     if (!race->result->rows)
         return GT_OK;
-    limit_time(race);
+    if (race->deadline_s >
+        0) { /* the budget is one of time: the finals take a part of the race's */
+        race->finals_s = fmax(LEAST_S, PART * (race->end_s - race->begin_s));
+        race->finals_end_s = gt_evaluator_now(race->evaluator) + race->finals_s;
+    }
     if (!race->options->given)
         rc = find_settled(race, &settled, err);
     if (!rc && settled)

@@ -471,14 +471,6 @@ static size_t choose_transfers(const struct gt_transfers *transfers, struct gt_t
     return count;
 }
 
-static void release_transfers(struct gt_transfers *transfers)
-{
-    for (size_t i = 0; i < transfers->count; i++) {
-        free((void *)transfers->transfer[i].point);
-        free((void *)transfers->transfer[i].us);
-    }
-}
-
 /* ---- the strategy ---- */
 
 int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct gt_err *err)
@@ -509,7 +501,10 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         rc = gt_strategy_new(&arm->strategy, name, &arm->space, race->seed, &seeds, err);
         GT_STEP(rc, gt_sweep_reuse_note(arm, &transfers, err));
     }
-    release_transfers(&transfers);
+    for (size_t i = 0; i < transfers.count; i++) {
+        free((void *)transfers.transfer[i].point);
+        free((void *)transfers.transfer[i].us);
+    }
     free(picks.point);
     free(arm->list);
     free(arm->described);
