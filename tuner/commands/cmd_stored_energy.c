@@ -121,8 +121,7 @@ const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_
 
 static bool is_point(const struct gt_stored_energy *entry, const struct gt_point *point)
 {
-    return !point || (entry->kernel && memcmp(entry->point.value, point->value,
-                                              entry->kernel->params * sizeof(*point->value)) == 0);
+    return !point || (entry->kernel && gt_point_same(entry->kernel, &entry->point, point));
 }
 
 static void print_energy(FILE *out, const struct gt_energy *e)

@@ -398,25 +398,13 @@ static bool is_named(const struct bench *bench, const struct gt_kernel *kernel)
     return false;
 }
 
-/* Finds the winner of all kernels, unless --kernels names its kernel. */
-static int find_incumbent(struct winner *winner, const struct gt_row_filter *filter,
-                          struct gt_err *err)
-{
-    struct bench *bench = winner->bench;
-    struct winner best = {.bench = bench};
-    int rc = gt_store_rows(bench->session.store, filter, take_winner, &best, err);
-
-    if (!rc && best.kernel && !is_named(bench, best.kernel))
-        winner->incumbent = (struct incumbent){best.kernel, best.point, best.trial.us};
-    return rc;
-}
-
 /* Finds the winner and, where times are measured, the untuned answer.  winner->kernel stays NULL if
  * no winner belongs to today's text of a kernel. */
 static int find_winner(struct winner *winner, struct gt_err *err)
 {
     const struct bench *bench = winner->bench;
     const struct gt_session *session = &bench->session;
+    struct winner best = {.bench = winner->bench}; /* of all kernels, with --kernels */
     const struct gt_kernels named = {(struct gt_kernel **)bench->kernel, bench->kernels};
     char text[GT_PROBLEM_TEXT_MAX];
     struct gt_row_filter filter = {.winners_only = true,
@@ -429,21 +417,13 @@ static int find_winner(struct winner *winner, struct gt_err *err)
     rc = gt_store_rows(session->store, &filter, take_winner, winner, err);
     filter.kernels = NULL;
     if (!rc && winner->kernel && bench->named)
-        rc = find_incumbent(winner, &filter, err);
+        rc = gt_store_rows(session->store, &filter, take_winner, &best, err);
+    if (!rc && best.kernel && !is_named(bench, best.kernel))
+        winner->incumbent = (struct incumbent){best.kernel, best.point, best.trial.us};
     if (!rc && winner->kernel && session->measures)
         rc = gt_snapshot_lookup(&bench->untuned, &session->evaluator->device, winner->problem,
                                 &winner->untuned, err);
     return rc;
-}
-
-/* Whether the untuned answer is the winner itself. */
-static bool same_answer(const struct winner *winner)
-{
-    const struct gt_kernel *kernel = winner->kernel;
-
-    return winner->untuned.kernel == kernel &&
-           memcmp(winner->untuned.point.value, winner->point.value,
-                  kernel->params * sizeof(winner->point.value[0])) == 0;
 }
 
 /* Judges the untuned answer by the rounds of the contest. */
@@ -497,7 +477,10 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
     const struct bench *bench = winner->bench;
     struct gt_evaluator *evaluator = bench->session.evaluator;
     struct gt_comparison *with = &winner->with;
-    const bool both = winner->untuned.kernel && !same_answer(winner);
+    const struct gt_resolved *untuned = &winner->untuned;
+    const bool both =
+        untuned->kernel && (untuned->kernel != winner->kernel ||
+                            !gt_point_same(winner->kernel, &untuned->point, &winner->point));
     struct incumbent *incumbent = &winner->incumbent;
     struct gt_candidate candidate[3] = {
         {winner->kernel, winner->problem, &evaluator->device, winner->point}};
@@ -507,7 +490,7 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
     int rounds, rc;
 
     if (both)
-        enter(candidate, &count, winner->untuned.kernel, &winner->untuned.point, candidate);
+        enter(candidate, &count, untuned->kernel, &untuned->point, candidate);
     if (incumbent->kernel)
         enter(candidate, &count, incumbent->kernel, &incumbent->point, candidate);
     round_us = (double)(count + baseline) * winner->trial.us;
@@ -529,7 +512,7 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
         judge_untuned(winner, &trial[1]);
     else if (both)
         note_lost(winner, "the untuned answer", &candidate[1], &trial[1]);
-    else if (winner->untuned.kernel)
+    else if (untuned->kernel)
         judge_untuned(winner, &winner->trial);
     if (vendor.status == GT_STATUS_OK && vendor.us > 0) {
         with->baseline_us = vendor.us;

@@ -76,12 +76,11 @@ struct energies {
  * longer. */
 static bool make_room(struct energies *self, const struct item *item)
 {
-    const size_t bytes = item->kernel->params * sizeof(item->point.value[0]);
-
     for (size_t i = 0; i < self->items; i++) {
         struct item *same = &self->item[i];
 
-        if (same->kernel != item->kernel || memcmp(same->point.value, item->point.value, bytes))
+        if (same->kernel != item->kernel ||
+            !gt_point_same(item->kernel, &same->point, &item->point))
             continue;
         if (same->us <= item->us)
             return false;

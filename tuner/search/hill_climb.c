@@ -8,15 +8,6 @@
 
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
 
-static int climb_init(struct gt_hill_climb *climb, gt_hill_climb_order *order, struct gt_err *err)
-{
-    climb->order = order;
-    climb->place = SIZE_MAX;
-    memset(climb->flying, 0xff, sizeof(climb->flying));
-    climb->list = calloc(NEIGHBOURS_MAX, sizeof(*climb->list));
-    return climb->list ? GT_OK : gt_err_nomem(err);
-}
-
 /* Sorts the list by the keys of the order.  Equal keys stay in their random order, and known points
  * come last. */
 static void sort_list(struct gt_strategy *strategy, struct gt_hill_climb *climb)
@@ -142,10 +133,14 @@ int gt_multi_start_init(struct gt_multi_start *multi, size_t count, size_t room,
     if (!multi->start || !multi->started)
         return gt_err_nomem(err);
     for (size_t c = 0; c < count; c++) {
-        int rc = climb_init(&multi->climb[c], order, err);
+        struct gt_hill_climb *climb = &multi->climb[c];
 
-        if (rc)
-            return rc;
+        climb->order = order;
+        climb->place = SIZE_MAX;
+        memset(climb->flying, 0xff, sizeof(climb->flying));
+        climb->list = calloc(NEIGHBOURS_MAX, sizeof(*climb->list));
+        if (!climb->list)
+            return gt_err_nomem(err);
     }
     return GT_OK;
 }

@@ -684,8 +684,7 @@ static int on_winner(void *context, const struct gt_row *stored, struct gt_err *
 
         if (strcmp(stored->kernel, row->kernel->name) != 0 ||
             gt_point_parse(&point, row->kernel, stored->point, NULL) ||
-            memcmp(point.value, row->point.value, row->kernel->params * sizeof(point.value[0])) !=
-                0)
+            !gt_point_same(row->kernel, &point, &row->point))
             continue;
         GT_SWEEP_MOVE(result->row, i, 0);
         break;

@@ -44,8 +44,7 @@ static bool same(const struct gt_candidate *kept, const struct gt_problem *probl
     return kept->kernel == candidate->kernel &&
            !memcmp(problem, candidate->problem, sizeof(*problem)) &&
            !memcmp(device, candidate->device, sizeof(*device)) &&
-           !memcmp(kept->point.value, candidate->point.value,
-                   kept->kernel->params * sizeof(kept->point.value[0]));
+           gt_point_same(kept->kernel, &kept->point, &candidate->point);
 }
 
 static int compute(struct gt_prepared *prepared, const struct gt_candidate *candidate, int nvrtc)
