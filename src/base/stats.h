@@ -2,8 +2,16 @@
 #ifndef GT_STATS_H
 #define GT_STATS_H
 
-#include <stdio.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+
+/* The value if it is known, else NAN. */
+static inline double gt_if(bool known, double value)
+{
+    return known ? value : NAN;
+}
 
 /* Median of n >= 1 values; n <= 4096. */
 double gt_median(const float *value, int n);

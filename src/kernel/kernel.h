@@ -281,6 +281,9 @@ int gt_pattern_parse(struct gt_pattern *pattern, const struct gt_kernel *kernel,
                      struct gt_err *err);
 /* Appends a value of the parameter: its word, or the number. */
 void gt_param_format(struct gt_strbuf *buf, const struct gt_param *param, int64_t value);
+/* Whether the kernel's parameters have the same values in both points. */
+bool gt_point_same(const struct gt_kernel *kernel, const struct gt_point *x,
+                   const struct gt_point *y);
 void gt_point_format(struct gt_strbuf *buf, const struct gt_kernel *kernel,
                      const struct gt_point *point);
 void gt_point_default(struct gt_point *point, const struct gt_kernel *kernel);

@@ -356,6 +356,12 @@ void gt_param_format(struct gt_strbuf *buf, const struct gt_param *param, int64_
         gt_strbuf_addf(buf, "%lld", (long long)value);
 }
 
+bool gt_point_same(const struct gt_kernel *kernel, const struct gt_point *x,
+                   const struct gt_point *y)
+{
+    return memcmp(x->value, y->value, kernel->params * sizeof(x->value[0])) == 0;
+}
+
 void gt_point_format(struct gt_strbuf *buf, const struct gt_kernel *kernel,
                      const struct gt_point *point)
 {

@@ -157,8 +157,7 @@ void gt_answer_take_geometry(struct gt_answer *answer, const struct gt_geometry 
 bool gt_resolved_same(const struct gt_resolved *resolved, const struct gt_kernel *kernel,
                       const struct gt_point *point)
 {
-    return resolved->kernel == kernel &&
-           memcmp(resolved->point.value, point->value, kernel->params * sizeof(*point->value)) == 0;
+    return resolved->kernel == kernel && gt_point_same(kernel, &resolved->point, point);
 }
 
 int gt_resolved_geometry(struct gt_resolved *resolved, struct gt_err *err)

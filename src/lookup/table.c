@@ -421,6 +421,30 @@ int gt_table_load(struct gt_table *table, const char *path, struct gt_err *err)
     return load_file(table, path, err);
 }
 
+struct gt_row gt_table_line(const struct gt_table_row *row)
+{
+    return (struct gt_row){
+        .device = row->device,
+        .uuid = "",
+        .problem = row->text,
+        .kernel = row->kernel,
+        .signature = row->signature,
+        .point = row->point,
+        .dtype = gt_dtype_name(row->problem.type),
+        .accuracy = gt_accuracy_name(row->problem.accuracy),
+        .layout = gt_layout_name(gt_problem_layout(&row->problem)),
+        .m = row->problem.m,
+        .n = row->problem.n,
+        .k = row->problem.k,
+        .batch = row->problem.batch,
+        .cc = row->cc,
+        .status = GT_STATUS_OK,
+        .provenance = row->predicted ? GT_PREDICTED : GT_MEASURED,
+        .timing = row->timing,
+        .us = row->us,
+    };
+}
+
 /* ---- snapshots ---- */
 
 /* Copies the rows; their texts still belong to the other table. */

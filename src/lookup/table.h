@@ -48,6 +48,10 @@ struct gt_table_row {
                            say */
 };
 
+/* The same as a row of a store (db/store.h), which points to the texts of this one. */
+struct gt_row;
+struct gt_row gt_table_line(const struct gt_table_row *row);
+
 struct gt_table {
     struct gt_table_row *row;
     size_t rows, capacity;

@@ -6,7 +6,6 @@
 #include "played_device.h"
 
 #include "evaluate/evaluator.h"
-#include "workers/lock.h"
 #include "workers/process.h"
 
 extern const struct gt_evaluator_ops gt_evaluator_cuda;

@@ -181,21 +181,13 @@ static int serve_turn(struct self *self, struct gt_wire_in *in)
     return rc ? rc : sent;
 }
 
-static void serve(struct self *self)
-{
-    struct gt_wire_in in;
-
-    while (gt_wire_receive(&self->wire, &in, -1, NULL) > 0)
-        if (in.type != GT_MSG_TURN || serve_turn(self, &in))
-            return;
-}
-
 /* The process from the fork to its end. */
 static int run_process(void *context, int fd)
 {
     const struct gt_device_process *gpu = context;
     struct self self = {.devices = gpu->devices, .cli = *gpu->devices->cli};
     struct gt_err err = {0};
+    struct gt_wire_in in;
     int rc;
 
     /* The supervisor could not see the end of another process while this process has its
@@ -211,7 +203,9 @@ static int run_process(void *context, int fd)
     gt_wire_init(&self.wire, fd);
     rc = open_self(&self, gpu->ordinal, &err);
     if (!send_ready(&self, rc, &err) && !rc)
-        serve(&self);
+        while (gt_wire_receive(&self.wire, &in, -1, NULL) > 0)
+            if (in.type != GT_MSG_TURN || serve_turn(&self, &in))
+                break;
     gt_session_close(&self.session);
     return GT_WORKER_DONE;
 }

@@ -34,14 +34,6 @@ static size_t gpus_of(const struct gt_devices *devices, int class_of)
     return count;
 }
 
-/* The seed of the problem's trials. */
-static uint64_t seed_of(const struct gt_devices *devices)
-{
-    const int64_t seed = devices->options.session.seed;
-
-    return seed ? (uint64_t)seed : GT_SEED_DEFAULT;
-}
-
 /* The GPU of the class that tuned the problem in an earlier run, or NULL.  Times belong to a GPU,
  * so a problem goes where its trials are.  Trials of an older text of their kernel make no home. */
 static const struct gt_device_process *home_of(const struct gt_devices *devices, int class_of,
@@ -73,6 +65,7 @@ static bool is_done(const struct gt_devices *devices, int class_of, size_t probl
 int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
 {
     const size_t problems = devices->options.problems, gpus = devices->gpus;
+    const int64_t seed = devices->options.session.seed;
 
     /* GPUs share problems only if there are more GPUs than problems, each problem among all GPUs at
      * most. */
@@ -90,7 +83,7 @@ int gt_devices_plan(struct gt_devices *devices, struct gt_err *err)
                                      .problem = i,
                                      .class_of = class_of,
                                      .home = home_of(devices, class_of, i),
-                                     .seed = seed_of(devices)};
+                                     .seed = seed ? (uint64_t)seed : GT_SEED_DEFAULT};
     return GT_OK;
 }
 

@@ -9,36 +9,22 @@
 #include "commands/cmd_stored_energy.h"
 #include "console/cmd_record.h"
 #include "console/options.h"
+#include "console/terminal.h"
 #include "problem/problem.h"
 #include "session/cmd_session.h"
 
-/* Finds the index of the row's place; rows come place by place. */
-static int find_place(struct gt_stored_energies *found, const struct gt_energy_row *row,
-                      size_t *index, struct gt_err *err)
+static bool same_place(const struct gt_stored_energy *x, const struct gt_stored_energy *y)
 {
-    struct gt_energy_place place = {.date = ""};
-    int rc;
-
-    snprintf(place.device, sizeof(place.device), "%s", row->device);
-    snprintf(place.uuid, sizeof(place.uuid), "%s", row->uuid);
-    snprintf(place.driver, sizeof(place.driver), "%d.%d", row->driver / 1000,
-             row->driver % 1000 / 10);
-    *index = found->places - 1;
-    if (found->places && strcmp(found->place[*index].device, place.device) == 0 &&
-        strcmp(found->place[*index].uuid, place.uuid) == 0 &&
-        strcmp(found->place[*index].driver, place.driver) == 0)
-        return GT_OK;
-    rc = GT_ARRAY_RESERVE(&found->place, found->places + 1, &found->place_capacity, err);
-    *index = found->places;
-    if (!rc)
-        found->place[found->places++] = place;
-    return rc;
+    return strcmp(x->device, y->device) == 0 && strcmp(x->uuid, y->uuid) == 0 &&
+           strcmp(x->driver, y->driver) == 0;
 }
 
+/* Rows come place by place. */
 static int take(void *context, const struct gt_energy_row *row, struct gt_err *err)
 {
     struct gt_stored_energies *found = context;
-    struct gt_stored_energy entry = {.energy = row->energy, .rank = row->rank};
+    struct gt_stored_energy entry = {
+        .energy = row->energy, .rank = row->rank, .place = found->entries};
     int rc = GT_OK;
 
     if (strcmp(row->kernel, GT_ENERGY_VENDOR) != 0) {
@@ -47,15 +33,17 @@ static int take(void *context, const struct gt_energy_row *row, struct gt_err *e
             return GT_OK; /* a name that only a damaged database has */
         rc = gt_point_parse(&entry.point, entry.kernel, row->point, err);
     }
-    GT_STEP(rc, find_place(found, row, &entry.place, err));
-    GT_STEP(rc, GT_ARRAY_RESERVE(&found->entry, found->entries + 1, &found->entry_capacity, err));
-    if (rc)
-        return rc;
+    snprintf(entry.device, sizeof(entry.device), "%s", row->device);
+    snprintf(entry.uuid, sizeof(entry.uuid), "%s", row->uuid);
+    snprintf(entry.driver, sizeof(entry.driver), "%d.%d", row->driver / 1000,
+             row->driver % 1000 / 10);
     snprintf(entry.date, sizeof(entry.date), "%s", row->date);
-    found->entry[found->entries++] = entry;
-    if (strcmp(entry.date, found->place[entry.place].date) > 0)
-        snprintf(found->place[entry.place].date, sizeof(entry.date), "%s", entry.date);
-    return GT_OK;
+    if (found->entries && same_place(&found->entry[found->entries - 1], &entry))
+        entry.place = found->entry[found->entries - 1].place;
+    GT_STEP(rc, GT_ARRAY_RESERVE(&found->entry, found->entries + 1, &found->capacity, err));
+    if (!rc)
+        found->entry[found->entries++] = entry;
+    return rc;
 }
 
 int gt_stored_energies_read(struct gt_stored_energies *found,
@@ -82,8 +70,18 @@ int gt_stored_energies_read(struct gt_stored_energies *found,
 void gt_stored_energies_release(struct gt_stored_energies *found)
 {
     free(found->entry);
-    free(found->place);
     *found = (struct gt_stored_energies){.entry = NULL};
+}
+
+/* The date of the place's newest entry. */
+static const char *date_of(const struct gt_stored_energies *found, size_t place)
+{
+    const char *newest = found->entry[place].date;
+
+    for (size_t i = place; i < found->entries && found->entry[i].place == place; i++)
+        if (strcmp(found->entry[i].date, newest) > 0)
+            newest = found->entry[i].date;
+    return newest;
 }
 
 /* The best entry of a place, of our kernels or of cuBLASLt's answer; NULL: there is none. */
@@ -112,10 +110,10 @@ const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_
 {
     const struct gt_stored_energy *chosen = NULL;
 
-    for (size_t i = 0; i < found->places; i++) {
+    for (size_t i = 0; i < found->entries; i++) {
         const struct gt_stored_energy *best = best_of_place(found, i, objective, true);
 
-        if (best && (!chosen || strcmp(found->place[i].date, found->place[chosen->place].date) > 0))
+        if (best && (!chosen || strcmp(date_of(found, i), date_of(found, chosen->place)) > 0))
             chosen = best;
     }
     return chosen;
@@ -123,8 +121,7 @@ const struct gt_stored_energy *gt_stored_energies_choose(const struct gt_stored_
 
 static bool is_point(const struct gt_stored_energy *entry, const struct gt_point *point)
 {
-    return !point || (entry->kernel && memcmp(entry->point.value, point->value,
-                                              entry->kernel->params * sizeof(*point->value)) == 0);
+    return !point || (entry->kernel && gt_point_same(entry->kernel, &entry->point, point));
 }
 
 static void print_energy(FILE *out, const struct gt_energy *e)
@@ -135,12 +132,10 @@ static void print_energy(FILE *out, const struct gt_energy *e)
         fprintf(out, ", %.0f MHz", e->clock_mhz);
 }
 
-static void print_place(FILE *out, const struct gt_energy_place *place)
+static void print_place(FILE *out, const struct gt_stored_energies *found, size_t place)
 {
-    char device[sizeof(place->device)];
-
-    gt_copy_clean(device, sizeof(device), place->device);
-    fprintf(out, "%s, driver %s, %s", device, place->driver, place->date);
+    gt_columns_put(out, found->entry[place].device);
+    fprintf(out, ", driver %s, %s", found->entry[place].driver, date_of(found, place));
 }
 
 size_t gt_stored_energies_print(const struct gt_stored_energies *found,
@@ -158,7 +153,7 @@ size_t gt_stored_energies_print(const struct gt_stored_energies *found,
         if (heading != entry->place) {
             heading = entry->place;
             fputs("  ", out);
-            print_place(out, &found->place[heading]);
+            print_place(out, found, heading);
             fputc('\n', out);
         }
         gt_point_format(&text, entry->kernel, &entry->point);
@@ -172,17 +167,15 @@ size_t gt_stored_energies_print(const struct gt_stored_energies *found,
 }
 
 /* Adds the keys of a candidate and of its place. */
-static void add_entry(cJSON *json, const struct gt_stored_energies *found,
-                      const struct gt_stored_energy *entry)
+static void add_entry(cJSON *json, const struct gt_stored_energy *entry)
 {
-    const struct gt_energy_place *place = &found->place[entry->place];
     const struct gt_energy *e = &entry->energy;
     struct gt_strbuf point = GT_STRBUF_INIT;
 
     if (entry->kernel)
         gt_point_format(&point, entry->kernel, &entry->point);
-    gt_json_add(json, "device=%s uuid=%s driver=%s kernel=%s point=%s", place->device, place->uuid,
-                place->driver, entry->kernel ? entry->kernel->name : GT_ENERGY_VENDOR, point.text);
+    gt_json_add(json, "device=%s uuid=%s driver=%s kernel=%s point=%s", entry->device, entry->uuid,
+                entry->driver, entry->kernel ? entry->kernel->name : GT_ENERGY_VENDOR, point.text);
     gt_json_add(json, "us=%g joules=%g edp=%g error=%g watts=%g clock_mhz=%+g method=%s date=%s",
                 e->us, e->joules, e->us * e->joules, e->error, e->watts, e->clock_mhz,
                 e->counted ? "counter" : "power", entry->date);
@@ -203,7 +196,7 @@ void gt_stored_energies_list(const struct gt_stored_energies *found, const struc
         gt_energy_best(&found->entry[i].rank, false, best);
         item = cJSON_CreateObject();
         cJSON_AddItemToArray(list, item);
-        add_entry(item, found, &found->entry[i]);
+        add_entry(item, &found->entry[i]);
         cJSON_AddStringToObject(item, "best", best);
     }
 }
@@ -224,7 +217,7 @@ static void print_answer(FILE *out, const struct gt_stored_energies *found,
     fprintf(out, "  kernel     %s\n  point      %s\n  energy     ", best->kernel->name, point.text);
     print_energy(out, &best->energy);
     fputs("\n  measured   ", out);
-    print_place(out, &found->place[best->place]);
+    print_place(out, found, best->place);
     fputc('\n', out);
     if (fast == best)
         fputs("  fastest    it is the fastest, too\n", out);
@@ -237,10 +230,10 @@ static void print_answer(FILE *out, const struct gt_stored_energies *found,
         print_energy(out, &vendor->energy);
         fputc('\n', out);
     }
-    for (size_t i = 0; i < found->places; i++)
-        if (i != best->place) {
+    for (size_t i = 0; i < found->entries; i++)
+        if (i == found->entry[i].place && i != best->place) {
             fputs("  not taken  ", out);
-            print_place(out, &found->place[i]);
+            print_place(out, found, i);
             fputs(": energies of two devices or drivers are not compared\n", out);
         }
     gt_strbuf_release(&point);
@@ -252,7 +245,7 @@ static void add_answer(cJSON *json, const struct gt_stored_energies *found,
     const struct gt_stored_energy *fast = best_of_place(found, best->place, GT_BY_TIME, true);
     const struct gt_stored_energy *vendor = best_of_place(found, best->place, GT_BY_TIME, false);
 
-    add_entry(json, found, best);
+    add_entry(json, best);
     gt_json_add(json, "time=%g energy=%g", percent(best->energy.us, fast->energy.us),
                 percent(best->energy.joules, fast->energy.joules));
     if (vendor)

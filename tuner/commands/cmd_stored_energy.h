@@ -15,26 +15,20 @@
 struct cJSON;
 struct gt_cli;
 
-/* A device with its driver. */
-struct gt_energy_place {
-    char device[96], uuid[64], driver[24]; /* driver: "13.0" */
-    char date[32];                         /* date of the place's newest row */
-};
-
 struct gt_stored_energy {
     const struct gt_kernel *kernel; /* NULL: cuBLASLt's answer */
     struct gt_point point;
     struct gt_energy energy;
-    struct gt_energy_rank rank; /* among the entries of our kernels in its place */
+    struct gt_energy_rank rank;            /* among the entries of our kernels in its place */
+    char device[96], uuid[64], driver[24]; /* driver: "13.0" */
     char date[32];
-    size_t place;
+    size_t place; /* the first entry of the same place */
 };
 
 struct gt_stored_energies {
     const struct gt_kernels *kernels; /* of the question */
     struct gt_stored_energy *entry;   /* place by place, the fastest first */
-    struct gt_energy_place *place;
-    size_t entries, entry_capacity, places, place_capacity;
+    size_t entries, capacity;
 };
 
 /* The energies that a caller asks for. */

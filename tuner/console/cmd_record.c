@@ -77,25 +77,6 @@ void gt_csv_text(struct gt_csv *csv, const char *text)
     fputc('"', csv->file);
 }
 
-void gt_csv_format(struct gt_csv *csv, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    gt_csv_text(csv, text);
-}
-
-void gt_csv_real(struct gt_csv *csv, double value, int digits, bool known)
-{
-    if (known)
-        gt_csv_format(csv, "%.*f", digits, value);
-    else
-        gt_csv_text(csv, "");
-}
-
 void gt_csv_end(struct gt_csv *csv)
 {
     if (!csv)
@@ -172,103 +153,10 @@ int gt_cmd_print_json(const struct gt_cli *cli, struct cJSON *json, struct gt_er
 
 /* ---- fields ---- */
 
-/* A va_list that functions can advance. */
-struct arguments {
-    va_list list;
-};
-
-/* A field of a format, with its value. */
-struct field {
-    char key[48];
-    bool has_key, hidden;             /* hidden: no part of a line */
-    char before[16], after[16];       /* what stands around the value in a line */
-    bool left, above_0;               /* the flags - and + */
-    int width, precision, conversion; /* 's', 'i' (a truth value), 'd', 'f' or 'g' */
-    bool known;
-    const char *text;
-    double number;
-};
-
-/* Reads flags, width, precision, length and conversion behind a '%', and takes the argument. */
-static const char *take_value(struct field *field, const char *at, struct arguments *args)
+static void print_field(FILE *out, const struct gt_format_field *field, const char *separator)
 {
-    char length = 0, *end;
-
-    for (; *at == '-' || *at == '+'; at++)
-        *(*at == '-' ? &field->left : &field->above_0) = true;
-    field->width = (int)strtol(at, &end, 10);
-    field->precision = *end == '.' ? (int)strtol(end + 1, &end, 10) : *end == 'g' ? 6 : 0;
-    for (at = end; *at == 'z' || *at == 'l'; at++)
-        length = *at;
-    field->conversion = *at == 'u' ? 'd' : *at;
-    field->known = true;
-    if (*at == 's')
-        field->known = (field->text = va_arg(args->list, const char *)) != NULL;
-    else if (*at == 'f' || *at == 'g')
-        field->number = va_arg(args->list, double);
-    else if (length)
-        field->number = length == 'z' ? (double)va_arg(args->list, size_t)
-                                      : (double)va_arg(args->list, long long);
-    else
-        field->number =
-            *at == 'u' ? (double)va_arg(args->list, unsigned) : (double)va_arg(args->list, int);
-    if (*at != 's')
-        field->known = !isnan(field->number) && (field->number > 0 || !field->above_0);
-    return at + 1;
-}
-
-/* Copies up to a '%' with a value, or to a character of `ends`; "%%" becomes '%'. */
-static const char *copy_until(char *to, size_t size, const char *at, const char *ends)
-{
-    size_t length = 0;
-
-    for (; *at && !strchr(ends, *at) && (*at != '%' || at[1] == '%'); at++) {
-        at += *at == '%';
-        if (length + 1 < size)
-            to[length++] = *at;
-    }
-    to[length] = '\0';
-    return at;
-}
-
-/* Reads a field up to one of `ends`, which is passed over. */
-static const char *take_field(struct field *field, const char *at, const char *ends,
-                              struct arguments *args)
-{
-    const size_t key = strcspn(at, "=% ");
-
-    *field = (struct field){.has_key = at[key] == '=' && key > (*at == '.')};
-    if (at[key] == '=') {
-        field->hidden = *at == '.';
-        snprintf(field->key, sizeof(field->key), "%.*s", (int)(key - field->hidden),
-                 at + field->hidden);
-        at += key + 1;
-    }
-    at = copy_until(field->before, sizeof(field->before), at, ends);
-    if (*at == '%')
-        at = take_value(field, at + 1, args);
-    at = copy_until(field->after, sizeof(field->after), at, ends);
-    return at + (*at != '\0');
-}
-
-/* The value as text: its number in `text`, "-" if it is not known. */
-static const char *text_of(const struct field *field, char text[352])
-{
-    if (!field->conversion)
-        return "";
-    if (!field->known)
-        return "-";
-    if (field->text)
-        return field->text;
-    snprintf(text, 352, field->conversion == 'g' ? "%.*g" : "%.*f", field->precision,
-             field->number);
-    return text;
-}
-
-static void print_field(FILE *out, const struct field *field, const char *separator)
-{
-    char text[352];
-    const char *value = text_of(field, text);
+    char text[GT_FORMAT_TEXT];
+    const char *value = gt_format_text(field, text);
     const int pad = field->width - (int)strlen(value);
 
     fprintf(out, "%s%s%*s", separator, field->before, field->left || pad < 0 ? 0 : pad, "");
@@ -276,7 +164,7 @@ static void print_field(FILE *out, const struct field *field, const char *separa
     fprintf(out, "%*s%s", field->left && pad > 0 ? pad : 0, "", field->after);
 }
 
-static void add_member(cJSON *json, const struct field *field)
+static void add_member(cJSON *json, const struct gt_format_field *field)
 {
     if (!field->has_key || !field->known)
         return;
@@ -290,18 +178,18 @@ static void add_member(cJSON *json, const struct field *field)
 
 /* Adds the fields to an object, to a CSV record and to a line; each may be NULL. */
 static void add_fields(cJSON *json, struct gt_csv *csv, FILE *out, const char *fields,
-                       struct arguments *args)
+                       struct gt_arguments *args)
 {
     const char *separator = "";
-    struct field field;
-    char text[352];
+    struct gt_format_field field;
+    char text[GT_FORMAT_TEXT];
 
     while (*fields) {
-        fields = take_field(&field, fields, " ", args);
+        fields = gt_format_take(&field, fields, " ", args);
         if (json)
             add_member(json, &field);
         if (csv && field.has_key)
-            gt_csv_text(csv, field.known ? text_of(&field, text) : "");
+            gt_csv_text(csv, field.known ? gt_format_text(&field, text) : "");
         if (out && !field.hidden) {
             print_field(out, &field, separator);
             separator = " ";
@@ -311,7 +199,7 @@ static void add_fields(cJSON *json, struct gt_csv *csv, FILE *out, const char *f
 
 #define ADD_FIELDS(json, csv, out, fields)               \
     do {                                                 \
-        struct arguments args;                           \
+        struct gt_arguments args;                        \
                                                          \
         va_start(args.list, fields);                     \
         add_fields((json), (csv), (out), fields, &args); \
@@ -363,21 +251,6 @@ void gt_record_add(const struct gt_record *record, const char *fields, ...)
     ADD_FIELDS(record->json, record->csv, NULL, fields);
 }
 
-void gt_record_text(const struct gt_record *record, const char *key, const char *text)
-{
-    if (record->json && text)
-        cJSON_AddStringToObject(record->json, key, text);
-    gt_csv_text(record->csv, text ? text : "");
-}
-
-void gt_record_real(const struct gt_record *record, const char *key, double value, int digits,
-                    bool known)
-{
-    if (record->json && known)
-        cJSON_AddNumberToObject(record->json, key, value);
-    gt_csv_real(record->csv, value, digits, known);
-}
-
 void gt_records_open(struct gt_records *records, const struct gt_cli *cli, const char *heading)
 {
     records->root = records->list = cli->json ? cJSON_CreateArray() : NULL;
@@ -427,14 +300,14 @@ void gt_columns_print(const struct gt_columns *columns, FILE *out, const char *l
 {
     char text[GT_COLUMNS_MAX][96];
     const char *cell[GT_COLUMNS_MAX];
-    struct arguments args;
-    struct field field;
-    char number[352];
+    struct gt_arguments args;
+    struct gt_format_field field;
+    char number[GT_FORMAT_TEXT];
 
     va_start(args.list, cells);
     for (size_t i = 0; i < columns->count; i++) {
-        cells = take_field(&field, cells, "|", &args);
-        snprintf(text[i], sizeof(text[i]), "%s%s", text_of(&field, number),
+        cells = gt_format_take(&field, cells, "|", &args);
+        snprintf(text[i], sizeof(text[i]), "%s%s", gt_format_text(&field, number),
                  field.known ? field.after : "");
         cell[i] = text[i];
     }

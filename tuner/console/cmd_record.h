@@ -15,21 +15,16 @@
 #ifndef GT_CMD_RECORD_H
 #define GT_CMD_RECORD_H
 
-#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+#include "base/stats.h"
 
 struct cJSON;
 struct gt_cli;
 struct gt_columns;
 struct gt_err;
-
-/* The value if it is known, else NAN. */
-static inline double gt_if(bool known, double value)
-{
-    return known ? value : NAN;
-}
 
 #define GT_FIELDS(fields) __attribute__((format(printf, fields, fields + 1)))
 
@@ -51,9 +46,7 @@ int gt_csv_close(struct gt_csv *csv, struct gt_err *err);
 /* These write a record field by field; fields are quoted where necessary.  All of them accept NULL
  * for csv and then do nothing. */
 void gt_csv_text(struct gt_csv *csv, const char *text);
-GT_FIELDS(2) void gt_csv_format(struct gt_csv *csv, const char *format, ...);
-void gt_csv_real(struct gt_csv *csv, double value, int digits, bool known); /* empty if unknown */
-void gt_csv_end(struct gt_csv *csv);                                        /* ends the record */
+void gt_csv_end(struct gt_csv *csv);                      /* ends the record */
 void gt_csv_line(struct gt_csv *csv, const char *record); /* a whole record, quoted by the caller */
 
 /* ---- JSON documents ---- */
@@ -97,10 +90,6 @@ struct gt_record {
     struct gt_csv *csv; /* NULL: no file is written */
 };
 GT_FIELDS(2) void gt_record_add(const struct gt_record *record, const char *fields, ...);
-void gt_record_text(const struct gt_record *record, const char *key,
-                    const char *text); /* NULL: not known */
-void gt_record_real(const struct gt_record *record, const char *key, double value, int digits,
-                    bool known); /* digits: in the file; the object has all digits */
 
 /* The records of a command: lines of text, or a document in JSON. */
 struct gt_records {

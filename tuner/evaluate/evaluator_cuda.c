@@ -16,9 +16,26 @@
 #define PREPARE_S     120  /* for allocation and operands */
 #define PREPARE_FLOPS 2e10 /* per second, for the float64 reference with |A||B| */
 
+static size_t count(const struct gt_entries *list)
+{
+    size_t entries = 0;
+
+    for (const struct gt_entry *at = TAILQ_FIRST(list); at; at = TAILQ_NEXT(at, link))
+        entries++;
+    return entries;
+}
+
+static void clear(struct gt_entries *list)
+{
+    struct gt_entry *entry;
+
+    while ((entry = gt_entries_pop(list)))
+        free(entry);
+}
+
 static size_t outstanding(const struct gt_cuda *cuda)
 {
-    return cuda->compiling.count + cuda->ready.count + cuda->done.count +
+    return count(&cuda->compiling) + count(&cuda->ready) + count(&cuda->done) +
            (cuda->announced != NULL) + (cuda->running != NULL);
 }
 
@@ -33,7 +50,7 @@ static size_t cuda_room(struct gt_evaluator *evaluator)
 
     gt_compile_pool_load(cuda->pool, &load);
     wanted = WAITING + jobs / 4 + load.idle;
-    if (load.now >= wanted || cuda->ready.count >= WAITING + jobs || used >= cuda->capacity)
+    if (load.now >= wanted || count(&cuda->ready) >= WAITING + jobs || used >= cuda->capacity)
         return 0;
     wanted -= load.now;
     return wanted < cuda->capacity - used ? wanted : cuda->capacity - used;
@@ -44,7 +61,7 @@ static bool cuda_starved(const struct gt_evaluator *evaluator)
 {
     const struct gt_cuda *cuda = evaluator->state;
 
-    return cuda->gpu.ready && !cuda->announced && !cuda->ready.first;
+    return cuda->gpu.ready && !cuda->announced && TAILQ_EMPTY(&cuda->ready);
 }
 
 /* Whether the candidate may use the workspace that it needs; if it may not, err has both
@@ -82,7 +99,7 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
     rc = gt_compile_pool_prepare(cuda->pool, candidate, &entry->prepared, err);
     if (!rc && !fits(evaluator, &entry->prepared, &why)) { /* known without compiling */
         gt_cuda_finish_with(entry, GT_STATUS_LAUNCH_INVALID, why.msg);
-        gt_entries_push(&cuda->done, entry);
+        TAILQ_INSERT_TAIL(&cuda->done, entry, link);
         return GT_OK;
     }
     GT_STEP(rc, gt_cuda_compile(cuda, entry, err));
@@ -90,7 +107,7 @@ static int cuda_submit(struct gt_evaluator *evaluator, uint64_t id,
         free(entry);
         return rc;
     }
-    gt_entries_push(&cuda->compiling, entry);
+    TAILQ_INSERT_TAIL(&cuda->compiling, entry, link);
     rc = gt_cuda_pump_pool(cuda, err); /* the cubin may be in the cache */
     /* An idle GPU gets work now; replacing a dead worker waits for the next collect. */
     return !rc && cuda->gpu.ready ? gt_cuda_feed_gpu(evaluator, err) : rc;
@@ -148,8 +165,8 @@ static size_t cuda_drop(struct gt_evaluator *evaluator)
     struct gt_cuda *cuda = evaluator->state;
 
     gt_compile_pool_drop(cuda->pool);
-    gt_entries_clear(&cuda->compiling);
-    gt_entries_clear(&cuda->ready);
+    clear(&cuda->compiling);
+    clear(&cuda->ready);
     return outstanding(cuda);
 }
 
@@ -169,7 +186,7 @@ static int cuda_open_problem(struct gt_evaluator *evaluator, const struct gt_pro
     if (rc)
         return rc;
     cuda_drop(evaluator);
-    gt_entries_clear(&cuda->done);
+    clear(&cuda->done);
     cuda->unrecorded = NULL;
     cuda->gpu.options.signals = evaluator->options.signals;
     cuda->best_us = 0;
@@ -196,9 +213,9 @@ static void cuda_close(struct gt_evaluator *evaluator)
 
     gt_gpu_client_close(&cuda->gpu);
     gt_compile_pool_close(cuda->pool);
-    gt_entries_clear(&cuda->compiling);
-    gt_entries_clear(&cuda->ready);
-    gt_entries_clear(&cuda->done);
+    clear(&cuda->compiling);
+    clear(&cuda->ready);
+    clear(&cuda->done);
     free(cuda->announced);
     free(cuda->running);
     free(cuda);
@@ -249,6 +266,9 @@ static int cuda_open(struct gt_evaluator *evaluator, const char *spec, struct gt
     cuda = calloc(1, sizeof(*cuda));
     if (!cuda)
         return gt_err_nomem(err);
+    TAILQ_INIT(&cuda->compiling);
+    TAILQ_INIT(&cuda->ready);
+    TAILQ_INIT(&cuda->done);
     rc = gt_gpu_client_open(&cuda->gpu, &gpu, err);
     GT_STEP(rc, gt_evaluator_open_pool(evaluator, &cuda->pool, err));
     evaluator->state = cuda;

@@ -4,6 +4,8 @@
 #ifndef GT_EVALUATOR_CUDA_H
 #define GT_EVALUATOR_CUDA_H
 
+#include <sys/queue.h>
+
 #include "evaluate/evaluator.h"
 #include "workers/compile_pool.h"
 #include "workers/gpu_client.h"
@@ -18,22 +20,17 @@ struct gt_entry {
     struct gt_trial trial;
     bool launched;  /* its attempt was announced */
     int recompiled; /* how often its image had left the cache */
-    struct gt_entry *next;
+    TAILQ_ENTRY(gt_entry) link;
 };
 
-struct gt_entry_list {
-    struct gt_entry *first, *last;
-    size_t count;
-};
+TAILQ_HEAD(gt_entries, gt_entry);
 
-void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry); /* at the end */
-struct gt_entry *gt_entries_pop(struct gt_entry_list *list);              /* NULL: it is empty */
-void gt_entries_clear(struct gt_entry_list *list);                        /* frees the entries */
+struct gt_entry *gt_entries_pop(struct gt_entries *list); /* NULL: the list is empty */
 
 struct gt_cuda {
     struct gt_compile_pool *pool;
     struct gt_gpu_client gpu;
-    struct gt_entry_list compiling, ready, done;
+    struct gt_entries compiling, ready, done;
     struct gt_entry *running;    /* the candidate on the GPU worker; NULL: none */
     struct gt_entry *announced;  /* a candidate whose attempt is durable; it is sent as soon as the
                                     worker is free */

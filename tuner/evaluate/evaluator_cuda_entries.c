@@ -25,63 +25,25 @@
 
 /* ---- lists ---- */
 
-void gt_entries_push(struct gt_entry_list *list, struct gt_entry *entry)
+struct gt_entry *gt_entries_pop(struct gt_entries *list)
 {
-    entry->next = NULL;
-    if (list->last)
-        list->last->next = entry;
-    else
-        list->first = entry;
-    list->last = entry;
-    list->count++;
-}
+    struct gt_entry *entry = TAILQ_FIRST(list);
 
-static void push_first(struct gt_entry_list *list, struct gt_entry *entry)
-{
-    entry->next = list->first;
-    list->first = entry;
-    if (!list->last)
-        list->last = entry;
-    list->count++;
-}
-
-static struct gt_entry *take(struct gt_entry_list *list, uint64_t ticket)
-{
-    struct gt_entry *entry, *before = NULL;
-
-    for (entry = list->first; entry && entry->ticket != ticket; entry = entry->next)
-        before = entry;
-    if (!entry)
-        return NULL;
-    if (before)
-        before->next = entry->next;
-    else
-        list->first = entry->next;
-    if (list->last == entry)
-        list->last = before;
-    list->count--;
+    if (entry)
+        TAILQ_REMOVE(list, entry, link);
     return entry;
 }
 
-struct gt_entry *gt_entries_pop(struct gt_entry_list *list)
+/* Takes the entry with this ticket out of the list; NULL: it is not there. */
+static struct gt_entry *take(struct gt_entries *list, uint64_t ticket)
 {
-    struct gt_entry *entry = list->first;
+    struct gt_entry *entry = TAILQ_FIRST(list);
 
-    if (!entry)
-        return NULL;
-    list->first = entry->next;
-    if (!list->first)
-        list->last = NULL;
-    list->count--;
+    while (entry && entry->ticket != ticket)
+        entry = TAILQ_NEXT(entry, link);
+    if (entry)
+        TAILQ_REMOVE(list, entry, link);
     return entry;
-}
-
-void gt_entries_clear(struct gt_entry_list *list)
-{
-    struct gt_entry *entry;
-
-    while ((entry = gt_entries_pop(list)))
-        free(entry);
 }
 
 /* ---- deadlines and trials ---- */
@@ -216,12 +178,12 @@ int gt_cuda_pump_pool(struct gt_cuda *cuda, struct gt_err *err)
         note_lead(cuda, entry, &compiled);
         entry->compiled = compiled;
         if (compiled.status == GT_STATUS_OK && entry->launched) {
-            push_first(&cuda->ready, entry); /* the entry's attempt is open already */
+            TAILQ_INSERT_HEAD(&cuda->ready, entry, link); /* the entry's attempt is open already */
         } else if (compiled.status == GT_STATUS_OK) {
-            gt_entries_push(&cuda->ready, entry);
+            TAILQ_INSERT_TAIL(&cuda->ready, entry, link);
         } else {
             gt_cuda_finish_with(entry, compiled.status, compiled.detail);
-            gt_entries_push(&cuda->done, entry);
+            TAILQ_INSERT_TAIL(&cuda->done, entry, link);
         }
     }
     return rc;
@@ -256,15 +218,15 @@ static bool may_announce(struct gt_evaluator *evaluator)
 {
     const struct gt_evaluator_events *events = &evaluator->options.events;
     const struct gt_cuda *cuda = evaluator->state;
-    const struct gt_entry_list *const list[] = {&cuda->compiling, &cuda->ready, &cuda->done};
-    struct others others = {events, cuda->ready.first, 0, false};
+    const struct gt_entries *const list[] = {&cuda->compiling, &cuda->ready, &cuda->done};
+    struct others others = {events, TAILQ_FIRST(&cuda->ready), 0, false};
 
     if (cuda->announced || cuda->unrecorded || !others.next)
         return false;
     count_other(&others, cuda->running);
     for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
-        for (const struct gt_entry *entry = list[i]->first; entry; entry = entry->next)
-            count_other(&others, entry);
+        for (const struct gt_entry *at = TAILQ_FIRST(list[i]); at; at = TAILQ_NEXT(at, link))
+            count_other(&others, at);
     if (!others.count || !events->in_doubt)
         return others.count < 2;
     return others.count < 2 && !others.doubt && !events->in_doubt(events->context, others.next->id);
@@ -357,12 +319,12 @@ static int pump_gpu(struct gt_cuda *cuda, int timeout_ms, struct gt_err *err)
         free(entry);
     } else if (again) {
         cuda->gpu.ready = true; /* the worker is sound: only a file was missing */
-        gt_entries_push(&cuda->compiling, entry);
+        TAILQ_INSERT_TAIL(&cuda->compiling, entry, link);
         rc = gt_cuda_compile(cuda, entry, err);
     } else {
         if (entry->trial.status == GT_STATUS_FAULT || entry->trial.status == GT_STATUS_DEVICE_LOST)
             cuda->gpu.ready = false;
-        push_first(&cuda->done, entry);
+        TAILQ_INSERT_HEAD(&cuda->done, entry, link);
         cuda->unrecorded = entry;
     }
     /* Replacing a dead worker takes a while, so the caller gets the trial first. */

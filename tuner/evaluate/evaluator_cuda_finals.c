@@ -76,11 +76,11 @@ static int images_of(struct gt_cuda *cuda, const struct gt_candidate *candidate,
     int rc = GT_OK;
 
     for (asked = 0; asked < count && !rc; asked++) {
-        entry[asked] = (struct gt_entry){.next = NULL};
+        entry[asked] = (struct gt_entry){.ticket = 0};
         rc = gt_compile_pool_prepare(cuda->pool, &candidate[asked], &entry[asked].prepared, err);
         GT_STEP(rc, gt_cuda_compile(cuda, &entry[asked], err));
         if (!rc)
-            gt_entries_push(&cuda->compiling, &entry[asked]);
+            TAILQ_INSERT_TAIL(&cuda->compiling, &entry[asked], link);
     }
     for (size_t i = 0; i < count && !rc; i++)
         rc = gt_cuda_wait_compiled(cuda, &entry[i], err);
@@ -364,7 +364,7 @@ int gt_cuda_reference(struct gt_evaluator *evaluator, double *us, struct gt_err 
             return rc;
         if (reply.lost || reply.code)
             continue;
-        *us = gt_wire_get_real(&reply.in);
+        gt_wire_get_struct(&reply.in, us, sizeof(*us));
         return gt_wire_finish(&reply.in, err);
     }
     return gt_err_set(err, GT_ELOST, "the reference kernel failed %d times, the last: %s",

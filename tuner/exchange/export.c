@@ -100,6 +100,7 @@ static int write_rows(struct gt_export_out *out, struct gt_row_filter *filter,
     if (out->ops->one_problem && request->problems > 1)
         return gt_err_set(err, GT_ERANGE, "the format %s takes one problem, not %zu",
                           gt_export_name(request->format), request->problems);
+    gt_strbuf_add(out->text, out->ops->head ? out->ops->head : "");
     if (out->ops->begin)
         out->ops->begin(out);
     else if (out->ops->put && out->ops->form != GT_FIELDS_JSON)
@@ -112,6 +113,7 @@ static int write_rows(struct gt_export_out *out, struct gt_row_filter *filter,
         code = add_rows(out, store, err);
     }
     filter->problem = request->filter.problem;
+    gt_strbuf_add(out->text, out->ops->tail ? out->ops->tail : "");
     GT_STEP(code, gt_strbuf_check(out->text, err)); /* `end` may replace the buffer */
     return code || !out->ops->end ? code : out->ops->end(out, err);
 }

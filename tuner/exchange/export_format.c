@@ -1,7 +1,9 @@
 /* export_format.c - the printer of records, as CSV, Markdown or JSON. */
 #include <stdarg.h>
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
@@ -15,7 +17,6 @@ static const struct {
     [GT_FIELDS_MD] = {"| ", " | ", NULL, " |\n"},
     [GT_FIELDS_JSON] = {"{", ",", ":", "}"},
     [GT_FIELDS_SPACED_JSON] = {"{", ", ", ": ", "}"},
-    [GT_FIELDS_JSON_LINES] = {"{\n", ",\n", ":", "\n}\n"},
 };
 
 /* Overwrites each control character behind the first `begin` bytes with a blank or U+00BF. */
@@ -121,10 +122,88 @@ void gt_export_field(struct gt_strbuf *text, const char *field, bool free_text)
     clean(text, begin);
 }
 
-void gt_export_version(struct gt_strbuf *text, int version)
+const char *gt_export_version(char text[GT_VERSION_TEXT], int version)
 {
-    if (version > 0)
-        gt_strbuf_addf(text, "%d.%d", version / 1000, version % 1000 / 10);
+    snprintf(text, GT_VERSION_TEXT, "%d.%d", version / 1000, version % 1000 / 10);
+    return version > 0 ? text : NULL;
+}
+
+/* ---- formats ---- */
+
+/* Reads flags, width, precision, length and conversion behind a '%', and takes the argument. */
+static const char *take_value(struct gt_format_field *field, const char *at,
+                              struct gt_arguments *args)
+{
+    char length = 0, *end;
+
+    for (; *at == '-' || *at == '+'; at++)
+        *(*at == '-' ? &field->left : &field->above_0) = true;
+    field->width = (int)strtol(at, &end, 10);
+    field->exact = *end == 'g';
+    field->precision = *end == '.' ? (int)strtol(end + 1, &end, 10) : *end == 'g' ? 6 : 0;
+    for (at = end; *at == 'z' || *at == 'l'; at++)
+        length = *at;
+    field->conversion = *at == 'u' ? 'd' : *at;
+    field->known = true;
+    if (*at == 's')
+        field->known = (field->text = va_arg(args->list, const char *)) != NULL;
+    else if (*at == 'f' || *at == 'g')
+        field->number = va_arg(args->list, double);
+    else if (length)
+        field->number = length == 'z' ? (double)va_arg(args->list, size_t)
+                                      : (double)va_arg(args->list, long long);
+    else
+        field->number =
+            *at == 'u' ? (double)va_arg(args->list, unsigned) : (double)va_arg(args->list, int);
+    if (*at != 's')
+        field->known = !isnan(field->number) && (field->number > 0 || !field->above_0);
+    return at + 1;
+}
+
+/* Copies up to a '%' with a value, or to a character of `ends`; "%%" becomes '%'. */
+static const char *copy_until(char *to, size_t size, const char *at, const char *ends)
+{
+    size_t length = 0;
+
+    for (; *at && !strchr(ends, *at) && (*at != '%' || at[1] == '%'); at++) {
+        at += *at == '%';
+        if (length + 1 < size)
+            to[length++] = *at;
+    }
+    to[length] = '\0';
+    return at;
+}
+
+const char *gt_format_take(struct gt_format_field *field, const char *at, const char *ends,
+                           struct gt_arguments *args)
+{
+    const size_t key = strcspn(at, "=% ");
+
+    *field = (struct gt_format_field){.has_key = at[key] == '=' && key > (*at == '.')};
+    if (at[key] == '=') {
+        field->hidden = *at == '.';
+        snprintf(field->key, sizeof(field->key), "%.*s", (int)(key - field->hidden),
+                 at + field->hidden);
+        at += key + 1;
+    }
+    at = copy_until(field->before, sizeof(field->before), at, ends);
+    if (*at == '%')
+        at = take_value(field, at + 1, args);
+    at = copy_until(field->after, sizeof(field->after), at, ends);
+    return at + (*at != '\0');
+}
+
+const char *gt_format_text(const struct gt_format_field *field, char text[GT_FORMAT_TEXT])
+{
+    if (!field->conversion)
+        return "";
+    if (!field->known)
+        return "-";
+    if (field->text)
+        return field->text;
+    snprintf(text, GT_FORMAT_TEXT, field->conversion == 'g' ? "%.*g" : "%.*f", field->precision,
+             field->number);
+    return text;
 }
 
 /* ---- fields ---- */
@@ -141,61 +220,46 @@ static bool begin_field(struct gt_fields *fields, const char *name, bool known)
     if (colon)
         gt_strbuf_addf(fields->text, "\"%s\"%s", name, colon);
     else if (fields->heading)
-        gt_strbuf_add(fields->text, name);
+        for (; *name; name++) /* names in Markdown have blanks */
+            gt_strbuf_add_char(fields->text,
+                               *name == '_' && fields->form == GT_FIELDS_MD ? ' ' : *name);
     else if (!known && fields->form == GT_FIELDS_MD)
         gt_strbuf_add_char(fields->text, '-');
     return known && !fields->heading;
 }
 
-static void add_text(struct gt_fields *fields, const char *name, const char *text, bool free_text)
+static void add_value(struct gt_fields *fields, const struct gt_format_field *field)
 {
-    if (!begin_field(fields, name, text != NULL))
-        return;
-    if (fields->form == GT_FIELDS_CSV)
-        gt_export_field(fields->text, text, free_text);
+    const bool json = forms[fields->form].colon != NULL;
+    char number[GT_FORMAT_TEXT];
+    const char *text = gt_format_text(field, number);
+
+    if (json && field->text)
+        gt_export_quoted(fields->text, text);
+    else if (json && field->exact)
+        add_item(fields->text, cJSON_CreateNumber(field->number));
+    else if (json)
+        gt_strbuf_add(fields->text, field->conversion != 'i' ? text
+                                    : field->number > 0      ? "true"
+                                                             : "false");
     else if (fields->form == GT_FIELDS_MD)
         add_cell(fields->text, text);
     else
-        gt_export_quoted(fields->text, text);
+        gt_export_field(fields->text, text, field->text != NULL);
 }
 
-void gt_fields_text(struct gt_fields *fields, const char *name, const char *text)
+void gt_fields_add(struct gt_fields *fields, const char *format, ...)
 {
-    add_text(fields, name, text, true);
-}
+    struct gt_arguments args;
+    struct gt_format_field field;
 
-void gt_fields_word(struct gt_fields *fields, const char *name, const char *word)
-{
-    add_text(fields, name, word, false);
-}
-
-void gt_fields_real(struct gt_fields *fields, const char *name, bool known, double value)
-{
-    if (begin_field(fields, name, known))
-        add_item(fields->text, cJSON_CreateNumber(value));
-}
-
-void gt_fields_version(struct gt_fields *fields, const char *name, int version)
-{
-    struct gt_strbuf text = GT_STRBUF_INIT;
-
-    gt_export_version(&text, version);
-    fields->text->failed |= text.failed;
-    add_text(fields, name, version > 0 ? text.text : NULL, false);
-    gt_strbuf_release(&text);
-}
-
-void gt_fields_put(struct gt_fields *fields, const char *name, bool known, const char *format, ...)
-{
-    char value[352]; /* room also for the largest double */
-    va_list arguments;
-
-    if (!begin_field(fields, name, known))
-        return;
-    va_start(arguments, format);
-    vsnprintf(value, sizeof(value), format, arguments);
-    va_end(arguments);
-    gt_strbuf_add(fields->text, value);
+    va_start(args.list, format);
+    while (*format) {
+        format = gt_format_take(&field, format, " ", &args);
+        if (begin_field(fields, field.key, field.known))
+            add_value(fields, &field);
+    }
+    va_end(args.list);
 }
 
 struct gt_strbuf *gt_fields_value(struct gt_fields *fields, const char *name)

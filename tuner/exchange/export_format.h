@@ -5,6 +5,8 @@
 
 #include "exchange/export.h"
 
+#include <stdarg.h>
+
 #include "base/strbuf.h"
 
 /* An export in the making. */
@@ -17,15 +19,36 @@ struct gt_export_out {
     const struct gt_comparison *with; /* the row's comparison, for a format with `compared` */
 };
 
+/* ---- formats of fields; console/cmd_record.h describes them ---- */
+
+/* A va_list that functions can advance. */
+struct gt_arguments {
+    va_list list;
+};
+
+/* A field of a format, with its value. */
+struct gt_format_field {
+    char key[48];
+    bool has_key, hidden;             /* hidden: no part of a line */
+    char before[16], after[16];       /* what stands around the value in a line */
+    bool left, above_0;               /* the flags - and + */
+    int width, precision, conversion; /* 's', 'i' (a truth value), 'd', 'f' or 'g' */
+    bool known, exact;                /* exact: %g without a precision */
+    const char *text;
+    double number;
+};
+
+/* Reads a field up to one of `ends`, which is passed over. */
+const char *gt_format_take(struct gt_format_field *field, const char *at, const char *ends,
+                           struct gt_arguments *args);
+
+/* The value as text: its number in `text`, "-" if it is not known. */
+#define GT_FORMAT_TEXT 352 /* room also for the largest double */
+const char *gt_format_text(const struct gt_format_field *field, char text[GT_FORMAT_TEXT]);
+
 /* The printer of records: one function names each field and its value, and the form decides how a
  * field is written; with `heading` the names are written. */
-enum gt_fields_form {
-    GT_FIELDS_CSV,
-    GT_FIELDS_MD,
-    GT_FIELDS_JSON,
-    GT_FIELDS_SPACED_JSON,
-    GT_FIELDS_JSON_LINES /* a field a line */
-};
+enum gt_fields_form { GT_FIELDS_CSV, GT_FIELDS_MD, GT_FIELDS_JSON, GT_FIELDS_SPACED_JSON };
 
 struct gt_fields {
     struct gt_strbuf *text;
@@ -34,20 +57,18 @@ struct gt_fields {
     int count; /* so far */
 };
 
-/* Adds a field.  An unknown value (a text: NULL) is empty in CSV, "-" in Markdown, and left out of
- * JSON.  Control characters become blanks, so that no escape sequence reaches a terminal. */
-void gt_fields_text(struct gt_fields *fields, const char *name, const char *text);
-void gt_fields_word(struct gt_fields *fields, const char *name, const char *word); /* no formula */
-void gt_fields_real(struct gt_fields *fields, const char *name, bool known, double value);
-void gt_fields_version(struct gt_fields *fields, const char *name, int version);
-__attribute__((format(printf, 4, 5))) void gt_fields_put(struct gt_fields *fields, const char *name,
-                                                         bool known, const char *format, ...);
+/* Adds the fields of a printf format (console/cmd_record.h), each with a key.  An unknown value is
+ * empty in CSV, "-" in Markdown, and left out of JSON, where %g without a precision has all digits.
+ * Control characters become blanks, so that no escape sequence reaches a terminal. */
+__attribute__((format(printf, 2, 3))) void gt_fields_add(struct gt_fields *fields,
+                                                         const char *format, ...);
 /* Begins a field of JSON whose value, a list or an object, the caller appends to the text. */
 struct gt_strbuf *gt_fields_value(struct gt_fields *fields, const char *name);
 void gt_fields_end(struct gt_fields *fields);
 
 /* A format.  `begin` writes the text before the rows, `end` the text after them; NULL: nothing. */
 struct gt_export_ops {
+    const char *head, *tail; /* the first and the last text; NULL: none */
     void (*begin)(struct gt_export_out *out);
     int (*row)(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err);
     int (*end)(struct gt_export_out *out, struct gt_err *err);
@@ -85,8 +106,9 @@ void gt_export_quoted(struct gt_strbuf *text, const char *value);
 /* Appends a text for JSON, with a question mark for each byte that is not UTF-8. */
 void gt_export_utf8(struct gt_strbuf *to, const char *text);
 
-/* Appends a version: "13.0" for 13000, "" for 0. */
-void gt_export_version(struct gt_strbuf *text, int version);
+/* A version as text: "13.0" for 13000; NULL for 0. */
+#define GT_VERSION_TEXT 24
+const char *gt_export_version(char text[GT_VERSION_TEXT], int version);
 
 /* Puts the magic, a digest of the text, and `follows` before the text, and `end` behind it. */
 int gt_export_seal(struct gt_strbuf *text, const char *magic, const char *follows, const char *end,
@@ -95,13 +117,5 @@ int gt_export_seal(struct gt_strbuf *text, const char *magic, const char *follow
 /* Makes a text a table of the format shipped: its lines, of which the first one names the columns,
  * are sorted and put under a digest. */
 int gt_export_shipped_seal(struct gt_strbuf *text, struct gt_err *err);
-
-/* Our statuses as Kernel Tuner and T4 name them; where several of ours share a name,
- * "gemmtune_status" tells them apart. */
-struct gt_export_called {
-    const char *kernel_tuner; /* "CompilationFailedConfig"; NULL: no failure */
-    const char *t4;           /* "compile" */
-};
-extern const struct gt_export_called gt_export_called[GT_STATUS_COUNT];
 
 #endif

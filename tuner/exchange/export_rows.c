@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/stats.h"
 #include "exchange/export_format.h"
 #include "problem/problem.h"
 #include "problem/trial.h"
@@ -26,44 +27,41 @@ static const char *status_of(const struct gt_export_out *out, const struct gt_ro
 
 /* ---- CSV ---- */
 
-/* Whether every row is a measured winner, so that no status needs to be printed. */
-static bool only_measured_winners(const struct gt_row_filter *filter)
-{
-    return filter->provenance == 1u << GT_MEASURED && filter->winners_only;
-}
-
 static void put_shape(struct gt_fields *fields, const struct gt_row *row)
 {
-    gt_fields_text(fields, "dtype", row->dtype);
-    gt_fields_text(fields, "accuracy", row->accuracy);
-    gt_fields_text(fields, "layout", row->layout);
-    gt_fields_put(fields, "m", true, "%" PRId64, row->m);
-    gt_fields_put(fields, "n", true, "%" PRId64, row->n);
-    gt_fields_put(fields, "k", true, "%" PRId64, row->k);
-    gt_fields_put(fields, "batch", true, "%" PRId64, row->batch);
+    gt_fields_add(fields,
+                  "dtype=%s accuracy=%s layout=%s m=%" PRId64 " n=%" PRId64 " k=%" PRId64
+                  " batch=%" PRId64,
+                  row->dtype, row->accuracy, row->layout, row->m, row->n, row->k, row->batch);
+}
+
+/* A failure such as `wrong` has an error but no time. */
+static double error_of(const struct gt_row *row)
+{
+    return gt_if(row->provenance == GT_MEASURED && (row->us > 0 || row->err_u > 0), row->err_u);
+}
+
+static double ratio(double over_us, double under_us)
+{
+    return gt_if(over_us > 0 && under_us > 0, over_us / under_us);
 }
 
 static void put_row(struct gt_fields *fields, const struct gt_row *row)
 {
-    const bool timed = row->us > 0, compared = timed && row->baseline_us > 0;
+    const bool timed = row->us > 0;
     const bool bounded = timed && gt_interval_known(row->provenance, row->lo_us, row->hi_us);
+    char driver[GT_VERSION_TEXT], nvrtc[GT_VERSION_TEXT];
 
-    gt_fields_text(fields, "device", row->device);
+    gt_fields_add(fields, "device=%s", row->device);
     put_shape(fields, row);
-    gt_fields_text(fields, "kernel", row->kernel);
-    gt_fields_text(fields, "point", row->point);
-    gt_fields_put(fields, "us", timed, "%.3f", row->us);
-    gt_fields_put(fields, "lo_us", bounded, "%.3f", row->lo_us);
-    gt_fields_put(fields, "hi_us", bounded, "%.3f", row->hi_us);
-    gt_fields_put(fields, "cublas_us", compared, "%.3f", row->baseline_us);
-    gt_fields_put(fields, "ratio", compared, "%.4f", row->baseline_us / row->us);
-    gt_fields_put(fields, "err_u", /* `wrong` has an error but no time */
-                  row->provenance == GT_MEASURED && (timed || row->err_u > 0), "%.3g", row->err_u);
-    gt_fields_word(fields, "l2", gt_timing_name(row->timing));
-    gt_fields_version(fields, "driver", row->driver);
-    gt_fields_version(fields, "nvrtc", row->nvrtc);
-    gt_fields_word(fields, "date", row->date);
-    gt_fields_word(fields, "problem", row->problem);
+    gt_fields_add(fields,
+                  "kernel=%s point=%s us=%+.3f lo_us=%.3f hi_us=%.3f cublas_us=%+.3f ratio=%.4f "
+                  "err_u=%.3g l2=%s driver=%s nvrtc=%s date=%s problem=%s",
+                  row->kernel, row->point, row->us, gt_if(bounded, row->lo_us),
+                  gt_if(bounded, row->hi_us), gt_if(timed, row->baseline_us),
+                  ratio(row->baseline_us, row->us), error_of(row), gt_timing_name(row->timing),
+                  gt_export_version(driver, row->driver), gt_export_version(nvrtc, row->nvrtc),
+                  row->date, row->problem);
 }
 
 static int put_csv(struct gt_fields *fields, const struct gt_export_out *out,
@@ -73,8 +71,8 @@ static int put_csv(struct gt_fields *fields, const struct gt_export_out *out,
 
     (void)err;
     put_row(fields, row);
-    if (!only_measured_winners(out->filter))
-        gt_fields_word(fields, "status", status_of(out, row, status));
+    if (out->filter->provenance != 1u << GT_MEASURED || !out->filter->winners_only)
+        gt_fields_add(fields, "status=%s", status_of(out, row, status));
     return GT_OK;
 }
 
@@ -87,22 +85,17 @@ static int put_md(struct gt_fields *fields, const struct gt_export_out *out,
 {
     const double flops =
         2.0 * (double)row->m * (double)row->n * (double)row->k * (double)row->batch;
-    const bool timed = row->us > 0, compared = timed && row->baseline_us > 0;
     const bool measured = row->provenance == GT_MEASURED;
     char status[STATUS];
 
     (void)err;
-    gt_fields_text(fields, "device", row->device);
-    gt_fields_text(fields, "problem", row->problem);
-    gt_fields_text(fields, "kernel", row->kernel);
-    gt_fields_text(fields, "point", row->point);
-    gt_fields_put(fields, "us", timed, "%.2f", row->us);
-    gt_fields_put(fields, "TFLOP/s", timed, "%.2f", flops / row->us * 1e-6);
-    gt_fields_put(fields, "cuBLAS us", compared, "%.2f", row->baseline_us);
-    gt_fields_put(fields, "ratio", compared, "%.3f", row->baseline_us / row->us);
-    gt_fields_put(fields, "error, u", measured, "%.3g", row->err_u);
-    gt_fields_word(fields, "L2", measured ? gt_timing_name(row->timing) : NULL);
-    gt_fields_word(fields, "status", status_of(out, row, status));
+    gt_fields_add(fields,
+                  "device=%s problem=%s kernel=%s point=%s us=%+.2f TFLOP/s=%.2f cuBLAS_us=%+.2f "
+                  "ratio=%.3f error,_u=%.3g L2=%s status=%s",
+                  row->device, row->problem, row->kernel, row->point, row->us,
+                  gt_if(row->us > 0, flops / row->us * 1e-6), gt_if(row->us > 0, row->baseline_us),
+                  ratio(row->baseline_us, row->us), gt_if(measured, row->err_u),
+                  measured ? gt_timing_name(row->timing) : NULL, status_of(out, row, status));
     if (!fields->heading && row->status == GT_STATUS_OK && !measured)
         gt_strbuf_add(fields->text, ", not measured");
     return GT_OK;
@@ -116,61 +109,48 @@ const struct gt_export_ops gt_export_md = {.put = put_md, .form = GT_FIELDS_MD};
 
 /* Adds a bound of the time's interval: null if the bound is not known, because nothing was measured
  * or a recording has no samples. */
-static void put_bound(struct gt_fields *fields, const char *name, const struct gt_row *row,
-                      double us)
+static void put_bound(struct gt_fields *fields, const char *format, const char *name,
+                      const struct gt_row *row, double us)
 {
-    const bool known = gt_interval_known(row->provenance, row->lo_us, row->hi_us);
-
-    if (known || !(row->us > 0))
-        gt_fields_real(fields, name, row->us > 0, us);
+    if (!(row->us > 0))
+        return;
+    if (gt_interval_known(row->provenance, row->lo_us, row->hi_us))
+        gt_fields_add(fields, format, us);
     else
-        gt_fields_put(fields, name, true, "null");
+        gt_strbuf_add(gt_fields_value(fields, name), "null");
 }
 
 /* Adds the measurements.  A value that was not measured gets no key, because 0 would look like a
  * result. */
 static void put_measurements(struct gt_fields *fields, const struct gt_row *row)
 {
-    const bool measured = row->provenance == GT_MEASURED, timed = row->us > 0;
-    const bool compared = row->baseline_us > 0;
+    const bool measured = row->provenance == GT_MEASURED, compared = row->baseline_us > 0;
 
-    gt_fields_word(fields, "result", gt_provenance_name(row->provenance));
-    gt_fields_word(fields, "status", gt_status_name(row->status));
-    gt_fields_put(fields, "stage", true, "%d", row->stage);
-    gt_fields_real(fields, "us", timed, row->us);
-    put_bound(fields, "lo_us", row, row->lo_us);
-    put_bound(fields, "hi_us", row, row->hi_us);
-    gt_fields_real(fields, "err_u", measured && (timed || row->err_u > 0), row->err_u);
-    gt_fields_real(fields, "clock_mhz", measured && row->clock_mhz > 0, row->clock_mhz);
-    gt_fields_text(fields, "baseline", compared ? row->baseline : NULL);
-    gt_fields_real(fields, "cublas_us", compared, row->baseline_us);
-    gt_fields_real(fields, "ratio", compared, timed ? row->baseline_us / row->us : 0);
-    gt_fields_word(fields, "l2", gt_timing_name(row->timing));
-    gt_fields_put(fields, "ties", true, "%d", row->ties);
-    gt_fields_put(fields, "deterministic", true, row->deterministic ? "true" : "false");
-    gt_fields_put(fields, "registers", true, "%d", row->registers);
-    gt_fields_put(fields, "shared_bytes", true, "%" PRId64, row->shared_bytes);
-    gt_fields_put(fields, "workspace_bytes", true, "%" PRId64, row->workspace_bytes);
-    gt_fields_text(fields, "detail", row->detail);
-    gt_fields_word(fields, "date", row->date);
+    gt_fields_add(fields, "result=%s status=%s stage=%d us=%+g",
+                  gt_provenance_name(row->provenance), gt_status_name(row->status), row->stage,
+                  row->us);
+    put_bound(fields, "lo_us=%g", "lo_us", row, row->lo_us);
+    put_bound(fields, "hi_us=%g", "hi_us", row, row->hi_us);
+    gt_fields_add(fields,
+                  "err_u=%g clock_mhz=%+g baseline=%s cublas_us=%+g ratio=%g l2=%s ties=%d "
+                  "deterministic=%i registers=%d shared_bytes=%" PRId64 " workspace_bytes=%" PRId64
+                  " detail=%s date=%s",
+                  error_of(row), gt_if(measured, row->clock_mhz), compared ? row->baseline : NULL,
+                  row->baseline_us, gt_if(compared, row->us > 0 ? row->baseline_us / row->us : 0),
+                  gt_timing_name(row->timing), row->ties, row->deterministic, row->registers,
+                  row->shared_bytes, row->workspace_bytes, row->detail, row->date);
 }
 
 static int put_json(struct gt_fields *fields, const struct gt_export_out *out,
                     const struct gt_row *row, struct gt_err *err)
 {
-    gt_fields_text(fields, "device", row->device);
-    gt_fields_text(fields, "uuid", row->uuid);
-    gt_fields_put(fields, "cc", true, "%d", row->cc);
-    gt_fields_put(fields, "driver", true, "%d", row->driver);
-    gt_fields_put(fields, "nvrtc", true, "%d", row->nvrtc);
-    gt_fields_text(fields, "problem", row->problem);
+    gt_fields_add(fields, "device=%s uuid=%s cc=%d driver=%d nvrtc=%d problem=%s", row->device,
+                  row->uuid, row->cc, row->driver, row->nvrtc, row->problem);
     put_shape(fields, row);
-    gt_fields_text(fields, "kernel", row->kernel);
-    gt_fields_text(fields, "signature", row->signature);
-    gt_fields_text(fields, "point", row->point);
-    gt_fields_put(
-        fields, "older_text",
-        gt_export_older(out->request->today, row->kernel, row->signature, row->provenance), "true");
+    gt_fields_add(fields, "kernel=%s signature=%s point=%s", row->kernel, row->signature,
+                  row->point);
+    if (gt_export_older(out->request->today, row->kernel, row->signature, row->provenance))
+        gt_fields_add(fields, "older_text=%i", true);
     put_measurements(fields, row);
     return gt_strbuf_check(out->text, err);
 }
@@ -204,30 +184,21 @@ double gt_export_bound_us(const struct gt_problem *problem, const struct gt_comp
                : 0;
 }
 
-static void put_ratio(struct gt_fields *fields, const char *name, double over_us, double under_us)
-{
-    gt_fields_put(fields, name, over_us > 0 && under_us > 0, "%.4f", over_us / under_us);
-}
-
 static void put_compared(struct gt_fields *fields, const struct gt_row *row, double bound_us,
                          const struct gt_comparison *with)
 {
     const bool error = with->baseline_err_u > 0, untuned = with->untuned_us > 0;
 
     put_row(fields, row);
-    gt_fields_put(fields, "bound_us", bound_us > 0, "%.3f", bound_us);
-    put_ratio(fields, "memory", bound_us, row->us);
-    gt_fields_put(fields, "move_us", with->move_us > 0, "%.3f", with->move_us);
-    put_ratio(fields, "moved", with->move_us, row->us);
-    gt_fields_put(fields, "cublas_err_u", error, "%.3g", with->baseline_err_u);
-    gt_fields_put(fields, "err_above", error, "%d",
-                  gt_export_err_above(row->err_u, with->baseline_err_u));
-    gt_fields_put(fields, "best_us", with->best_us > 0, "%.3f", with->best_us);
-    put_ratio(fields, "best_ratio", row->baseline_us, with->best_us);
-    gt_fields_put(fields, "untuned_us", untuned, "%.3f", with->untuned_us);
-    put_ratio(fields, "untuned_ratio", row->baseline_us, with->untuned_us);
-    gt_fields_put(fields, "worse_by_tuning", untuned, "%d", with->worse);
-    gt_fields_word(fields, "untuned", with->untuned);
+    gt_fields_add(
+        fields,
+        "bound_us=%+.3f memory=%.4f move_us=%+.3f moved=%.4f cublas_err_u=%+.3g "
+        "err_above=%.0f best_us=%+.3f best_ratio=%.4f untuned_us=%+.3f "
+        "untuned_ratio=%.4f worse_by_tuning=%.0f untuned=%s",
+        bound_us, ratio(bound_us, row->us), with->move_us, ratio(with->move_us, row->us),
+        with->baseline_err_u, gt_if(error, gt_export_err_above(row->err_u, with->baseline_err_u)),
+        with->best_us, ratio(row->baseline_us, with->best_us), with->untuned_us,
+        ratio(row->baseline_us, with->untuned_us), gt_if(untuned, with->worse), with->untuned);
 }
 
 void gt_export_bench_heading(struct gt_strbuf *text)

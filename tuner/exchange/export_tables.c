@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/stats.h"
 #include "exchange/export_format.h"
 #include "exchange/trials.h"
 #include "problem/problem.h"
@@ -110,20 +111,19 @@ const struct gt_export_ops gt_export_trials = {
  *
  * Finals are held on a hot device, so their times (us) cannot be compared with those of a race. */
 
-static const struct {
-    double factor;
-    const char *seconds, *trials; /* the columns */
-} within[] = {{1.05, "s_5", "trials_5"}, {1.02, "s_2", "trials_2"}, {1.01, "s_1", "trials_1"}};
+/* The first improvement within the factor of the best time: its seconds and trials, in *reached;
+ * NAN: none. */
+struct reached {
+    double seconds, trials;
+};
 
-#define WITHINS (sizeof(within) / sizeof(*within))
-
-/* The first improvement within the factor of the best time, or NULL. */
-static const struct gt_improvement *reached(const struct gt_turn *turn, double factor)
+static struct reached reach(const struct gt_turn *turn, double factor)
 {
     for (size_t i = 0; i < turn->improvements; i++)
         if (turn->improvement[i].us <= factor * turn->best_us)
-            return &turn->improvement[i];
-    return NULL;
+            return (struct reached){turn->improvement[i].seconds,
+                                    (double)turn->improvement[i].trials};
+    return (struct reached){NAN, NAN};
 }
 
 static double race_us(const struct gt_turn *turn)
@@ -138,34 +138,23 @@ static double race_us(const struct gt_turn *turn)
 
 static void put_turn(struct gt_fields *fields, const struct gt_turn *turn)
 {
-    const struct gt_improvement *first[WITHINS];
-    const double raced = race_us(turn);
+    const struct reached in_5 = reach(turn, 1.05), in_2 = reach(turn, 1.02),
+                         in_1 = reach(turn, 1.01);
     const bool race = turn->race_s > 0;
+    char seed[24];
 
-    for (size_t i = 0; i < WITHINS; i++)
-        first[i] = reached(turn, within[i].factor);
-    gt_fields_text(fields, "device", turn->device);
-    gt_fields_word(fields, "problem", turn->problem);
-    gt_fields_text(fields, "kernels", turn->kernels);
-    gt_fields_text(fields, "strategy", turn->strategy);
-    gt_fields_put(fields, "seed", true, "%" PRIu64, turn->seed);
-    gt_fields_put(fields, "known", true, "%" PRId64, turn->known);
-    gt_fields_put(fields, "seconds", true, "%.1f", turn->seconds);
-    gt_fields_put(fields, "trials", true, "%" PRId64, turn->trials);
-    gt_fields_put(fields, "us", turn->us > 0, "%.3f", turn->us);
-    gt_fields_put(fields, "cublas_us", turn->baseline_us > 0, "%.3f", turn->baseline_us);
-    gt_fields_put(fields, "race_us", raced > 0, "%.3f", raced);
-    gt_fields_put(fields, "best_us", turn->best_us > 0, "%.3f", turn->best_us);
-    for (size_t i = 0; i < WITHINS; i++)
-        gt_fields_put(fields, within[i].seconds, first[i], "%.1f",
-                      first[i] ? first[i]->seconds : 0);
-    for (size_t i = 0; i < WITHINS; i++)
-        gt_fields_put(fields, within[i].trials, first[i], "%" PRId64,
-                      first[i] ? first[i]->trials : 0);
-    gt_fields_put(fields, "per_second", race, "%.1f", (double)turn->trials / turn->race_s);
-    gt_fields_put(fields, "busy", race, "%.2f", turn->busy_s / turn->race_s);
-    gt_fields_word(fields, "l2", gt_timing_name(turn->timing));
-    gt_fields_word(fields, "date", turn->date);
+    snprintf(seed, sizeof(seed), "%" PRIu64, turn->seed);
+    gt_fields_add(fields,
+                  "device=%s problem=%s kernels=%s strategy=%s seed=%s known=%" PRId64
+                  " seconds=%.1f trials=%" PRId64 " us=%+.3f cublas_us=%+.3f race_us=%+.3f "
+                  "best_us=%+.3f s_5=%.1f s_2=%.1f s_1=%.1f trials_5=%.0f trials_2=%.0f "
+                  "trials_1=%.0f per_second=%.1f busy=%.2f l2=%s date=%s",
+                  turn->device, turn->problem, turn->kernels, turn->strategy, seed, turn->known,
+                  turn->seconds, turn->trials, turn->us, turn->baseline_us, race_us(turn),
+                  turn->best_us, in_5.seconds, in_2.seconds, in_1.seconds, in_5.trials, in_2.trials,
+                  in_1.trials, gt_if(race, (double)turn->trials / turn->race_s),
+                  gt_if(race, turn->busy_s / turn->race_s), gt_timing_name(turn->timing),
+                  turn->date);
     gt_fields_end(fields);
 }
 
@@ -203,33 +192,21 @@ static const char *some(const char *text)
     return text && *text ? text : NULL;
 }
 
-static void put_over_zero(struct gt_fields *fields, const char *name, int digits, double value)
-{
-    gt_fields_put(fields, name, value > 0, "%.*f", digits, value);
-}
-
 static void put_energy(struct gt_fields *fields, const struct gt_energy_row *row, double flops)
 {
     const struct gt_energy *energy = &row->energy;
-    char best[GT_ENERGY_BEST_MAX];
+    char best[GT_ENERGY_BEST_MAX], driver[GT_VERSION_TEXT];
 
     gt_energy_best(&row->rank, true, best);
-    gt_fields_text(fields, "device", some(row->device));
-    gt_fields_word(fields, "uuid", some(row->uuid));
-    gt_fields_version(fields, "driver", row->driver);
-    gt_fields_word(fields, "problem", some(row->problem));
-    gt_fields_word(fields, "kernel", some(row->kernel));
-    gt_fields_word(fields, "point", some(row->point));
-    put_over_zero(fields, "us", 3, energy->us);
-    put_over_zero(fields, "tflops", 3, flops / energy->us * 1e-6);
-    put_over_zero(fields, "joules", 8, energy->joules);
-    put_over_zero(fields, "error", 4, energy->error);
-    put_over_zero(fields, "watts", 1, energy->watts);
-    put_over_zero(fields, "clock_mhz", 0, energy->clock_mhz);
-    put_over_zero(fields, "edp", 6, energy->us * energy->joules);
-    gt_fields_word(fields, "method", energy->counted ? "counter" : "power");
-    gt_fields_word(fields, "best", some(best));
-    gt_fields_word(fields, "date", some(row->date));
+    gt_fields_add(fields,
+                  "device=%s uuid=%s driver=%s problem=%s kernel=%s point=%s us=%+.3f "
+                  "tflops=%+.3f joules=%+.8f error=%+.4f watts=%+.1f clock_mhz=%+.0f edp=%+.6f "
+                  "method=%s best=%s date=%s",
+                  some(row->device), some(row->uuid), gt_export_version(driver, row->driver),
+                  some(row->problem), some(row->kernel), some(row->point), energy->us,
+                  flops / energy->us * 1e-6, energy->joules, energy->error, energy->watts,
+                  energy->clock_mhz, energy->us * energy->joules,
+                  energy->counted ? "counter" : "power", some(best), some(row->date));
     gt_fields_end(fields);
 }
 

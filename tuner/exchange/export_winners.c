@@ -16,11 +16,6 @@
  * then one winner a line in byte order, so that a change shows as a diff.  Rows of an earlier table
  * may be kept. */
 
-static void shipped_begin(struct gt_export_out *out)
-{
-    gt_strbuf_add(out->text, GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n");
-}
-
 static int shipped_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
 {
     const char *const names[] = {row->device, row->problem, row->kernel, row->signature,
@@ -163,7 +158,7 @@ static int shipped_end(struct gt_export_out *out, struct gt_err *err)
 }
 
 const struct gt_export_ops gt_export_shipped = {
-    .begin = shipped_begin,
+    .head = GT_TABLE_COLUMNS GT_TABLE_CONTEST "\n",
     .row = shipped_row,
     .end = shipped_end,
     .winners_only = true,
@@ -285,11 +280,6 @@ static int check_plain(const struct gt_row *row, bool *plain, struct gt_err *err
     return code;
 }
 
-static void c_begin(struct gt_export_out *out)
-{
-    gt_strbuf_add(out->text, head);
-}
-
 static int c_row(struct gt_export_out *out, const struct gt_row *row, struct gt_err *err)
 {
     struct gt_strbuf *text = out->text;
@@ -315,17 +305,10 @@ static int c_row(struct gt_export_out *out, const struct gt_row *row, struct gt_
     return code;
 }
 
-static int c_end(struct gt_export_out *out, struct gt_err *err)
-{
-    (void)err;
-    gt_strbuf_add(out->text, tail);
-    return GT_OK;
-}
-
 const struct gt_export_ops gt_export_c = {
-    .begin = c_begin,
+    .head = head,
+    .tail = tail,
     .row = c_row,
-    .end = c_end,
     .winners_only = true,
     .deployed = true,
 };

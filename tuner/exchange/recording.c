@@ -101,12 +101,6 @@ bool gt_recording_begins(const char *path, const char *start)
 
 /* ---- other programs' forms ---- */
 
-/* A file in T1 that describes the space. */
-struct t1 {
-    const char *path;
-    struct gt_strbuf text;
-};
-
 /* Makes a file in memory. */
 static FILE *open_memory(void)
 {
@@ -150,31 +144,28 @@ static int read_converted(struct gt_strbuf *text, FILE *out, const char *path, i
 
     if (status == NO_PYTHON)
         return gt_err_set(err, GT_EIO,
-                          "%s: recordings of other programs are read by python3, which is not in "
-                          "$PATH; without it only what share/gemmtune/recordings.py made elsewhere "
-                          "is read",
+                          "%s: the forms of other programs are written and read by python3, which "
+                          "is not in $PATH; without it only what share/gemmtune/recordings.py made "
+                          "elsewhere is read",
                           path);
     if (status)
-        return gt_err_set(err, GT_EIO, "%s: python3 ended before it had read the recording", path);
+        return gt_err_set(err, GT_EIO, "%s: python3 ended before it had converted the text", path);
     snprintf(name, sizeof(name), "/proc/self/fd/%d", fileno(out));
     return gt_recording_read_text(text, name, err);
 }
 
-/* Replaces the text by the same in our own form; t1: NULL, or what describes the space. */
-static int convert(struct gt_strbuf *text, const char *path, const struct t1 *t1,
-                   struct gt_err *err)
+int gt_recording_convert(struct gt_strbuf *text, const struct gt_strbuf *before,
+                         const char *const argument[3], struct gt_err *err)
 {
     FILE *in = open_memory(), *out = open_memory();
-    char length[24];
-    const char *const argument[] = {path, t1 ? length : NULL, t1 ? t1->path : NULL};
     int rc = GT_OK;
 
-    snprintf(length, sizeof(length), "%zu", t1 ? t1->text.length : 0);
-    if (!in || !out || (t1 && !put(in, &t1->text)) || !put(in, text) || fflush(in) != 0 ||
+    if (!in || !out || (before && !put(in, before)) || !put(in, text) || fflush(in) != 0 ||
         fseek(in, 0, SEEK_SET) != 0)
-        rc = gt_err_set(err, GT_EIO, "%s: cannot be kept in memory: %s", path, strerror(errno));
+        rc = gt_err_set(err, GT_EIO, "%s: cannot be kept in memory: %s", argument[0],
+                        strerror(errno));
     gt_strbuf_reset(text);
-    GT_STEP(rc, read_converted(text, out, path, run_python(argument, in, out), err));
+    GT_STEP(rc, read_converted(text, out, argument[0], run_python(argument, in, out), err));
     if (in)
         fclose(in);
     if (out)
@@ -548,13 +539,11 @@ static int sign_words(struct gt_recording *recording, struct gt_err *err)
     return words ? sign(recording, "words", 5, err) : GT_OK;
 }
 
-/* Whether a text is meant to be T1: an object with "ConfigurationSpace". */
-static bool is_t1(const struct gt_strbuf *text)
-{
-    static const char key[] = "\"ConfigurationSpace\"";
-
-    return memmem(text->text, text->length, key, sizeof(key) - 1) != NULL;
-}
+/* A file in T1 that describes the space. */
+struct t1 {
+    const char *path;
+    struct gt_strbuf text;
+};
 
 /* Makes the path of the recording, which T1 gives relative to the folder of its own file. */
 static int named_recording(struct gt_strbuf *path, const struct t1 *t1, struct gt_err *err)
@@ -587,14 +576,16 @@ static int load_text(struct gt_recording *recording, const char *path, struct gt
                      const struct t1 *t1, struct gt_err *err)
 {
     const bool own = strncmp(text->text, OWN, strlen(OWN)) == 0 && !t1;
-    char signature[GT_DIGEST_HEX];
+    char signature[GT_DIGEST_HEX], length[24];
+    const char *const argument[] = {path, t1 ? length : NULL, t1 ? t1->path : NULL};
     int rc = GT_OK;
 
+    snprintf(length, sizeof(length), "%zu", t1 ? t1->text.length : 0);
     gt_digest_bytes(text->text, text->length, signature);
     if (memchr(text->text, '\0', text->length) || gt_json_escapes_nul(text->text))
         rc = gt_err_set(err, GT_ECONFIG, "%s: contains a NUL byte; it is no JSON text", path);
     if (!own)
-        GT_STEP(rc, convert(text, path, t1, err));
+        GT_STEP(rc, gt_recording_convert(text, t1 ? &t1->text : NULL, argument, err));
     GT_STEP(rc, read_lines(recording, path, own, text->text, text->length, err));
     memcpy(recording->kernel->signature, signature, sizeof(signature));
     GT_STEP(rc, sign_words(recording, err));
@@ -607,12 +598,13 @@ static int load_text(struct gt_recording *recording, const char *path, struct gt
 static int load_file(struct gt_recording *recording, const char *path, const char *from,
                      struct gt_err *err)
 {
+    static const char key[] = "\"ConfigurationSpace\""; /* of every T1 */
     struct t1 t1 = {.path = path, .text = GT_STRBUF_INIT};
     struct gt_strbuf text = GT_STRBUF_INIT, named = GT_STRBUF_INIT;
     int rc = begin(recording, err);
 
     GT_STEP(rc, gt_recording_read_text(&t1.text, path, err));
-    if (!rc && !from && !is_t1(&t1.text)) {
+    if (!rc && !from && !memmem(t1.text.text, t1.text.length, key, strlen(key))) {
         rc = load_text(recording, path, &t1.text, NULL, err);
     } else {
         if (!from)

@@ -69,6 +69,13 @@ int gt_recording_load_space(struct gt_recording *recording, const char *path, co
  * text is changed.  GT_ECONFIG names `path` and line.  The signature is left empty. */
 int gt_recording_parse(struct gt_recording *recording, const char *path, char *text, size_t length,
                        struct gt_err *err);
+
+/* Runs recordings.py on the text, behind `before` (NULL: nothing), and replaces the text by what it
+ * writes.  Its arguments stand at the top of recordings.py; NULL ends them.  GT_EIO: there is no
+ * python3, or it failed. */
+int gt_recording_convert(struct gt_strbuf *text, const struct gt_strbuf *before,
+                         const char *const argument[3], struct gt_err *err);
+
 void gt_recording_release(struct gt_recording *recording); /* a zeroed one is accepted */
 
 /* The space of all recorded points, failed ones too; point i of the space is point i of the

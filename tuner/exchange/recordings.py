@@ -1,4 +1,5 @@
-"""recordings.py - converts recorded spaces of other programs into the form that recording.c reads.
+"""recordings.py - converts recorded spaces of other programs into the form that recording.c reads,
+and trials of ours into the forms of other programs.
 
 tune starts it with the recording on its standard input.  By hand, for a machine without Python:
 
@@ -12,6 +13,11 @@ T1's, the answers are the recording's.
 T1 holds Python: conditions such as "KWG % ((MDIMC * NDIMC) / MDIMA) == 0", and lists of values such
 as "[2**i for i in range(6)]".  Python evaluates them, but only expressions made of NODES, OPERATORS
 and FUNCTIONS, whose numbers and lists are bounded: a stranger's text runs no other code.
+
+With the arguments `--write FORM VERSION` standard input has a line of JSON for each trial
+(export_space.c), and the output is a line with the number of rows, then the file: kt-cache, a cache
+file of Kernel Tuner (schema 1.1.0), t4, T4 results 1.0.0, or t4-metadata, its second file, by
+gemmtune VERSION.
 """
 
 import array
@@ -695,21 +701,224 @@ def lines_of(path, text, t1, t1_path):
         yield line(index, point, recording.ms)
 
 
+# ---- our trials in the forms of other programs ----
+
+# What Kernel Tuner and T4 call our statuses; where several share a name, "gemmtune_status" tells
+# them apart.
+FAILED_BUILD = ("CompilationFailedConfig", "compile")
+INVALID = ("InvalidConfig", "constraints")
+CRASHED = ("RuntimeFailedConfig", "runtime")
+LATE = ("RuntimeFailedConfig", "timeout")
+WRONG = ("RuntimeFailedConfig", "correctness")
+THEIRS = {"ok": (None, "correct"), "compile_error": FAILED_BUILD, "compile_timeout": FAILED_BUILD,
+          "compile_crash": FAILED_BUILD, "spills": INVALID, "serialized": INVALID,
+          "launch_invalid": INVALID, "fault": CRASHED, "timeout": LATE, "wrong": WRONG,
+          "oob_write": WRONG, "nondeterministic": WRONG, "slow": LATE,  # slow: without a time
+          "device_lost": CRASHED, "killed": CRASHED}
+
+
+class Json(str):
+    """A text that is JSON already."""
+
+
+def written(value):
+    """A value as JSON without blanks; members that are None are left out."""
+    if isinstance(value, Json):
+        return value
+    if isinstance(value, float):
+        return "%.9g" % value
+    if isinstance(value, list):
+        return "[%s]" % ",".join(map(written, value))
+    if isinstance(value, dict):
+        return "{%s}" % ",".join(written(key) + ":" + written(member)
+                                 for key, member in value.items() if member is not None)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def file_of(members):
+    """An object with a member a line."""
+    return "{\n%s\n}\n" % ",\n".join(written(key) + ":" + written(value)
+                                     for key, value in members.items())
+
+
+def split_point(point):
+    """The values of a point as JSON: numbers, true, false and quoted texts stay as they are, words
+    get quotes."""
+    values = {}
+    for part in point.split(","):
+        name, _, value = part.partition("=")
+        stays = re.match(r'(-?\d+\.?\d*([eE][-+]?\d+)?|true|false|".*)\Z', value, re.S)
+        values[name] = Json(value if stays else written(value))
+    return values
+
+
+def has_time(trial):
+    """Whether other tuners should see a time of the trial: it is ok, or slow with a time."""
+    return trial["us"] > 0 and trial["status"] in ("ok", "slow")
+
+
+def costs_of(trial):
+    """The milliseconds of compiling, proving and timing."""
+    return [Json("%.6g" % trial[key]) for key in ("compile_ms", "prove_ms", "time_ms")]
+
+
+def gflops(trial):
+    return trial["flops"] / trial["us"] * 1e-3
+
+
+def samples_of(trial):
+    """The samples in milliseconds, or without samples the time."""
+    return [us * 1e-3 for us in trial["samples"] or [trial["us"]] * has_time(trial)]
+
+
+def launch_params(description):
+    """The names of the launch parameters: points that differ only in them share a cubin.  A kernel
+    without a description (a recording's) has none."""
+    try:
+        params = list_of(json.loads(description), "params")
+    except ValueError:
+        params = []
+    return [param["name"] for param in params if get(param, "kind") == "launch"] or None
+
+
+class Written:
+    """The trials of one space: a kernel, a problem and a device."""
+
+    def __init__(self, trials):
+        first, self.trials = trials[0], trials
+        for trial in trials:
+            self.check(self.identity(first), self.identity(trial))
+        self.points = [split_point(trial["point"]) for trial in trials]
+        self.names = list(self.points[0])
+        for trial, values in zip(trials, self.points):
+            if list(values) != self.names or "" in (*values, *values.values(), trial["point"]):
+                raise Refused('the point "%s" is not of the same parameters as the first'
+                              % trial["point"])
+        self.head = {
+            "device_name": first["device"], "kernel_name": first["kernel"],
+            "gemmtune": {"version": 1, "problem": first["problem"], "cc": first["cc"],
+                         "provenance": first["provenance"], "l2": first["l2"],
+                         "driver": first["driver"], "nvrtc": first["nvrtc"],
+                         "signature": first["signature"],
+                         "launch": launch_params(first["description"])}}
+
+    @staticmethod
+    def identity(trial):
+        """All facts but the point: trials that differ in these belong to different spaces."""
+        return ("kernel {kernel}, problem {problem}, {provenance} on {device} (driver {driver}, "
+                "NVRTC {nvrtc}, {l2} L2)".format(**trial))
+
+    @staticmethod
+    def check(first, other):
+        if first != other:
+            raise TooMany("a file of this format holds one space, and there are more: %s; %s; "
+                          "narrow them with --kernel, --problem, --arch or --measured"
+                          % (first, other))
+
+    def values(self, name):
+        """The values of a parameter: ascending numbers before words."""
+        def order(value):
+            word = value[0] in '"tf'
+            return word, 0 if word else float(value), value
+        return sorted({point[name] for point in self.points}, key=order)
+
+    def cached(self, trial, values):
+        """An entry of Kernel Tuner's cache.  "time" is the median of the samples in milliseconds
+        (Kernel Tuner writes their mean).  For a failure "time" and "__error__" are the name of its
+        error class, with our status beside them."""
+        timed = has_time(trial)
+        compiling, proving, timing = costs_of(trial)
+        failure = None if timed else THEIRS[trial["status"]][0]
+        key = ",".join(value[1:-1] if value[0] == '"' else value for value in values.values())
+        entry = {**values, "time": trial["us"] * 1e-3 if timed else failure, "__error__": failure,
+                 "times": samples_of(trial) if timed else None,
+                 "GFLOP/s": gflops(trial) if timed else None,
+                 "gemmtune_status": trial["status"] if trial["status"] != "ok" else None,
+                 "compile_time": compiling, "verification_time": proving, "benchmark_time": timing,
+                 "strategy_time": 0, "framework_time": 0,
+                 "timestamp": trial["date"]}
+        return '"%s":%s' % (key, written(entry))
+
+    def cache(self):
+        entries = ",\n".join(map(self.cached, self.trials, self.points))
+        return file_of({
+            "schema_version": "1.1.0", **self.head,
+            "problem_size": [self.trials[0][size] for size in "mnk"],
+            "tune_params_keys": self.names,
+            "tune_params": {name: self.values(name) for name in self.names},
+            "objective": "time", "cache": Json("{\n%s\n}" % entries)})
+
+    def result(self, trial, values):
+        """A result of T4.  The schema and its tools disagree on a name ("compilation_time",
+        "compilation"), so both names are written.  "invalidity" has six values; "gemmtune_status"
+        among the measurements says which of our statuses it was."""
+        timed = has_time(trial)
+        compiling, proving, timing = costs_of(trial)
+        measurements = [{"name": "gemmtune_status", "value": trial["status"], "unit": ""}]
+        if timed:
+            measurements[:0] = [
+                {"name": "time", "value": trial["us"] * 1e-3, "unit": "ms"},
+                {"name": "GFLOP/s", "value": gflops(trial), "unit": "GFLOP/s"}]
+        times = {"compilation": compiling, "compilation_time": compiling,
+                 "benchmark": timing, "validation": proving, "framework": 0,
+                 "search_algorithm": 0, "runtimes": samples_of(trial)}
+        return written({
+            "timestamp": trial["date"], "configuration": values, "objectives": ["time"],
+            "times": times, "invalidity": "correct" if timed else THEIRS[trial["status"]][1],
+            "correctness": int(timed), "measurements": measurements})
+
+    def results(self):
+        entries = ",\n".join(map(self.result, self.trials, self.points))
+        return file_of({"schema_version": "1.0.0", **self.head,
+                        "metadata": {"timeunit": "milliseconds"},
+                        "results": Json("[\n%s\n]" % entries)})
+
+
+def metadata(trials, version):
+    """T4's metadata file has the devices of the trials, as far as the database knows them; the rest
+    of T4's metadata is optional.  Returns the number of devices, too."""
+    def number(value):
+        return "%d.%d" % (value // 1000, value % 1000 // 10) if value > 0 else ""
+
+    devices = {(trial["device"], trial["uuid"]): written({
+        "device_name": trial["device"], "uuid": trial["uuid"],
+        "compute_capability": "%d.%d" % divmod(trial["cc"], 10),
+        "cuda_driver": number(trial["driver"]), "nvrtc": number(trial["nvrtc"])})
+        for trial in reversed(trials)}
+    return len(devices), (
+        '{"schema_version":"1.0.0",\n"metadata":{"hardware":{"hardware_description":[\n%s\n]},\n'
+        '"environment":{"device_query":{},"requirements":["gemmtune %s"]}}}\n'
+        % (",\n".join(reversed(list(devices.values()))), version))
+
+
+def write_file(form, version, text):
+    trials = [json.loads(line) for line in text.split("\n") if line]
+    rows = len(trials)
+    if form == "t4-metadata":
+        rows, made = metadata(trials, version)
+    else:
+        made = Written(trials).cache() if form == "kt-cache" else Written(trials).results()
+    yield written({"rows": rows})
+    yield made[:-1]
+
+
 def main():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     warnings.simplefilter("ignore")  # of expressions that Python finds odd
     path, length, t1_path = (sys.argv[1:] + [None, None])[:3]
+    writes = path == "--write"
     try:
         if sys.version_info < (3, 8):
             raise Refused(path + ": python3 is older than 3.8")
         read = sys.stdin.buffer.read
-        t1 = read(int(length)).decode("utf-8", "surrogateescape") if length else None
+        t1 = read(int(length)).decode("utf-8", "surrogateescape") if length and not writes else None
         text = read().decode("utf-8", "surrogateescape")
-        for made in lines_of(path, text, t1, t1_path):
+        for made in (write_file(length, t1_path, text) if writes
+                     else lines_of(path, text, t1, t1_path)):
             sys.stdout.buffer.write(made.encode("utf-8", "surrogateescape") + b"\n")
     except (Refused, UnicodeEncodeError, MemoryError) as error:
         sentence = str(error) if isinstance(error, Refused) else "%s: %s" % (path, error)
-        print(json.dumps({"error": sentence, "range": type(error) is TooMany and not length}))
+        print(json.dumps({"error": sentence, "range": type(error) is TooMany and (writes or not length)}))
 
 
 if __name__ == "__main__":

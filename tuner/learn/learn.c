@@ -458,26 +458,21 @@ static void save(const struct gt_learning *learning, const double *worth, const 
     }
 }
 
-static bool has_kind(const struct gt_learning *learning, size_t kind)
-{
-    for (size_t i = 0; i < learning->problems; i++)
-        if (learning->problem[i].kind == kind)
-            return true;
-    return false;
-}
-
 int gt_learn_prototypes(const struct gt_learning *learning, size_t kind, int fold, bool *taken,
                         struct gt_err *err)
 {
     double *lost = malloc((learning->problems + 1) * sizeof(*lost));
     double *saved = malloc((learning->points + 1) * sizeof(*saved));
     double *worth = malloc((learning->problems + 1) * sizeof(*worth));
-    const int most = has_kind(learning, kind) ? GT_LEARN_PROTOTYPES_MOST : 0;
+    int most = 0;
     const int rc = lost && saved && worth ? GT_OK : gt_err_nomem(err);
 
     memset(taken, 0, learning->points * sizeof(*taken));
-    for (size_t i = 0; i < learning->problems && !rc; i++)
+    for (size_t i = 0; i < learning->problems && !rc; i++) {
         lost[i] = LOSS_WITHOUT;
+        if (learning->problem[i].kind == kind)
+            most = GT_LEARN_PROTOTYPES_MOST;
+    }
     if (!rc)
         weigh(learning, kind, fold, worth);
     for (int chosen = 0; chosen < most && !rc; chosen++) {

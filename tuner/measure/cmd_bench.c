@@ -358,14 +358,6 @@ static void finish(const struct bench *bench)
         print_means(bench->session.cli->out, "all", &all);
 }
 
-static int report_close(struct bench *bench, int rc, struct gt_err *err)
-{
-    if (!rc)
-        finish(bench);
-    gt_bench_summary_release(&bench->summary);
-    return gt_records_close(&bench->report, bench->session.cli, rc, err);
-}
-
 /* ---- one problem: the winner in turns with the untuned answer and with cuBLASLt ---- */
 
 static const struct gt_rounds default_rounds = {41, 200, 2e6};
@@ -406,25 +398,13 @@ static bool is_named(const struct bench *bench, const struct gt_kernel *kernel)
     return false;
 }
 
-/* Finds the winner of all kernels, unless --kernels names its kernel. */
-static int find_incumbent(struct winner *winner, const struct gt_row_filter *filter,
-                          struct gt_err *err)
-{
-    struct bench *bench = winner->bench;
-    struct winner best = {.bench = bench};
-    int rc = gt_store_rows(bench->session.store, filter, take_winner, &best, err);
-
-    if (!rc && best.kernel && !is_named(bench, best.kernel))
-        winner->incumbent = (struct incumbent){best.kernel, best.point, best.trial.us};
-    return rc;
-}
-
 /* Finds the winner and, where times are measured, the untuned answer.  winner->kernel stays NULL if
  * no winner belongs to today's text of a kernel. */
 static int find_winner(struct winner *winner, struct gt_err *err)
 {
     const struct bench *bench = winner->bench;
     const struct gt_session *session = &bench->session;
+    struct winner best = {.bench = winner->bench}; /* of all kernels, with --kernels */
     const struct gt_kernels named = {(struct gt_kernel **)bench->kernel, bench->kernels};
     char text[GT_PROBLEM_TEXT_MAX];
     struct gt_row_filter filter = {.winners_only = true,
@@ -437,21 +417,13 @@ static int find_winner(struct winner *winner, struct gt_err *err)
     rc = gt_store_rows(session->store, &filter, take_winner, winner, err);
     filter.kernels = NULL;
     if (!rc && winner->kernel && bench->named)
-        rc = find_incumbent(winner, &filter, err);
+        rc = gt_store_rows(session->store, &filter, take_winner, &best, err);
+    if (!rc && best.kernel && !is_named(bench, best.kernel))
+        winner->incumbent = (struct incumbent){best.kernel, best.point, best.trial.us};
     if (!rc && winner->kernel && session->measures)
         rc = gt_snapshot_lookup(&bench->untuned, &session->evaluator->device, winner->problem,
                                 &winner->untuned, err);
     return rc;
-}
-
-/* Whether the untuned answer is the winner itself. */
-static bool same_answer(const struct winner *winner)
-{
-    const struct gt_kernel *kernel = winner->kernel;
-
-    return winner->untuned.kernel == kernel &&
-           memcmp(winner->untuned.point.value, winner->point.value,
-                  kernel->params * sizeof(winner->point.value[0])) == 0;
 }
 
 /* Judges the untuned answer by the rounds of the contest. */
@@ -469,31 +441,25 @@ static void judge_untuned(struct winner *winner, const struct gt_trial *untuned)
     winner->with.worse = lo > NOISE;
 }
 
-/* Says why a candidate has no time in a contest; the table then has an empty field. */
-static void note_lost(const struct bench *bench, const char *who,
+/* Says why a candidate (NULL: cuBLASLt's best answer) has no time in a contest; the table then has
+ * an empty field. */
+static void note_lost(const struct winner *winner, const char *who,
                       const struct gt_candidate *candidate, const struct gt_trial *trial)
 {
     char problem[GT_PROBLEM_TEXT_MAX];
     struct gt_strbuf sentence = GT_STRBUF_INIT;
 
-    gt_problem_format(candidate->problem, problem);
-    gt_strbuf_addf(&sentence, "%s: %s, %s ", problem, who, candidate->kernel->name);
-    gt_point_format(&sentence, candidate->kernel, &candidate->point);
-    gt_strbuf_addf(&sentence, ", has no time: %s%s%s", gt_status_name(trial->status),
-                   *trial->detail ? ": " : "", trial->detail);
-    gt_progress_note(bench->session.progress, sentence.text);
-    gt_strbuf_release(&sentence);
-}
-
-/* The same of cuBLASLt's best answer. */
-static void note_vendor_lost(const struct winner *winner, const struct gt_trial *vendor)
-{
-    char problem[GT_PROBLEM_TEXT_MAX], sentence[sizeof(vendor->detail) + sizeof(problem) + 64];
-
     gt_problem_format(winner->problem, problem);
-    snprintf(sentence, sizeof(sentence), "%s: cuBLASLt's answer has no time: %s%s%s", problem,
-             gt_status_name(vendor->status), *vendor->detail ? ": " : "", vendor->detail);
-    gt_progress_note(winner->bench->session.progress, sentence);
+    gt_strbuf_addf(&sentence, "%s: %s", problem, who);
+    if (candidate) {
+        gt_strbuf_addf(&sentence, ", %s ", candidate->kernel->name);
+        gt_point_format(&sentence, candidate->kernel, &candidate->point);
+        gt_strbuf_add(&sentence, ",");
+    }
+    gt_strbuf_addf(&sentence, " has no time: %s%s%s", gt_status_name(trial->status),
+                   *trial->detail ? ": " : "", trial->detail);
+    gt_progress_note(winner->bench->session.progress, sentence.text);
+    gt_strbuf_release(&sentence);
 }
 
 /* Adds a candidate to a contest. */
@@ -511,7 +477,10 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
     const struct bench *bench = winner->bench;
     struct gt_evaluator *evaluator = bench->session.evaluator;
     struct gt_comparison *with = &winner->with;
-    const bool both = winner->untuned.kernel && !same_answer(winner);
+    const struct gt_resolved *untuned = &winner->untuned;
+    const bool both =
+        untuned->kernel && (untuned->kernel != winner->kernel ||
+                            !gt_point_same(winner->kernel, &untuned->point, &winner->point));
     struct incumbent *incumbent = &winner->incumbent;
     struct gt_candidate candidate[3] = {
         {winner->kernel, winner->problem, &evaluator->device, winner->point}};
@@ -521,7 +490,7 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
     int rounds, rc;
 
     if (both)
-        enter(candidate, &count, winner->untuned.kernel, &winner->untuned.point, candidate);
+        enter(candidate, &count, untuned->kernel, &untuned->point, candidate);
     if (incumbent->kernel)
         enter(candidate, &count, incumbent->kernel, &incumbent->point, candidate);
     round_us = (double)(count + baseline) * winner->trial.us;
@@ -533,24 +502,24 @@ static int hold_contest(struct winner *winner, bool baseline, struct gt_err *err
     if (incumbent->kernel)
         incumbent->us = trial[count - 1].status == GT_STATUS_OK ? trial[count - 1].us : 0;
     if (incumbent->kernel && !(incumbent->us > 0))
-        note_lost(bench, "the incumbent", &candidate[count - 1], &trial[count - 1]);
+        note_lost(winner, "the incumbent", &candidate[count - 1], &trial[count - 1]);
     winner->trial = trial[0];
     if (trial[0].status != GT_STATUS_OK) {
-        note_lost(bench, "the winner", &candidate[0], &trial[0]);
+        note_lost(winner, "the winner", &candidate[0], &trial[0]);
         return GT_OK;
     }
     if (both && trial[1].status == GT_STATUS_OK)
         judge_untuned(winner, &trial[1]);
     else if (both)
-        note_lost(bench, "the untuned answer", &candidate[1], &trial[1]);
-    else if (winner->untuned.kernel)
+        note_lost(winner, "the untuned answer", &candidate[1], &trial[1]);
+    else if (untuned->kernel)
         judge_untuned(winner, &winner->trial);
     if (vendor.status == GT_STATUS_OK && vendor.us > 0) {
         with->baseline_us = vendor.us;
         with->baseline_err_u = vendor.err_u;
         with->best_us = winner->vendor ? vendor.us : trial[0].us;
     } else if (baseline) {
-        note_vendor_lost(winner, &vendor);
+        note_lost(winner, "cuBLASLt's answer", NULL, &vendor);
     }
     return GT_OK;
 }
@@ -695,13 +664,6 @@ static int report_winner(struct winner *winner, const char *text, struct gt_err 
     return rc;
 }
 
-/* Whether the rest of the set can still be compared, because the problem is too big for this GPU or
- * no kernel serves the problem. */
-static bool only_this_problem(int rc)
-{
-    return rc == GT_ETOOBIG || rc == GT_ENOTFOUND || rc == GT_ERANGE || rc == GT_ECONFIG;
-}
-
 /* swept: the sweep's result for the problem; NULL if there was no sweep. */
 static int bench_problem(struct bench *bench, const struct gt_problem *problem, double weight,
                          const struct gt_sweep_result *swept, struct gt_err *err)
@@ -731,7 +693,8 @@ static int bench_problem(struct bench *bench, const struct gt_problem *problem, 
         report_nothing(bench, text, "has no winner%s here; tune it, or give --budget",
                        bench->named ? " of these kernels" : "");
     gt_resolved_release(&winner.untuned);
-    if (only_this_problem(rc)) {
+    if (rc == GT_ETOOBIG || rc == GT_ENOTFOUND || rc == GT_ERANGE || rc == GT_ECONFIG) {
+        /* the rest of the set can still be compared */
         report_nothing(bench, text, "not compared: %s", why.msg);
         return GT_OK;
     }
@@ -782,17 +745,6 @@ static int bench_all(struct bench *bench, const struct gt_problem *problem, cons
     return rc;
 }
 
-static int measure_copy(struct bench *bench, struct gt_err *err)
-{
-    struct gt_evaluator *evaluator = bench->session.evaluator;
-    struct gt_calibration calibration;
-    int rc = evaluator->ops->calibrate(evaluator, true, &calibration, err);
-
-    if (!rc)
-        bench->copy_gbps = calibration.value[GT_CALIBRATION_MEMORY_COPY];
-    return rc;
-}
-
 static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
 {
     const struct options *options = fields;
@@ -801,6 +753,7 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
     struct gt_problem *problem = NULL;
     const char *budget = options->session.budget;
     struct bench bench = {.rounds = (int)options->rounds};
+    struct gt_calibration copy;
     struct gt_budget checked;
     double *weight = NULL;
     size_t problems = 0;
@@ -827,13 +780,18 @@ static int run(struct gt_cli *cli, const void *fields, struct gt_err *err)
         rc = gt_session_kernels(&bench.kernel, &bench.kernels, &bench.session.kernels,
                                 options->session.kernels, err);
     bench.session.fallbacks = !options->session.kernels;
-    if (!rc && bench.session.measures)
-        rc = measure_copy(&bench, err);
+    if (!rc && bench.session.measures) {
+        rc = bench.session.evaluator->ops->calibrate(bench.session.evaluator, true, &copy, err);
+        bench.copy_gbps = rc ? 0 : copy.value[GT_CALIBRATION_MEMORY_COPY];
+    }
     GT_STEP(rc, gt_snapshot_take(&bench.untuned, &bench.session.kernels, NULL,
                                  &bench.session.shipped, err));
     GT_STEP(rc, report_open(&bench, options->csv, err));
     GT_STEP(rc, bench_all(&bench, problem, weight, problems, budget, err));
-    rc = report_close(&bench, rc, err);
+    if (!rc)
+        finish(&bench);
+    gt_bench_summary_release(&bench.summary);
+    rc = gt_records_close(&bench.report, cli, rc, err);
     gt_snapshot_release(&bench.untuned);
     gt_session_close(&bench.session);
     free(bench.kernel);

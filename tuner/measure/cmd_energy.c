@@ -55,10 +55,9 @@ struct energies {
     double end_s; /* on the clock; 0: there is no budget */
     size_t measured;
     const struct gt_device *device;
-    struct gt_device stored; /* --stored shows energies of this device */
-    struct gt_csv *csv, *costs;
-    cJSON *rows, *problems; /* lists of report->json */
-    size_t found;           /* rows of all problems */
+    struct gt_device stored;       /* --stored shows energies of this device */
+    struct gt_records rows, costs; /* the lists are those of report->json */
+    size_t found;                  /* rows of all problems */
     /* of the present problem */
     char problem[GT_PROBLEM_TEXT_MAX];
     struct item item[ITEMS_MAX]; /* sorted by their times */
@@ -77,12 +76,11 @@ struct energies {
  * longer. */
 static bool make_room(struct energies *self, const struct item *item)
 {
-    const size_t bytes = item->kernel->params * sizeof(item->point.value[0]);
-
     for (size_t i = 0; i < self->items; i++) {
         struct item *same = &self->item[i];
 
-        if (same->kernel != item->kernel || memcmp(same->point.value, item->point.value, bytes))
+        if (same->kernel != item->kernel ||
+            !gt_point_same(item->kernel, &same->point, &item->point))
             continue;
         if (same->us <= item->us)
             return false;
@@ -98,35 +96,26 @@ static bool make_room(struct energies *self, const struct item *item)
     return true;
 }
 
-/* Adds a measured candidate, if its kernel still has the same text and the candidate is one of the
- * fastest. */
-static int take(struct energies *self, const char *name, const char *signature, const char *text,
-                double us, struct gt_err *err)
-{
-    struct item item = {.us = us};
-    size_t at;
-    int rc;
-
-    item.kernel = gt_kernels_find(&self->session->kernels, name, NULL);
-    if (!item.kernel || strcmp(item.kernel->signature, signature) != 0 || !(us > 0))
-        return GT_OK; /* the row belongs to another text of the template */
-    rc = gt_point_parse(&item.point, item.kernel, text, err);
-    if (rc || !make_room(self, &item))
-        return rc;
-    for (at = self->items++; at && self->item[at - 1].us > us; at--)
-        self->item[at] = self->item[at - 1];
-    self->item[at] = item;
-    return GT_OK;
-}
-
+/* Adds a candidate that was measured on this device, if its kernel still has the same text and the
+ * candidate is one of the fastest. */
 static int take_row(void *context, const struct gt_row *row, struct gt_err *err)
 {
     struct energies *self = context;
+    struct item item = {gt_kernels_find(&self->session->kernels, row->kernel, NULL), .us = row->us};
+    size_t at;
+    int rc;
 
     if (row->status != GT_STATUS_OK || row->timing != GT_TIMING_COLD ||
-        strcmp(row->device, self->device->name) != 0)
+        strcmp(row->device, self->device->name) != 0 || !item.kernel ||
+        strcmp(item.kernel->signature, row->signature) != 0 || !(item.us > 0))
         return GT_OK;
-    return take(self, row->kernel, row->signature, row->point, row->us, err);
+    rc = gt_point_parse(&item.point, item.kernel, row->point, err);
+    if (rc || !make_room(self, &item))
+        return rc;
+    for (at = self->items++; at && self->item[at - 1].us > item.us; at--)
+        self->item[at] = self->item[at - 1];
+    self->item[at] = item;
+    return GT_OK;
 }
 
 /* Finds the fastest candidates that were measured on the session's device (cold L2) with today's
@@ -141,12 +130,11 @@ static int find_items(struct energies *self, struct gt_err *err)
 
     self->items = 0;
     for (size_t i = 0; i < table->rows; i++) { /* a damaged row of the table is skipped */
-        const struct gt_table_row *row = &table->row[i];
-        struct gt_err ignored = {0};
+        const struct gt_row row = gt_table_line(&table->row[i]);
 
-        if (row->cc == self->device->cc && !row->predicted && row->timing == GT_TIMING_COLD &&
-            strcmp(row->text, self->problem) == 0 && strcmp(row->device, self->device->name) == 0)
-            take(self, row->kernel, row->signature, row->point, row->us, &ignored);
+        if (row.cc == filter.cc && row.provenance == GT_MEASURED &&
+            strcmp(row.problem, self->problem) == 0)
+            take_row(self, &row, NULL);
     }
     rc = gt_store_rows(self->session->store, &filter, take_row, self, err);
     while (self->items > 1 &&
@@ -196,6 +184,11 @@ static double percent(double value, double of)
     return 100 * (value / of - 1);
 }
 
+static const char *method_of(const struct gt_energy *energy)
+{
+    return energy->counted ? "counter" : "power";
+}
+
 static void print_costs(const struct energies *self, FILE *out)
 {
     const struct gt_energy *fast = &self->cost[FAST].energy, *saving = &self->cost[SAVING].energy;
@@ -218,57 +211,37 @@ static void print_costs(const struct energies *self, FILE *out)
         fputs("no saving beyond the errors\n", out);
 }
 
-/* The fields of one of the three; tflops: whether its rate is among them. */
-static void write_energy(const struct gt_record *record, const char *prefix,
-                         const struct gt_energy *energy, double flops)
+/* The time or energy of the row that saves relative to the fastest, in per cent; NAN: the errors
+ * are as large as the saving, or nothing was measured. */
+static double saved(const struct energies *self, double value, double of)
 {
-    const bool known = energy->us > 0;
-    char key[40];
-
-#define FIELD(name, value, digits, when)            \
-    (snprintf(key, sizeof(key), "%s" name, prefix), \
-     gt_record_real(record, key, value, digits, when))
-    FIELD("us", energy->us, 3, known);
-    if (flops > 0)
-        FIELD("tflops", known ? flops / energy->us * 1e-6 : 0, 2, known);
-    FIELD("joules", energy->joules, 8, known);
-    FIELD("error", energy->error, 4, known);
-    FIELD("watts", energy->watts, 1, known);
-    FIELD("clock_mhz", energy->clock_mhz, 0, energy->clock_mhz > 0);
-#undef FIELD
+    return gt_if(self->cost[SAVING].energy.us > 0, percent(value, of));
 }
 
-static void write_name(const struct gt_record *record, const char *kernel_key,
-                       const char *point_key, const struct cost *cost)
+/* Adds the row of a problem.  Figures that were not measured are not known. */
+static void write_costs(const struct energies *self, const struct gt_problem *problem)
 {
-    const bool known = cost->energy.us > 0;
+    const struct cost *fast = &self->cost[FAST], *saving = &self->cost[SAVING];
+    const struct gt_energy *f = &fast->energy, *s = &saving->energy;
+    const struct gt_energy *v = &self->cost[VENDOR].energy;
+    const double flops = 1e-6 * gt_problem_flops(problem);
+    const bool known = f->us > 0, saves = s->us > 0;
 
-    gt_record_text(record, kernel_key, known ? cost->kernel.text : NULL);
-    gt_record_text(record, point_key, known ? cost->point.text : NULL);
-}
-
-/* The row of a problem.  time and energy: of the row that saves relative to the fastest, in per
- * cent.  Figures that were not measured are empty, and so are the figures of the saving if the
- * errors are as large as the saving. */
-static void write_costs(const struct energies *self, const struct gt_problem *problem,
-                        const struct gt_record *record)
-{
-    const struct gt_energy *fast = &self->cost[FAST].energy, *saving = &self->cost[SAVING].energy;
-    const double flops = gt_problem_flops(problem);
-    const bool known = fast->us > 0, saves = saving->us > 0;
-
-    gt_record_text(record, "device", self->device->name);
-    gt_record_text(record, "problem", self->problem);
-    gt_record_real(record, "entries", self->entries, 0, true);
-    write_energy(record, "", fast, flops);
-    gt_record_text(record, "method", known ? fast->counted ? "counter" : "power" : NULL);
-    write_name(record, "kernel", "point", &self->cost[FAST]);
-    write_energy(record, "saving_", saving, 0);
-    write_name(record, "saving_kernel", "saving_point", &self->cost[SAVING]);
-    gt_record_real(record, "time", saves ? percent(saving->us, fast->us) : 0, 2, saves);
-    gt_record_real(record, "energy", saves ? percent(saving->joules, fast->joules) : 0, 2, saves);
-    write_energy(record, "cublas_", &self->cost[VENDOR].energy, flops);
-    gt_csv_end(record->csv);
+    gt_records_add(&self->costs,
+                   "device=%s problem=%s entries=%d us=%+.3f tflops=%.2f joules=%+.8f error=%+.4f "
+                   "watts=%+.1f clock_mhz=%+.0f method=%s kernel=%s point=%s saving_us=%+.3f "
+                   "saving_joules=%+.8f saving_error=%+.4f saving_watts=%+.1f "
+                   "saving_clock_mhz=%+.0f saving_kernel=%s saving_point=%s time=%.2f energy=%.2f "
+                   "cublas_us=%+.3f cublas_tflops=%.2f cublas_joules=%+.8f cublas_error=%+.4f "
+                   "cublas_watts=%+.1f cublas_clock_mhz=%+.0f",
+                   self->device->name, self->problem, self->entries, f->us,
+                   gt_if(known, flops / f->us), f->joules, f->error, f->watts, f->clock_mhz,
+                   known ? method_of(f) : NULL, known ? fast->kernel.text : NULL,
+                   known ? fast->point.text : NULL, s->us, s->joules, s->error, s->watts,
+                   s->clock_mhz, saves ? saving->kernel.text : NULL,
+                   saves ? saving->point.text : NULL, saved(self, s->us, f->us),
+                   saved(self, s->joules, f->joules), v->us, gt_if(v->us > 0, flops / v->us),
+                   v->joules, v->error, v->watts, v->clock_mhz);
 }
 
 /* ---- the known energies, for people and as tables ---- */
@@ -281,9 +254,9 @@ static int open_report(struct energies *self, const struct gt_device *device, st
 
     self->device = device;
     if (report->json) {
-        self->rows = cJSON_AddArrayToObject(report->json, "energies");
-        self->problems = cJSON_AddArrayToObject(report->json, report->costs_key);
-        if (!self->problems)
+        self->rows.list = cJSON_AddArrayToObject(report->json, "energies");
+        self->costs.list = cJSON_AddArrayToObject(report->json, report->costs_key);
+        if (!self->costs.list)
             return gt_err_nomem(err);
     }
     if (report->out) {
@@ -293,12 +266,12 @@ static int open_report(struct energies *self, const struct gt_device *device, st
                 device->cc, gt_objective_name(self->objective));
     }
     if (self->options->csv)
-        rc = gt_csv_new(&self->csv, self->options->csv,
+        rc = gt_csv_new(&self->rows.csv, self->options->csv,
                         "device,problem,kernel,point,us,joules,error,watts,clock_mhz,method,best",
                         err);
     if (!rc && self->options->costs)
         rc = gt_csv_new(
-            &self->costs, self->options->costs,
+            &self->costs.csv, self->options->costs,
             "device,problem,entries,us,tflops,joules,error,watts,clock_mhz,method,kernel,point,"
             "saving_us,saving_joules,saving_error,saving_watts,saving_clock_mhz,saving_kernel,"
             "saving_point,time,energy,cublas_us,cublas_tflops,cublas_joules,cublas_error,"
@@ -324,29 +297,21 @@ static int take_energy(void *context, const struct gt_energy_row *row, struct gt
 {
     struct energies *self = context;
     const struct gt_energy *e = &row->energy;
-    struct gt_record record = {self->rows ? cJSON_CreateObject() : NULL, self->csv};
     char best[GT_ENERGY_BEST_MAX];
-    int rc;
 
     self->found++;
     gt_energy_best(&row->rank, true, best);
     for (int i = 0; i < GT_OBJECTIVES; i++)
         if (row->rank.best[i])
             self->best[i] = *e;
-    rc = take_cost(self, row, err);
-    if (record.json)
-        cJSON_AddItemToArray(self->rows, record.json);
     if (self->report->out)
         print_row(self, row, best);
-    gt_record_text(&record, "device", self->device->name);
-    gt_record_text(&record, "problem", self->problem);
-    gt_record_text(&record, "kernel", row->kernel);
-    gt_record_text(&record, "point", row->point);
-    write_energy(&record, "", e, 0);
-    gt_record_text(&record, "method", e->counted ? "counter" : "power");
-    gt_record_text(&record, "best", best);
-    gt_csv_end(self->csv);
-    return rc;
+    gt_records_add(&self->rows,
+                   "device=%s problem=%s kernel=%s point=%s us=%.3f joules=%.8f error=%.4f "
+                   "watts=%.1f clock_mhz=%+.0f method=%s best=%s",
+                   self->device->name, self->problem, row->kernel, row->point, e->us, e->joules,
+                   e->error, e->watts, e->clock_mhz, method_of(e), best);
+    return take_cost(self, row, err);
 }
 
 /* The best candidate by the objective, compared with the fastest, in a line. */
@@ -363,7 +328,6 @@ static void print_chosen(const struct energies *self, FILE *out, const char *of,
 static void show_problem(struct energies *self, const struct gt_problem *problem, bool found)
 {
     FILE *out = self->report->out, *brief = self->report->brief;
-    struct gt_record record = {NULL, self->costs};
 
     if (out && !found)
         fputs("  not measured\n", out);
@@ -373,11 +337,7 @@ static void show_problem(struct energies *self, const struct gt_problem *problem
         print_chosen(self, brief, self->problem, ":");
     if (out)
         print_costs(self, out);
-    if (self->problems) {
-        record.json = cJSON_CreateObject();
-        cJSON_AddItemToArray(self->problems, record.json);
-    }
-    write_costs(self, problem, &record);
+    write_costs(self, problem);
 }
 
 /* All known energies of a problem's candidates, and the saving of a slower candidate. */
@@ -407,8 +367,8 @@ static int report_problem(struct energies *self, struct gt_store *store,
 
 static int close_report(struct energies *self, struct gt_err *err)
 {
-    const int closed = gt_csv_close(self->csv, err);
-    const int costs = gt_csv_close(self->costs, closed ? NULL : err);
+    const int closed = gt_csv_close(self->rows.csv, err);
+    const int costs = gt_csv_close(self->costs.csv, closed ? NULL : err);
 
     return closed ? closed : costs;
 }

@@ -582,15 +582,6 @@ static int check_point(struct gt_try *attempt, struct gt_device device, struct g
     return rc;
 }
 
-/* The emulator has a few SMs and runs smaller problems; the constraints are checked for the problem
- * as asked for.  The emulator says which problems the kernel does not serve. */
-static int check_emulated(struct gt_try *attempt, struct gt_err *err)
-{
-    if (!gt_kernel_serves(attempt->candidate.kernel, &attempt->problem, &attempt->device))
-        return GT_OK;
-    return check_point(attempt, attempt->device, err);
-}
-
 #define DEFAULT_ARCH 86
 
 /* Sets the device if there is no GPU: the profile of --arch, or of the nearest arch that the kernel
@@ -646,8 +637,11 @@ static int open_candidate(struct gt_try *attempt, struct gt_err *err)
     attempt->named = point.named;
     if (!rc && (attempt->on_cpu || options->arch))
         rc = find_device(attempt, err);
-    if (!rc && attempt->on_cpu)
-        rc = check_emulated(attempt, err);
+    /* The emulator has a few SMs and runs smaller problems; the constraints are checked for the
+     * problem as asked for.  The emulator says which problems the kernel does not serve. */
+    if (!rc && attempt->on_cpu &&
+        gt_kernel_serves(candidate->kernel, &attempt->problem, &attempt->device))
+        rc = check_point(attempt, attempt->device, err);
     return rc;
 }
 

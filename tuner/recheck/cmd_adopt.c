@@ -1,14 +1,12 @@
 /* cmd_adopt.c - tune recheck --adopt: a sweep whose only candidates are winners of older texts or
  * of another table.  Like any other candidate, a winner is compiled, proved and timed once, then
  * timed in a final with cuBLASLt's best answer, and stored. */
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "console/cmd_record.h"
 #include "lookup/table.h"
 #include "problem/problem.h"
 #include "recheck/cmd_recheck.h"
@@ -105,7 +103,7 @@ static int take_table(struct adopting *adopting, struct gt_err *err)
     int rc = gt_table_load(&table, adopting->options->system_db, err);
 
     for (size_t i = 0; i < table.rows && !rc; i++) {
-        const struct gt_row row = gt_recheck_row(&table.row[i]);
+        const struct gt_row row = gt_table_line(&table.row[i]);
 
         if (!table.row[i].predicted)
             rc = take_row(adopting, &row, err);
@@ -115,13 +113,6 @@ static int take_table(struct adopting *adopting, struct gt_err *err)
 }
 
 /* ---- fitting ---- */
-
-static void set_times(struct adoptee *item, const struct gt_trial *trial)
-{
-    item->us = trial->us;
-    item->lo_us = trial->lo_us;
-    item->hi_us = trial->hi_us;
-}
 
 static void fail(struct adoptee *item, const char *status, const char *detail)
 {
@@ -182,7 +173,9 @@ static int find_trial(void *context, const char *point, const struct gt_trial *t
         return GT_OK;
     if (trial->status == GT_STATUS_OK && trial->stage == 3 && !attempts) {
         item->verdict = finding->tried ? DONE : KNOWN;
-        set_times(item, trial);
+        item->us = trial->us;
+        item->lo_us = trial->lo_us;
+        item->hi_us = trial->hi_us;
     } else if (trial->status != GT_STATUS_OK &&
                (finding->tried || gt_status_final(trial->status) || attempts >= GT_MAX_ATTEMPTS)) {
         fail(item, trial->status ? gt_status_name(trial->status) : "fault",
@@ -267,23 +260,17 @@ static const struct gt_recheck_form form = {
 
 static void print_line(const struct adopting *adopting, const struct adoptee *item)
 {
+    const struct gt_columns *columns = &adopting->report.columns;
     FILE *out = adopting->session->cli->out;
     struct gt_strbuf winner = GT_STRBUF_INIT;
-    char stored[32], now[32] = "-", baseline[32] = "-";
 
-    snprintf(stored, sizeof(stored), "%.2f", item->stored.us);
-    if (item->us > 0)
-        snprintf(now, sizeof(now), "%.2f", item->us);
-    if (item->baseline_us > 0)
-        snprintf(baseline, sizeof(baseline), "%.2f", item->baseline_us);
     gt_strbuf_addf(&winner, "%-7s %s %s", verdict_names[item->verdict], item->stored.kernel,
                    item->stored.point);
     gt_progress_clear(adopting->session->progress);
-    gt_columns_row(&adopting->report.columns, out, item->stored.problem,
-                   (const char *const[]){stored, now, baseline}, winner.text);
+    gt_columns_print(columns, out, item->stored.problem, winner.text, "%.2f|%+.2f|%+.2f",
+                     item->stored.us, item->us, item->baseline_us);
     if (*item->detail) {
-        fprintf(out, "%*s ", adopting->report.columns.below ? 1 : adopting->report.columns.lead,
-                "");
+        fprintf(out, "%*s ", columns->below ? 1 : columns->lead, "");
         gt_columns_put(out, item->detail);
         fputc('\n', out);
     }
@@ -293,27 +280,20 @@ static void print_line(const struct adopting *adopting, const struct adoptee *it
 
 static void report_row(struct adopting *adopting, const struct adoptee *item)
 {
-    const struct gt_recheck_report *report = &adopting->report;
-    const struct gt_record row = {report->json ? cJSON_CreateObject() : NULL, report->csv};
-    bool timed = item->us > 0;
+    const struct gt_records *records = &adopting->report.records;
+    const bool timed = item->us > 0;
 
     adopting->tally[item->verdict]++;
-    if (report->json)
-        cJSON_AddItemToArray(report->rows, row.json);
-    else
+    if (!records->list)
         print_line(adopting, item);
-    gt_csv_text(row.csv, adopting->session->evaluator->device.name);
-    gt_record_text(&row, "problem", item->stored.problem);
-    gt_record_text(&row, "verdict", verdict_names[item->verdict]);
-    gt_record_text(&row, "kernel", item->stored.kernel);
-    gt_record_text(&row, "point", item->stored.point);
-    gt_record_real(&row, "stored_us", item->stored.us, 3, true);
-    gt_record_real(&row, "us", item->us, 3, timed);
-    gt_record_real(&row, "lo_us", item->lo_us, 3, timed);
-    gt_record_real(&row, "hi_us", item->hi_us, 3, timed);
-    gt_record_real(&row, "cublas_us", item->baseline_us, 3, item->baseline_us > 0);
-    gt_record_text(&row, "detail", *item->detail ? item->detail : NULL);
-    gt_csv_end(row.csv);
+    gt_csv_text(records->csv, adopting->session->evaluator->device.name);
+    gt_records_add(records,
+                   "problem=%s verdict=%s kernel=%s point=%s stored_us=%.3f us=%+.3f lo_us=%.3f "
+                   "hi_us=%.3f cublas_us=%+.3f detail=%s",
+                   item->stored.problem, verdict_names[item->verdict], item->stored.kernel,
+                   item->stored.point, item->stored.us, item->us, gt_if(timed, item->lo_us),
+                   gt_if(timed, item->hi_us), item->baseline_us,
+                   *item->detail ? item->detail : NULL);
 }
 
 /* ---- the sweep ---- */

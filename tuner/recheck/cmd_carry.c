@@ -11,7 +11,6 @@
 #include "base/digest.h"
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "console/cmd_record.h"
 #include "console/cmd_write.h"
 #include "console/options.h"
 #include "console/terminal.h"
@@ -286,7 +285,7 @@ static int read_table(struct carrying *carrying, struct gt_strbuf *text, struct 
                           path);
     GT_STEP(rc, gt_table_parse(&table, path, text->text, text->length, err));
     for (size_t i = 0; i < table.rows && !rc; i++) {
-        const struct gt_row row = gt_recheck_row(&table.row[i]);
+        const struct gt_row row = gt_table_line(&table.row[i]);
 
         rc = add_row(carrying, &row, err);
     }
@@ -514,71 +513,45 @@ static int compare(struct carrying *carrying, struct gt_err *err)
 
 /* ---- the report ---- */
 
-static void print_text(const struct carrying *carrying)
+/* Lists the rows that were not carried over, in JSON those that were, too. */
+static void list_rows(const struct carrying *carrying, const struct gt_records *records)
 {
-    const struct gt_cli *cli = carrying->cli;
-    const size_t *tally = carrying->tally;
-
     for (size_t i = 0; i < carrying->rows; i++) {
         const struct carry_row *row = &carrying->row[i];
 
-        if (row->verdict != OTHER && row->verdict != UNFIT)
+        if (row->verdict == CURRENT || (records->out && row->verdict == SAME_CODE))
             continue;
-        fprintf(cli->out, "%-34s %-7s ", row->stored.problem, verdict_names[row->verdict]);
-        gt_columns_put(cli->out, row->stored.kernel);
-        fputc(' ', cli->out);
-        gt_columns_put(cli->out, row->stored.point);
-        fprintf(cli->out, "\n%-34s ", "");
-        gt_columns_put(cli->out, row->detail);
-        fputc('\n', cli->out);
-    }
-    fprintf(cli->out, "%zu carried over, %zu differ, %zu unfit, %zu current\n", tally[SAME_CODE],
-            tally[OTHER], tally[UNFIT], tally[CURRENT]);
-}
-
-static int print_json(const struct carrying *carrying, struct gt_err *err)
-{
-    cJSON *json = cJSON_CreateObject();
-    cJSON *rows = NULL;
-
-    cJSON_AddStringToObject(json, "format", "gemmtune same code 1");
-    rows = cJSON_AddArrayToObject(json, "winners");
-    for (size_t i = 0; i < carrying->rows; i++) {
-        const struct carry_row *row = &carrying->row[i];
-        const struct gt_record item = {cJSON_CreateObject(), NULL};
-
-        if (row->verdict == CURRENT) {
-            cJSON_Delete(item.json);
+        gt_records_add(records,
+                       ".device=%s problem=%-34s verdict=%-7s kernel=%s point=%s .detail=%s",
+                       row->stored.device, row->stored.problem, verdict_names[row->verdict],
+                       row->stored.kernel, row->stored.point, *row->detail ? row->detail : NULL);
+        if (!records->out)
             continue;
-        }
-        cJSON_AddItemToArray(rows, item.json);
-        gt_record_text(&item, "device", row->stored.device);
-        gt_record_text(&item, "problem", row->stored.problem);
-        gt_record_text(&item, "verdict", verdict_names[row->verdict]);
-        gt_record_text(&item, "kernel", row->stored.kernel);
-        gt_record_text(&item, "point", row->stored.point);
-        gt_record_text(&item, "detail", *row->detail ? row->detail : NULL);
+        fprintf(records->out, "%-34s ", "");
+        gt_columns_put(records->out, row->detail);
+        fputc('\n', records->out);
     }
-    for (int i = CURRENT; i < VERDICTS; i++)
-        cJSON_AddNumberToObject(json, verdict_names[i], (double)carrying->tally[i]);
-    return gt_cmd_print_json(carrying->cli, json, err);
 }
 
 /* Exit code 8: a row was not carried over. */
 static int conclude(struct carrying *carrying, struct gt_err *err)
 {
-    size_t bad;
-    int rc = GT_OK;
+    size_t *tally = carrying->tally;
+    struct gt_records records = {0};
+    int rc;
 
     for (size_t i = 0; i < carrying->rows; i++)
-        carrying->tally[carrying->row[i].verdict]++;
-    carrying->tally[CURRENT] += carrying->current;
-    bad = carrying->tally[OTHER] + carrying->tally[UNFIT];
-    if (carrying->cli->json)
-        rc = print_json(carrying, err);
-    else
-        print_text(carrying);
-    return rc ? rc : gt_recheck_bad(bad, "not of today's text", err);
+        tally[carrying->row[i].verdict]++;
+    tally[CURRENT] += carrying->current;
+    gt_records_document(&records, carrying->cli, "winners", "format=%s", "gemmtune same code 1");
+    list_rows(carrying, &records);
+    for (int i = CURRENT; i < VERDICTS && records.root; i++)
+        cJSON_AddNumberToObject(records.root, verdict_names[i], (double)tally[i]);
+    if (records.out)
+        fprintf(records.out, "%zu carried over, %zu differ, %zu unfit, %zu current\n",
+                tally[SAME_CODE], tally[OTHER], tally[UNFIT], tally[CURRENT]);
+    rc = gt_records_close(&records, carrying->cli, GT_OK, err);
+    return rc ? rc : gt_recheck_bad(tally[OTHER] + tally[UNFIT], "not of today's text", err);
 }
 
 /* ---- the command ---- */
@@ -657,15 +630,6 @@ static int carry_store(struct carrying *carrying, struct gt_err *err)
     return rc;
 }
 
-static void release(struct carrying *carrying)
-{
-    for (size_t i = 0; i < carrying->rows; i++)
-        free(carrying->row[i].memory);
-    free(carrying->row);
-    for (int i = 0; i < TEXTS; i++)
-        gt_kernels_release(&carrying->kernels[i]);
-}
-
 int gt_carry(struct gt_cli *cli, const struct gt_recheck_options *options, struct gt_err *err)
 {
     struct carrying carrying = {.cli = cli, .options = options};
@@ -674,6 +638,10 @@ int gt_carry(struct gt_cli *cli, const struct gt_recheck_options *options, struc
     GT_STEP(rc, load_kernels(&carrying, err));
     GT_STEP(rc, options->system_db ? carry_table(&carrying, err) : carry_store(&carrying, err));
     GT_STEP(rc, conclude(&carrying, err));
-    release(&carrying);
+    for (size_t i = 0; i < carrying.rows; i++)
+        free(carrying.row[i].memory);
+    free(carrying.row);
+    for (int i = 0; i < TEXTS; i++)
+        gt_kernels_release(&carrying.kernels[i]);
     return rc;
 }

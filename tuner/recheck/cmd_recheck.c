@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "base/strbuf.h"
-#include "console/cmd_record.h"
 #include "console/commands.h"
 #include "console/options.h"
 #include "console/terminal.h"
@@ -149,67 +148,54 @@ static void print_line(const struct gt_recheck_report *report, const struct cont
 {
     FILE *out = report->session->cli->out;
     const struct gt_trial *trial = contest->trial;
+    const bool ok = contest->verdict != FAILED, judged = contest->verdict <= LOST;
     struct gt_strbuf winner = GT_STRBUF_INIT;
-    char stored[32], now[32] = "-", next[32] = "-", margin[32] = "-";
+    char margin[32];
 
-    snprintf(stored, sizeof(stored), "%.2f", contest->stored_us);
     gt_strbuf_addf(&winner, "%-6s %s ", verdict_names[contest->verdict],
                    contest->candidate[0].kernel->name);
     gt_report_point(&winner, NULL, contest->candidate[0].kernel, &contest->candidate[0].point);
-    if (contest->verdict != FAILED)
-        snprintf(now, sizeof(now), "%.2f", trial[0].us);
-    if (contest->best)
-        snprintf(next, sizeof(next), "%.2f", trial[contest->best].us);
-    if (contest->verdict <= LOST)
-        snprintf(margin, sizeof(margin), "%+.2f %%", 100 * contest->margin);
-    gt_columns_row(&report->columns, out, contest->text,
-                   (const char *const[]){stored, now, next, margin}, winner.text);
-    if (contest->verdict == FAILED)
+    snprintf(margin, sizeof(margin), "%+.2f %%", 100 * contest->margin);
+    gt_columns_print(&report->columns, out, contest->text, winner.text, "%.2f|%.2f|%.2f|%s",
+                     contest->stored_us, gt_if(ok, trial[0].us),
+                     gt_if(contest->best > 0, trial[contest->best].us), judged ? margin : NULL);
+    if (!ok)
         fprintf(out, "%*s %s: %s\n", report->columns.below ? 1 : report->columns.lead, "",
                 gt_status_name(trial[0].status), trial[0].detail);
     fflush(out);
     gt_strbuf_release(&winner);
 }
 
-/* The row of the file and of the document; the order of the members differs in part. */
-static void record_row(const struct gt_recheck_report *report, const struct contest *contest,
-                       const char *point, const char *runner)
+/* Adds the row of the file and of the document, which has the runner-up as an object. */
+static void record_row(const struct gt_records *records, const struct contest *contest,
+                       const char *device, const char *point, const char *runner)
 {
-    const struct gt_record row = {report->json ? cJSON_CreateObject() : NULL, report->csv};
-    const struct gt_record member = {row.json, NULL}, field = {NULL, row.csv};
-    const struct gt_trial *trial = contest->trial, *next = &trial[contest->best];
-    const struct gt_record other = {row.json && contest->best ? cJSON_CreateObject() : NULL,
-                                    row.csv};
+    const struct gt_record row = {records->list ? cJSON_CreateObject() : NULL, records->csv};
+    const struct gt_trial *trial = contest->trial;
     const bool ok = contest->verdict != FAILED, judged = contest->verdict <= LOST;
+    const bool beside = contest->best > 0;
+    struct gt_record next = {NULL, records->csv};
 
     if (row.json)
-        cJSON_AddItemToArray(report->rows, row.json);
-    gt_record_text(&field, "device", report->session->evaluator->device.name);
-    gt_record_text(&row, "problem", contest->text);
-    gt_record_text(&row, "verdict", verdict_names[contest->verdict]);
-    gt_record_real(&row, "margin", contest->margin, 5, judged);
-    gt_record_real(&member, "margin_lo", contest->margin_lo, 5, judged);
-    gt_record_real(&member, "margin_hi", contest->margin_hi, 5, judged);
-    gt_record_real(&member, "contests", contest->contests, 0, true);
-    gt_record_text(&row, "kernel", contest->candidate[0].kernel->name);
-    gt_record_text(&row, "point", point);
-    gt_record_real(&row, "stored_us", contest->stored_us, 3, true);
-    gt_record_text(&member, "status", ok ? NULL : gt_status_name(trial[0].status));
-    gt_record_text(&member, "detail", ok ? NULL : trial[0].detail);
-    gt_record_real(&row, "us", trial[0].us, 3, ok);
-    gt_record_real(&row, "lo_us", trial[0].lo_us, 3, ok);
-    gt_record_real(&row, "hi_us", trial[0].hi_us, 3, ok);
-    if (other.json)
-        cJSON_AddItemToObject(row.json, "runner_up", other.json);
-    gt_record_text(&other, "kernel",
-                   contest->best ? contest->candidate[contest->best].kernel->name : NULL);
-    gt_record_text(&other, "point", contest->best ? runner : NULL);
-    gt_record_real(&other, "us", next->us, 3, contest->best > 0);
-    gt_record_text(&field, "detail", ok ? NULL : trial[0].detail);
-    gt_record_real(&field, "margin_lo", contest->margin_lo, 5, judged);
-    gt_record_real(&field, "margin_hi", contest->margin_hi, 5, judged);
-    gt_csv_format(report->csv, "%d", contest->contests);
-    gt_csv_end(report->csv);
+        cJSON_AddItemToArray(records->list, row.json);
+    gt_csv_text(row.csv, device);
+    gt_record_add(&row,
+                  "problem=%s verdict=%s margin=%.5f kernel=%s point=%s stored_us=%.3f us=%.3f "
+                  "lo_us=%.3f hi_us=%.3f",
+                  contest->text, verdict_names[contest->verdict], gt_if(judged, contest->margin),
+                  contest->candidate[0].kernel->name, point, contest->stored_us,
+                  gt_if(ok, trial[0].us), gt_if(ok, trial[0].lo_us), gt_if(ok, trial[0].hi_us));
+    if (beside && row.json)
+        next.json = cJSON_AddObjectToObject(row.json, "runner_up");
+    gt_record_add(&next, "kernel=%s point=%s us=%.3f",
+                  beside ? contest->candidate[contest->best].kernel->name : NULL,
+                  beside ? runner : NULL, gt_if(beside, trial[contest->best].us));
+    gt_record_add(&row, "detail=%s margin_lo=%.5f margin_hi=%.5f contests=%d",
+                  ok ? NULL : trial[0].detail, gt_if(judged, contest->margin_lo),
+                  gt_if(judged, contest->margin_hi), contest->contests);
+    if (row.json && !ok)
+        gt_json_add(row.json, "status=%s", gt_status_name(trial[0].status));
+    gt_csv_end(row.csv);
 }
 
 static int report_row(struct recheck *recheck, const struct contest *contest, struct gt_err *err)
@@ -224,9 +210,10 @@ static int report_row(struct recheck *recheck, const struct contest *contest, st
     rc = gt_strbuf_check(&point, err);
     GT_STEP(rc, gt_strbuf_check(&runner, err));
     if (!rc) {
-        if (!recheck->report.json)
+        if (!recheck->report.records.list)
             print_line(&recheck->report, contest);
-        record_row(&recheck->report, contest, point.text, runner.text);
+        record_row(&recheck->report.records, contest, recheck->session.evaluator->device.name,
+                   point.text, runner.text);
         if (contest->verdict <= LOST &&
             (tally[HELD] + tally[LOST] == 0 || contest->margin < recheck->worst))
             recheck->worst = contest->margin;

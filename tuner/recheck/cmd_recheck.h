@@ -7,12 +7,9 @@
 #ifndef GT_CMD_RECHECK_H
 #define GT_CMD_RECHECK_H
 
+#include "console/cmd_record.h"
 #include "console/terminal.h"
 #include "session/cmd_session.h"
-
-struct cJSON;
-struct gt_csv;
-struct gt_table_row;
 
 struct gt_recheck_options {
     struct gt_session_options session;
@@ -34,8 +31,7 @@ struct gt_recheck_form {
 struct gt_recheck_report {
     const struct gt_session *session;
     int timing;                /* enum gt_timing */
-    struct gt_csv *csv;        /* NULL: none */
-    struct cJSON *json, *rows; /* the document and its list of rows; NULL: a table is printed */
+    struct gt_records records; /* list NULL: a table is printed */
     struct gt_columns columns;
 };
 
@@ -52,9 +48,6 @@ int gt_recheck_report_close(struct gt_recheck_report *report, const char *const 
  * which is malloc'ed. */
 int gt_recheck_keep(struct gt_row *to, char **memory, const struct gt_row *from,
                     struct gt_err *err);
-
-/* A line of a text table as a row.  The row points to the texts of the line. */
-struct gt_row gt_recheck_row(const struct gt_table_row *line);
 
 /* Completes the candidate, whose problem and device are set, with today's or another text of the
  * kernel.  Positive: the kernel does not serve the problem, or a constraint does not hold;

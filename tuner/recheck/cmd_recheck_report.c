@@ -6,8 +6,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "console/cmd_record.h"
-#include "lookup/table.h"
 #include "recheck/cmd_recheck.h"
 
 int gt_recheck_keep(struct gt_row *to, char **memory, const struct gt_row *from, struct gt_err *err)
@@ -44,21 +42,6 @@ int gt_recheck_keep(struct gt_row *to, char **memory, const struct gt_row *from,
     return at ? GT_OK : gt_err_nomem(err);
 }
 
-struct gt_row gt_recheck_row(const struct gt_table_row *line)
-{
-    return (struct gt_row){
-        .device = line->device,
-        .uuid = "",
-        .problem = line->text,
-        .kernel = line->kernel,
-        .signature = line->signature,
-        .point = line->point,
-        .cc = line->cc,
-        .timing = line->timing,
-        .us = line->us,
-    };
-}
-
 int gt_recheck_fit(struct gt_candidate *candidate, const struct gt_kernels *kernels,
                    const char *kernel, const char *point, struct gt_geometry *geometry,
                    struct gt_err *why)
@@ -90,56 +73,38 @@ int gt_recheck_bad(size_t bad, const char *words, struct gt_err *err)
                : GT_OK;
 }
 
-/* The date of the document, UTC, because a report draws margins over dates. */
-static void add_date(cJSON *json)
-{
-    const time_t now = (time_t)(gt_clock_date_ms() / 1000);
-    struct tm utc;
-    char text[32];
-
-    if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
-        cJSON_AddStringToObject(json, "date", text);
-}
-
 int gt_recheck_report_open(struct gt_recheck_report *report, const struct gt_recheck_form *form,
                            const char *csv, struct gt_err *err)
 {
     const struct gt_device *device = &report->session->evaluator->device;
     const struct gt_cli *cli = report->session->cli;
     const char *l2 = gt_timing_name(report->timing);
+    const time_t now = (time_t)(gt_clock_date_ms() / 1000);
+    struct tm utc;
+    char date[32]; /* UTC; a report draws margins over dates */
 
-    if (cli->json) {
-        report->json = cJSON_CreateObject();
-        cJSON_AddStringToObject(report->json, "format", form->format);
-        if (form->dated)
-            add_date(report->json);
-        cJSON_AddStringToObject(report->json, "device", device->name);
-        cJSON_AddNumberToObject(report->json, "cc", device->cc);
-        cJSON_AddStringToObject(report->json, "l2", l2);
-        report->rows = cJSON_AddArrayToObject(report->json, "winners");
-        if (!report->rows)
-            return gt_err_nomem(err);
-    } else {
+    strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    gt_records_document(&report->records, cli, "winners", "format=%s date=%s device=%s cc=%d l2=%s",
+                        form->format, form->dated ? date : NULL, device->name, device->cc, l2);
+    report->records.out = NULL; /* lines have columns */
+    if (!cli->json) {
         gt_columns_put(cli->out, device->name);
         fprintf(cli->out, " (sm_%d), L2 %s: %s\n", device->cc, l2, form->title);
         gt_columns_choose(&report->columns, form->column, form->columns, 34,
                           cli->raw ? 0 : gt_terminal_width());
         gt_columns_row(&report->columns, cli->out, "problem", NULL, form->winner);
     }
-    return csv ? gt_csv_new(&report->csv, csv, form->csv_heading, err) : GT_OK;
+    return csv ? gt_csv_new(&report->records.csv, csv, form->csv_heading, err) : GT_OK;
 }
 
 int gt_recheck_report_close(struct gt_recheck_report *report, const char *const *verdict,
                             const size_t *tally, int first, int count, int rc, struct gt_err *err)
 {
-    int closed = gt_csv_close(report->csv, rc ? NULL : err);
-
-    rc = rc ? rc : closed;
-    if (!report->json || rc) {
-        cJSON_Delete(report->json);
-        return rc;
-    }
     for (int i = first; i < count; i++)
-        cJSON_AddNumberToObject(report->json, verdict[i], (double)tally[i]);
-    return gt_cmd_print_json(report->session->cli, report->json, err);
+        cJSON_AddNumberToObject(report->records.root, verdict[i], (double)tally[i]);
+    if (report->records.root)
+        return gt_records_close(&report->records, report->session->cli, rc, err);
+    const int closed = gt_csv_close(report->records.csv, rc ? NULL : err);
+
+    return rc ? rc : closed;
 }

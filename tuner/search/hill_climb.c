@@ -8,20 +8,6 @@
 
 #define NEIGHBOURS_MAX (GT_MAX_PARAMS * 16)
 
-int gt_hill_climb_init(struct gt_hill_climb *climb, gt_hill_climb_order *order, struct gt_err *err)
-{
-    climb->order = order;
-    climb->place = SIZE_MAX;
-    memset(climb->flying, 0xff, sizeof(climb->flying));
-    climb->list = calloc(NEIGHBOURS_MAX, sizeof(*climb->list));
-    return climb->list ? GT_OK : gt_err_nomem(err);
-}
-
-void gt_hill_climb_release(struct gt_hill_climb *climb)
-{
-    free(climb->list);
-}
-
 /* Sorts the list by the keys of the order.  Equal keys stay in their random order, and known points
  * come last. */
 static void sort_list(struct gt_strategy *strategy, struct gt_hill_climb *climb)
@@ -42,7 +28,9 @@ static void sort_list(struct gt_strategy *strategy, struct gt_hill_climb *climb)
     }
 }
 
-void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t place)
+/* Moves to a point whose time is known, then to faster neighbours as long as a faster neighbour is
+ * known. */
+static void climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t place)
 {
     const float *known = strategy->known;
 
@@ -85,8 +73,10 @@ static void own(struct gt_hill_climb *climb, size_t point)
     climb->flying[slot] = point;
 }
 
-enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
-                                size_t *point)
+/* POINT: a NEW neighbour.  WAIT: enough neighbours are in flight, or there are no others.  DONE:
+ * the climb has no place, or its place is a local optimum. */
+static enum gt_next climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
+                               size_t *point)
 {
     size_t slots = 0;
 
@@ -104,7 +94,9 @@ enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_cli
     return slots < GT_HILL_CLIMB_FLYING ? GT_NEXT_WAIT : GT_NEXT_DONE;
 }
 
-bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point)
+/* After a point was told: moves to the point if this climb gave it out and it is faster than the
+ * place. */
+static void climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point)
 {
     const float *known = strategy->known;
     bool mine = false;
@@ -116,8 +108,7 @@ bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *clim
         }
     if (mine && known[point] > 0 &&
         (climb->place == SIZE_MAX || known[point] < known[climb->place]))
-        gt_hill_climb_to(strategy, climb, point);
-    return mine;
+        climb_to(strategy, climb, point);
 }
 
 /* Greedy hill climbing from many starts.
@@ -142,10 +133,14 @@ int gt_multi_start_init(struct gt_multi_start *multi, size_t count, size_t room,
     if (!multi->start || !multi->started)
         return gt_err_nomem(err);
     for (size_t c = 0; c < count; c++) {
-        int rc = gt_hill_climb_init(&multi->climb[c], order, err);
+        struct gt_hill_climb *climb = &multi->climb[c];
 
-        if (rc)
-            return rc;
+        climb->order = order;
+        climb->place = SIZE_MAX;
+        memset(climb->flying, 0xff, sizeof(climb->flying));
+        climb->list = calloc(NEIGHBOURS_MAX, sizeof(*climb->list));
+        if (!climb->list)
+            return gt_err_nomem(err);
     }
     return GT_OK;
 }
@@ -153,7 +148,7 @@ int gt_multi_start_init(struct gt_multi_start *multi, size_t count, size_t room,
 void gt_multi_start_release(struct gt_multi_start *multi)
 {
     for (size_t c = 0; c < GT_MULTI_START_MAX; c++)
-        gt_hill_climb_release(&multi->climb[c]);
+        free(multi->climb[c].list);
     free(multi->start);
     free(multi->started);
 }
@@ -194,7 +189,7 @@ static enum gt_next start(struct gt_strategy *strategy, struct gt_multi_start *m
         return GT_NEXT_WAIT; /* the list will have a start */
     place = strategy->best == SIZE_MAX ? SIZE_MAX : listed_start(strategy, multi);
     if (place != SIZE_MAX) {
-        gt_hill_climb_to(strategy, climb, place);
+        climb_to(strategy, climb, place);
         return GT_NEXT_WAIT;
     }
     *point = SIZE_MAX;
@@ -210,7 +205,7 @@ static enum gt_next start(struct gt_strategy *strategy, struct gt_multi_start *m
 static enum gt_next step(struct gt_strategy *strategy, struct gt_multi_start *multi,
                          struct gt_hill_climb *climb, size_t *point)
 {
-    enum gt_next answer = gt_hill_climb_next(strategy, climb, point);
+    enum gt_next answer = climb_next(strategy, climb, point);
 
     if (answer != GT_NEXT_DONE)
         return answer;
@@ -261,5 +256,5 @@ enum gt_next gt_multi_start_next(struct gt_strategy *strategy, struct gt_multi_s
 void gt_multi_start_tell(struct gt_strategy *strategy, struct gt_multi_start *multi, size_t point)
 {
     for (size_t c = 0; c < multi->count; c++)
-        gt_hill_climb_tell(strategy, &multi->climb[c], point);
+        climb_tell(strategy, &multi->climb[c], point);
 }

@@ -18,22 +18,6 @@ struct gt_hill_climb {
     size_t flying[GT_HILL_CLIMB_FLYING]; /* points given out for this climb; SIZE_MAX: free slot */
 };
 
-int gt_hill_climb_init(struct gt_hill_climb *climb, gt_hill_climb_order *order, struct gt_err *err);
-void gt_hill_climb_release(struct gt_hill_climb *climb); /* a zeroed one is accepted */
-
-/* Moves to a point whose time is known, then to faster neighbours as long as a faster neighbour is
- * known. */
-void gt_hill_climb_to(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t place);
-
-/* POINT: a NEW neighbour.  WAIT: enough neighbours are in flight, or there are no others.  DONE:
- * the climb has no place, or its place is a local optimum. */
-enum gt_next gt_hill_climb_next(struct gt_strategy *strategy, struct gt_hill_climb *climb,
-                                size_t *point);
-
-/* After a point was told: moves to the point if this climb gave it out and it is faster than the
- * place.  Returns whether this climb gave it out. */
-bool gt_hill_climb_tell(struct gt_strategy *strategy, struct gt_hill_climb *climb, size_t point);
-
 /* Greedy hill climbing from many starts, several climbs at once.  Multi-start is the whole of
  * `local`, and a part of `auto`. */
 

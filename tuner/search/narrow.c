@@ -1,5 +1,5 @@
-/* narrow.c - keeps only some values of a kernel's parameters, see narrow.h. */
-#include "search/narrow.h"
+/* narrow.c - narrows the spaces of kernels to some values of some parameters; see space.h. */
+#include "search/space.h"
 
 #include "base/err.h"
 #include "base/strbuf.h"
@@ -50,10 +50,10 @@ static int read_part(struct part *part, const char **at, struct gt_err *err)
     return GT_OK;
 }
 
-static bool wants(const struct part *part, int64_t value)
+static bool is_among(const int64_t *list, size_t count, int64_t value)
 {
-    for (size_t i = 0; i < part->values; i++)
-        if (part->value[i] == value)
+    for (size_t i = 0; i < count; i++)
+        if (list[i] == value)
             return true;
     return false;
 }
@@ -64,7 +64,7 @@ static void keep_values(struct gt_param *param, const struct part *part)
     size_t kept = 0, standard = 0;
 
     for (size_t i = 0; i < param->count; i++) {
-        if (!wants(part, param->value[i]))
+        if (!is_among(part->value, part->values, param->value[i]))
             continue;
         if (i == param->standard)
             standard = kept;
@@ -90,14 +90,6 @@ static int unknown(struct gt_kernel *const *kernel, size_t kernels, const struct
                       near ? " (did you mean " : "", near ? near : "", near ? "?)" : "");
 }
 
-static bool has_value(const struct gt_param *param, int64_t value)
-{
-    for (size_t i = 0; param && i < param->count; i++)
-        if (param->value[i] == value)
-            return true;
-    return false;
-}
-
 /* The parameter of that name, or NULL. */
 static struct gt_param *find_param(struct gt_kernel *kernel, const struct part *part)
 {
@@ -112,9 +104,12 @@ static struct gt_param *find_param(struct gt_kernel *kernel, const struct part *
 static bool is_known(struct gt_kernel *const *kernel, size_t kernels, const struct part *part,
                      int64_t value)
 {
-    for (size_t k = 0; k < kernels; k++)
-        if (has_value(find_param(kernel[k], part), value))
+    for (size_t k = 0; k < kernels; k++) {
+        const struct gt_param *param = find_param(kernel[k], part);
+
+        if (param && is_among(param->value, param->count, value))
             return true;
+    }
     return false;
 }
 
@@ -150,7 +145,7 @@ static int check(struct gt_kernel *const *kernel, size_t kernels, const struct p
 
         known |= param != NULL;
         for (size_t i = 0; i < part->values; i++)
-            any |= has_value(param, part->value[i]);
+            any |= is_known(kernel + k, 1, part, part->value[i]);
         if (any)
             continue;
         snprintf(sentence, sizeof(sentence), "kernel %s: parameter %s has none of the values named",

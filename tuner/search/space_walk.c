@@ -441,16 +441,6 @@ static const struct gt_constraint *culprit(const struct verdicts *verdicts)
     return NULL;
 }
 
-/* The plan must outlive the verdicts, whose slots of problem and device are set. */
-static int verdicts_init(struct verdicts *verdicts, const struct gt_walk_plan *plan,
-                         struct gt_err *err)
-{
-    verdicts->plan = plan;
-    verdicts->entry = calloc(ENTRIES, sizeof(*verdicts->entry));
-    verdicts->passed = calloc(plan->first_step[plan->depth + 1] + 1, sizeof(*verdicts->passed));
-    return verdicts->entry && verdicts->passed ? GT_OK : gt_err_nomem(err);
-}
-
 /* ---- the points that are kept ---- */
 
 /* The points that are kept of a walk: all points, or a uniform sample, which is the same for the
@@ -548,7 +538,8 @@ static int append(struct sample *sample, const uint8_t *index, uint64_t offset, 
     return GT_OK;
 }
 
-/* Takes all of a prefix's points. */
+/* Takes all points of a valid prefix, whose walked parameters have these values: a byte per
+ * parameter, the index of its value.  GT_ENOMEM is the only error. */
 static int take_all(struct sample *sample, const uint8_t *index, struct gt_err *err)
 {
     const struct gt_space *space = sample->space;
@@ -602,13 +593,6 @@ static void sample_begin(struct sample *sample)
     sample->seen = 0;
     sample->space->count = 0;
     sample->gap = sample->chance < 1 ? passed_over(sample) : 0;
-}
-
-/* Takes the points of a valid prefix, whose walked parameters have these values: a byte per
- * parameter, the index of its value.  GT_ENOMEM is the only error. */
-static int sample_take(struct sample *sample, const uint8_t *index, struct gt_err *err)
-{
-    return sample->chance < 1 ? take_some(sample, index, err) : take_all(sample, index, err);
 }
 
 /* ---- the walk ---- */
@@ -702,7 +686,8 @@ static int arrive(struct walk *walk, bool doubt)
 
     if (rc <= 0)
         return rc;
-    return sample_take(&walk->sample, walk->verdicts.index, walk->err);
+    return walk->sample.chance < 1 ? take_some(&walk->sample, walk->verdicts.index, walk->err)
+                                   : take_all(&walk->sample, walk->verdicts.index, walk->err);
 }
 
 /* Counts a visit and returns GT_OK, unless the walk ends early: too many visits or points, too much
@@ -886,6 +871,7 @@ static int explain_empty(const struct walk *walk)
 static int begin(struct walk *walk, struct gt_space *space, size_t limit,
                  const struct gt_walk_share *share, struct gt_err *err)
 {
+    struct verdicts *verdicts = &walk->verdicts;
     int rc;
 
     *walk = (struct walk){.space = space,
@@ -900,9 +886,14 @@ static int begin(struct walk *walk, struct gt_space *space, size_t limit,
     space->cross_product = gt_kernel_cross_product(space->kernel);
     rc = gt_walk_plan_init(&walk->plan, space->kernel, walk->verdicts.slots, err);
     GT_STEP(rc, count_free(walk));
-    GT_STEP(rc, verdicts_init(&walk->verdicts, &walk->plan, err));
+    if (rc)
+        return rc;
+    verdicts->plan = &walk->plan;
+    verdicts->entry = calloc(ENTRIES, sizeof(*verdicts->entry));
+    verdicts->passed =
+        calloc(walk->plan.first_step[walk->plan.depth + 1] + 1, sizeof(*verdicts->passed));
     walk->share.level = walk->plan.depth / SHARED_FROM;
-    return rc;
+    return verdicts->entry && verdicts->passed ? GT_OK : gt_err_nomem(err);
 }
 
 static void release(struct walk *walk)

@@ -196,7 +196,7 @@ void gt_strategy_change(struct gt_strategy *strategy, uint8_t *index, uint64_t c
     }
 }
 
-#define DRAWS 64 /* draws of a kick or a snap, after which it gives up */
+#define DRAWS 64 /* draws of a kick, after which it gives up */
 
 size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t changes)
 {
@@ -215,21 +215,6 @@ size_t gt_strategy_kick(struct gt_strategy *strategy, size_t point, size_t chang
             return found;
     }
     return SIZE_MAX;
-}
-
-size_t gt_strategy_snap(struct gt_strategy *strategy, const uint8_t *index)
-{
-    const struct gt_kernel *kernel = strategy->space->kernel;
-    size_t found = gt_space_find_index(strategy->space, index);
-
-    for (size_t draws = 0; draws < DRAWS && found == SIZE_MAX && kernel->params; draws++) {
-        uint8_t near[GT_MAX_PARAMS];
-
-        memcpy(near, index, kernel->params);
-        gt_strategy_change(strategy, near, 1 + draws / 16);
-        found = gt_space_find_index(strategy->space, near);
-    }
-    return found;
 }
 
 /* The text form of a strategy, NAME:OPTION=VALUE,... */
@@ -260,8 +245,9 @@ static size_t find_name(const char *what, const char *word, size_t length, const
  * others. */
 static const struct {
     const char *name, *instead;
-} gone[] = {{"adjacent", "local"}, {"iterated", "dual"},        {"basin", "dual"},
-            {"annealing", "dual"}, {"differential", "genetic"}, {"swarm", "genetic"}};
+} gone[] = {{"adjacent", "local"},  {"iterated", "local"},       {"basin", "local"},
+            {"annealing", "local"}, {"differential", "genetic"}, {"swarm", "genetic"},
+            {"dual", "local"}};
 
 static const struct gt_strategy_ops *find_ops(const char *text, size_t length, struct gt_err *err)
 {

@@ -35,7 +35,7 @@ struct gt_seeds {
     void *context;
 };
 
-/* A number a user may set: `--strategy dual:cool=0.9,every=4`. */
+/* A number a user may set: `--strategy local:climbs=4,fresh=2`. */
 struct gt_strategy_option {
     const char *name;
     double standard, least, most;
@@ -90,7 +90,6 @@ struct gt_strategy_ops {
     X(auto)                  \
     X(forest)                \
     X(local)                 \
-    X(dual)                  \
     X(genetic)               \
     X(random)                \
     X(exhaustive)
@@ -146,9 +145,5 @@ void gt_strategy_place(const struct gt_strategy *strategy, size_t *list, size_t 
 /* Draws a parameter and a value for it at random, `changes` times; a parameter may be drawn
  * twice. */
 void gt_strategy_change(struct gt_strategy *strategy, uint8_t *index, uint64_t changes);
-
-/* The point with this index of a value for each parameter.  If it is not valid, a point a few
- * random changes away; SIZE_MAX if a number of draws finds none.  The point need not be NEW. */
-size_t gt_strategy_snap(struct gt_strategy *strategy, const uint8_t *index);
 
 #endif

@@ -4,10 +4,13 @@
  * A child has two parents, each the faster of two members drawn at random.  The child takes every
  * parameter from one of its parents, mutates a little, and replaces the slowest member if the child
  * is faster.  Many children are in flight at once, because no child waits for another. */
+#include <string.h>
+
 #include "search/strategy.h"
 
 #define MEMBERS_MAX 256
 #define CHILDREN    64  /* in flight at once */
+#define DRAWS       64  /* points near a child that are drawn, until one is valid */
 #define REPEATS     100 /* known points bred in a row, after which a random point is given out */
 
 enum { POPULATION, MUTATE };
@@ -45,6 +48,23 @@ static const uint8_t *parent(struct gt_strategy *strategy)
            genetic->member[a < b ? a : b] * strategy->space->kernel->params;
 }
 
+/* The point with this index of a value for each parameter.  If it is not valid, a point a few
+ * random changes away; SIZE_MAX if a number of draws finds none. */
+static size_t snap(struct gt_strategy *strategy, const uint8_t *index)
+{
+    const struct gt_kernel *kernel = strategy->space->kernel;
+    size_t found = gt_space_find_index(strategy->space, index);
+
+    for (size_t draws = 0; draws < DRAWS && found == SIZE_MAX && kernel->params; draws++) {
+        uint8_t near[GT_MAX_PARAMS];
+
+        memcpy(near, index, kernel->params);
+        gt_strategy_change(strategy, near, 1 + draws / 16);
+        found = gt_space_find_index(strategy->space, near);
+    }
+    return found;
+}
+
 /* A child, which may be known already; SIZE_MAX: no valid point is near the child. */
 static size_t breed(struct gt_strategy *strategy)
 {
@@ -58,7 +78,7 @@ static size_t breed(struct gt_strategy *strategy)
         if (gt_random_unit(&strategy->random) < mutate)
             index[p] = (uint8_t)gt_random_below(&strategy->random, kernel->param[p].count);
     }
-    return gt_strategy_snap(strategy, index);
+    return snap(strategy, index);
 }
 
 static void tell(struct gt_strategy *strategy, size_t point)

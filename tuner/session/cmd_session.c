@@ -13,7 +13,7 @@
 #include "cuda/cache.h"
 #include "exchange/recording.h"
 #include "problem/problem.h"
-#include "search/narrow.h"
+#include "search/space.h"
 #include "search/strategy.h"
 #include "session/cmd_session.h"
 #include "session/model_error.h"

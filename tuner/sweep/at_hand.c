@@ -299,14 +299,6 @@ static int by_expectation(const void *x, const void *y)
     return (a->what.point < b->what.point) - (a->what.point > b->what.point);
 }
 
-static void sort(struct gt_race *race)
-{
-    for (size_t i = 0; i < race->readies; i++)
-        race->ready[i].expected = expect(race->ready[i].arm, race->ready[i].what.point);
-    if (race->readies)
-        qsort(race->ready, race->readies, sizeof(*race->ready), by_expectation);
-}
-
 int gt_sweep_find_ready(struct gt_race *race, struct gt_err *err)
 {
     size_t kept = race->drawn;
@@ -322,7 +314,10 @@ int gt_sweep_find_ready(struct gt_race *race, struct gt_err *err)
     }
     if (!rc)
         race->draws = kept;
-    sort(race);
+    for (size_t i = 0; i < race->readies; i++)
+        race->ready[i].expected = expect(race->ready[i].arm, race->ready[i].what.point);
+    if (race->readies)
+        qsort(race->ready, race->readies, sizeof(*race->ready), by_expectation);
     return rc;
 }
 

@@ -353,14 +353,6 @@ static int hold_semi_final(struct gt_race *race, struct contest *contest, size_t
 
 /* ---- final ---- */
 
-static int store_baseline(struct gt_race *race, const struct gt_trial *trial, struct gt_err *err)
-{
-    struct gt_baseline *baseline = &race->result->baseline;
-
-    gt_baseline_take(baseline, trial);
-    return gt_store_baseline(race->options->store, &race->arm[0].key, baseline, err);
-}
-
 /* Holds a contest with the baseline, stores its times and sorts the first rows by these times.
  * Rows that failed are removed, and *entries is reduced. */
 static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, double part,
@@ -370,8 +362,10 @@ static int hold_and_keep(struct gt_race *race, const struct gt_rounds *rounds, d
     int rc = hold_contest(race, rounds, part, *entries, result->have_baseline, contest, err);
 
     GT_STEP(rc, store_entries(race, contest, *entries, err));
-    if (!rc && result->have_baseline)
-        rc = store_baseline(race, &contest->baseline, err);
+    if (!rc && result->have_baseline) {
+        gt_baseline_take(&result->baseline, &contest->baseline);
+        rc = gt_store_baseline(race->options->store, &race->arm[0].key, &result->baseline, err);
+    }
     if (rc)
         return rc;
     *entries = sort_entries(result, contest, *entries);
@@ -690,8 +684,7 @@ static int on_winner(void *context, const struct gt_row *stored, struct gt_err *
 
         if (strcmp(stored->kernel, row->kernel->name) != 0 ||
             gt_point_parse(&point, row->kernel, stored->point, NULL) ||
-            memcmp(point.value, row->point.value, row->kernel->params * sizeof(point.value[0])) !=
-                0)
+            !gt_point_same(row->kernel, &point, &row->point))
             continue;
         GT_SWEEP_MOVE(result->row, i, 0);
         break;
@@ -732,15 +725,6 @@ static int find_settled(const struct gt_race *race, bool *settled, struct gt_err
     return gt_store_final_is_last(race->options->store, &race->arm[0].key, settled, err);
 }
 
-/* Sets how long the finals may take, if the budget is one of time: in proportion to the race. */
-static void limit_time(struct gt_race *race)
-{
-    if (!(race->deadline_s > 0))
-        return;
-    race->finals_s = fmax(LEAST_S, PART * (race->end_s - race->begin_s));
-    race->finals_end_s = gt_evaluator_now(race->evaluator) + race->finals_s;
-}
-
 int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 {
     bool settled = false;
@@ -748,7 +732,11 @@ int gt_sweep_finals(struct gt_race *race, struct gt_err *err)
 
     if (!race->result->rows)
         return GT_OK;
-    limit_time(race);
+    if (race->deadline_s >
+        0) { /* the budget is one of time: the finals take a part of the race's */
+        race->finals_s = fmax(LEAST_S, PART * (race->end_s - race->begin_s));
+        race->finals_end_s = gt_evaluator_now(race->evaluator) + race->finals_s;
+    }
     if (!race->options->given)
         rc = find_settled(race, &settled, err);
     if (!rc && settled)

@@ -201,15 +201,6 @@ static int open_arm(struct gt_race *race, const struct gt_kernel *kernel, struct
     return gt_sweep_make_key(race, arm, err);
 }
 
-static size_t seeds_wanted(const struct gt_race *race)
-{
-    double wanted = SEEDS;
-
-    if (race->options->budget.trials)
-        wanted = fmin(SEED_SHARE * (double)race->options->budget.trials, 4 * SEEDS);
-    return (size_t)fmax(1, wanted / (double)race->arms);
-}
-
 /* Opens the arm of a kernel that serves the problem, unless no point of the kernel is valid.  *none
  * counts kernels without a valid point, and result->nothing has the reason of the first.  none may
  * be NULL: such kernels are passed over in silence. */
@@ -277,6 +268,8 @@ static void sum_up(struct gt_race *race, size_t none)
 static int open_arms(struct gt_race *race, struct gt_err *err)
 {
     const struct gt_sweep_options *options = race->options;
+    const double trials = (double)options->budget.trials;
+    const double seeds = trials > 0 ? fmin(SEED_SHARE * trials, 4 * SEEDS) : SEEDS;
     size_t none = 0;
     int rc;
 
@@ -295,7 +288,7 @@ static int open_arms(struct gt_race *race, struct gt_err *err)
     else
         sum_up(race, none);
     for (size_t i = 0; i < race->arms && !rc; i++) {
-        rc = gt_sweep_seed(race, &race->arm[i], seeds_wanted(race), err);
+        rc = gt_sweep_seed(race, &race->arm[i], (size_t)fmax(1, seeds / (double)race->arms), err);
         GT_STEP(rc, gt_sweep_resume(race, &race->arm[i], err));
     }
     GT_STEP(rc, gt_sweep_retry_slow(race, err));
@@ -463,22 +456,16 @@ int gt_race_draw_first(struct gt_race *race, struct gt_err *err)
     return rc || !race->options->given ? rc : compile_given(race, err);
 }
 
-/* Begins to scout for the next sweep. */
-static int foresee(const struct gt_sweep_options *options, struct gt_err *err)
-{
-    if (!options->then || !options->foresight || *options->foresight)
-        return GT_OK;
-    return gt_scouts_new(options->foresight, options, options->then, options->seed, err);
-}
-
 int gt_sweep_scout_next(struct gt_run *run, struct gt_err *err)
 {
+    const struct gt_sweep_options *options = run->options;
     size_t next, after;
     int rc = GT_OK;
 
-    if (!run->options->evaluator->ops->ahead)
+    if (!options->evaluator->ops->ahead)
         return GT_OK;
-    rc = foresee(run->options, err);
+    if (options->then && options->foresight && !*options->foresight) /* for the next sweep */
+        rc = gt_scouts_new(options->foresight, options, options->then, options->seed, err);
     if (!rc && !run->next && gt_time_slices_peek(&run->slices, run->now, &next))
         rc = gt_race_new(run, next, &run->next, err);
     if (rc || !run->next || run->after)

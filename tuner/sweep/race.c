@@ -196,14 +196,6 @@ static int fill_with_baseline(struct gt_race *race, struct gt_err *err)
 
 /* ---- trials come back ---- */
 
-/* Starts the clock of a turn at its first trial; the compilers start before it. */
-static void start_clock(struct gt_race *race)
-{
-    race->first_s = gt_evaluator_now(race->evaluator);
-    if (race->deadline_s > 0)
-        race->deadline_s = fmin(race->deadline_s, race->first_s + race->search_s);
-}
-
 /* Records a finished trial, or puts it back if another try may change its status. */
 static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *trial,
                   struct gt_err *err)
@@ -219,8 +211,12 @@ static int finish(struct gt_race *race, uint64_t id, const struct gt_trial *tria
     *found = race->flight[--race->flights];
     flight.arm->flying--;
     rc = gt_sweep_record(race, &flight, trial, err);
-    if (first && race->result->fresh)
-        start_clock(race);
+    if (!first || !race->result->fresh)
+        return rc;
+    /* The clock of a turn starts at its first trial; the compilers start before it. */
+    race->first_s = gt_evaluator_now(race->evaluator);
+    if (race->deadline_s > 0)
+        race->deadline_s = fmin(race->deadline_s, race->first_s + race->search_s);
     return rc;
 }
 

@@ -163,12 +163,6 @@ void gt_sweep_tell_best(const struct gt_race *race)
         race->evaluator->ops->set_best(race->evaluator, race->best_us);
 }
 
-/* Whether a trial ended without a result through no fault of its candidate. */
-static bool is_lost(enum gt_status status)
-{
-    return status == GT_STATUS_KILLED || status == GT_STATUS_DEVICE_LOST;
-}
-
 /* The time that the strategy is told; 0: the trial failed.  A slow trial has a time too, the time
  * of its first run. */
 static double told(const struct gt_trial *trial)
@@ -208,7 +202,8 @@ int gt_sweep_record(struct gt_race *race, const struct gt_flight *flight,
         return gt_sweep_retry(arm, what, err);
     }
     gt_strategy_tell(arm->strategy, what.point, told(trial));
-    if (incumbent && !is_lost(trial->status))
+    /* Neither status is the fault of the candidate. */
+    if (incumbent && trial->status != GT_STATUS_KILLED && trial->status != GT_STATUS_DEVICE_LOST)
         race->incumbent_due = false;
     rc = gt_sweep_rank(race, arm->kernel, &flight->candidate.point, trial, false, err);
     if (what.remeasure)

@@ -54,8 +54,7 @@ bool gt_sweep_is_incumbent(const struct gt_race *race, const struct gt_kernel *k
     const struct gt_incumbent *incumbent = race->incumbent;
 
     return race->incumbent_arm && strcmp(kernel->name, incumbent->kernel->name) == 0 &&
-           memcmp(point->value, incumbent->point.value, kernel->params * sizeof(point->value[0])) ==
-               0;
+           gt_point_same(kernel, point, &incumbent->point);
 }
 
 bool gt_sweep_is_guest(const struct gt_race *race, const struct gt_sweep_row *row)
@@ -114,8 +113,7 @@ size_t gt_sweep_seat_incumbent(struct gt_race *race, size_t rows, size_t most)
 static bool same_row(const struct gt_sweep_row *row, const struct gt_kernel *kernel,
                      const struct gt_point *point)
 {
-    return row->kernel == kernel &&
-           memcmp(row->point.value, point->value, kernel->params * sizeof(point->value[0])) == 0;
+    return row->kernel == kernel && gt_point_same(kernel, &row->point, point);
 }
 
 double gt_sweep_best_us(const struct gt_race *race)
@@ -152,26 +150,21 @@ static int point_order(const struct gt_kernel *kernel, const struct gt_point *x,
     return strcmp(of_x, of_y);
 }
 
-/* Among equal times, which are frequent among predictions, the database takes the first kernel and
- * point in alphabetical order (db/schema.sql).  The list does the same, whatever the order of the
- * trials. */
-static bool comes_first(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
-{
-    const int order = strcmp(x->kernel->name, y->kernel->name);
-
-    return (order ? order : point_order(x->kernel, &x->point, &y->point)) < 0;
-}
-
 /* A sampled trial comes before a trial that was not sampled.  A hot device makes sampled times
  * longer than race times, and without this rule race times would push sampled times out of the
- * list. */
+ * list.  Among equal times, which are frequent among predictions, the database takes the first
+ * kernel and point in alphabetical order (db/schema.sql).  The list does the same, whatever the
+ * order of the trials. */
 static bool is_better(const struct gt_sweep_row *x, const struct gt_sweep_row *y)
 {
     const bool x_sampled = x->trial.stage >= 2, y_sampled = y->trial.stage >= 2;
+    const int order = strcmp(x->kernel->name, y->kernel->name);
 
     if (x_sampled != y_sampled)
         return x_sampled;
-    return x->trial.us == y->trial.us ? comes_first(x, y) : x->trial.us < y->trial.us;
+    if (x->trial.us != y->trial.us)
+        return x->trial.us < y->trial.us;
+    return (order ? order : point_order(x->kernel, &x->point, &y->point)) < 0;
 }
 
 /* The row that is removed from a full list: the last row or, if the last row is the incumbent's,

@@ -172,18 +172,7 @@ static void offer_shipped(struct stored *stored)
         return;
     for (size_t i = 0; i < table->rows; i++) {
         const struct gt_table_row *from = &table->row[i];
-        const struct gt_row row = {
-            .status = GT_STATUS_OK,
-            .dtype = gt_dtype_name(from->problem.type),
-            .accuracy = gt_accuracy_name(from->problem.accuracy),
-            .problem = from->text,
-            .point = from->point,
-            .layout = gt_layout_name(gt_problem_layout(&from->problem)),
-            .m = from->problem.m,
-            .n = from->problem.n,
-            .k = from->problem.k,
-            .batch = from->problem.batch,
-        };
+        const struct gt_row row = gt_table_line(from);
 
         if (from->cc == race->evaluator->device.cc &&
             strcmp(from->kernel, stored->picks->arm->kernel->name) == 0)
@@ -482,14 +471,6 @@ static size_t choose_transfers(const struct gt_transfers *transfers, struct gt_t
     return count;
 }
 
-static void release_transfers(struct gt_transfers *transfers)
-{
-    for (size_t i = 0; i < transfers->count; i++) {
-        free((void *)transfers->transfer[i].point);
-        free((void *)transfers->transfer[i].us);
-    }
-}
-
 /* ---- the strategy ---- */
 
 int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct gt_err *err)
@@ -520,7 +501,10 @@ int gt_sweep_seed(struct gt_race *race, struct gt_arm *arm, size_t count, struct
         rc = gt_strategy_new(&arm->strategy, name, &arm->space, race->seed, &seeds, err);
         GT_STEP(rc, gt_sweep_reuse_note(arm, &transfers, err));
     }
-    release_transfers(&transfers);
+    for (size_t i = 0; i < transfers.count; i++) {
+        free((void *)transfers.transfer[i].point);
+        free((void *)transfers.transfer[i].us);
+    }
     free(picks.point);
     free(arm->list);
     free(arm->described);

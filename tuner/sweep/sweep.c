@@ -32,13 +32,6 @@
 /* How long the turn took, how busy the GPU was, and when the best time improved.  `tune export
  * --format search` makes a table of the records. */
 
-static int name_kernels(const struct gt_race *race, struct gt_strbuf *text, struct gt_err *err)
-{
-    for (size_t i = 0; i < race->arms && !race->arm[i].guest; i++) /* the guest is the last one */
-        gt_strbuf_addf(text, "%s%s", i ? "," : "", race->arm[i].kernel->name);
-    return gt_strbuf_check(text, err);
-}
-
 /* Stores the record of this turn; does nothing if the evaluator does not measure, or nothing was
  * searched. */
 static int put_turn(const struct gt_race *race, struct gt_err *err)
@@ -51,7 +44,9 @@ static int put_turn(const struct gt_race *race, struct gt_err *err)
 
     if (!race->measures || !race->opened || options->given)
         return GT_OK;
-    rc = name_kernels(race, &kernels, err);
+    for (size_t i = 0; i < race->arms && !race->arm[i].guest; i++) /* the guest is the last one */
+        gt_strbuf_addf(&kernels, "%s%s", i ? "," : "", race->arm[i].kernel->name);
+    rc = gt_strbuf_check(&kernels, err);
     GT_STEP(rc, gt_store_put_turn(
                     options->store, &race->arm[0].key,
                     &(struct gt_turn){

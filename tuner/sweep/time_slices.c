@@ -214,20 +214,14 @@ static double due_seconds(const struct gt_time_slices *slices, size_t i, double 
     return fmax(share - aside(slices), SEARCH_LEAST * share);
 }
 
-/* Whether a problem has too few trials for an estimate: fewer than the unknowns of the simplest
- * model, which are one effect for each parameter and a constant. */
-static bool hardly_tried(const struct gt_time_slice *slice)
-{
-    return slice->tried <= (int64_t)slice->params;
-}
-
-/* The expected gain per second of one more turn; INFINITY if the problem has too few trials. */
+/* The expected gain per second of one more turn; INFINITY if the problem has fewer trials than the
+ * simplest model has unknowns, which are one effect for each parameter and a constant. */
 static double gain_per_second(const struct gt_time_slices *slices, size_t i)
 {
     const struct gt_time_slice *slice = &slices->slice[i];
     double gain = slice->late + GAIN / (double)slice->turns;
 
-    if (hardly_tried(slice))
+    if (slice->tried <= (int64_t)slice->params)
         return INFINITY;
     return gain * weight_of(slices, i) / (slice->seconds + aside(slices));
 }

@@ -12,7 +12,6 @@
 #include "timing/calibrate.h"
 #include "workers/compile_reason.h"
 #include "workers/gpu_client.h"
-#include "workers/lock.h"
 
 #define MAX_ATTEMPTS  3   /* workers that fail to start in a row; then the device is lost */
 #define MAX_KILLED    20  /* workers killed from outside while they start; counted separately */

@@ -3,7 +3,7 @@
  * All users may write to the folder, so anything may have the lock file's name.  The file is
  * therefore opened for reading only, symbolic links are not followed, and anything but a regular
  * file with a single name is refused. */
-#include "workers/lock.h"
+#include "workers/process.h"
 
 #include "base/err.h"
 

@@ -27,11 +27,6 @@ struct gt_compile_request gt_prepared_request(const struct gt_prepared *prepared
     };
 }
 
-static size_t point_bytes(const struct gt_candidate *candidate)
-{
-    return candidate->kernel->params * sizeof(candidate->point.value[0]);
-}
-
 /* The place where the candidate is kept: a hash of its problem's sizes and its point. */
 static size_t place_of(const struct gt_candidate *candidate)
 {
@@ -49,7 +44,7 @@ static bool same(const struct gt_candidate *kept, const struct gt_problem *probl
     return kept->kernel == candidate->kernel &&
            !memcmp(problem, candidate->problem, sizeof(*problem)) &&
            !memcmp(device, candidate->device, sizeof(*device)) &&
-           !memcmp(kept->point.value, candidate->point.value, point_bytes(candidate));
+           gt_point_same(kept->kernel, &kept->point, &candidate->point);
 }
 
 static int compute(struct gt_prepared *prepared, const struct gt_candidate *candidate, int nvrtc)

@@ -63,4 +63,16 @@ int gt_thread_start(pthread_t *thread, void *(*run)(void *context), void *contex
 /* "was killed by signal 11 (Segmentation fault)" or "exited with code 66 (sticky CUDA error)". */
 void gt_process_describe(int status, char *text, size_t size);
 
+/* ---- lock.c: one tuner per GPU ----
+ *
+ * An advisory lock named by the GPU's UUID, held until it is released or its process has ended.
+ * All users of a machine use the same folder, however they logged in: /run/lock if all users may
+ * write to it, else /tmp.  $GEMMTUNE_LOCKS names another folder. */
+
+/* Takes the lock; *fd is to be handed to gt_lock_release.  GT_EBUSY: another process holds the
+ * lock; the sentence names the process if it is known.  GT_EIO: the file cannot be opened or is not
+ * a lock file. */
+int gt_lock_take(int *fd, const char *uuid, struct gt_err *err);
+void gt_lock_release(int fd); /* -1 accepted */
+
 #endif

@@ -57,13 +57,6 @@ static int64_t mapped_bytes(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* Limits the memory added from now on.  Memory that is mapped already does not count, because a
- * sanitizer's shadow memory has terabytes. */
-static void limit_memory(int64_t bytes)
-{
-    limit(RLIMIT_AS, (rlim_t)(mapped_bytes() + bytes));
-}
-
 /* Limits the CPU time from now on to what one compilation may take; SIGXCPU ends the process. */
 static void limit_cpu(double seconds)
 {
@@ -91,7 +84,8 @@ static int setup(struct compiler *self, struct gt_err *err)
         return gt_err_nomem(err);
     limit(RLIMIT_CORE, 0);
     setpriority(PRIO_PROCESS, 0, NICENESS);
-    limit_memory(memory);
+    /* Memory that is mapped already does not count: a sanitizer's shadow memory has terabytes. */
+    limit(RLIMIT_AS, (rlim_t)(mapped_bytes() + memory));
     return gt_nvrtc_open(&self->nvrtc, err);
 }
 

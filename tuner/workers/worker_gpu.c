@@ -106,8 +106,9 @@ static int hello(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
     return rc;
 }
 
-static int open_problem(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+static int open_problem(struct worker *self, struct gt_wire_in *in, void *found, struct gt_err *err)
 {
+    (void)found;
     gt_wire_get_struct(in, &self->problem, sizeof(self->problem));
     if (gt_wire_finish(in, err))
         return GT_ESYNTAX;
@@ -178,33 +179,23 @@ static int read_request(struct worker *self, struct gt_wire_in *in, struct reque
     return rc;
 }
 
-/* Answers a request with its findings, or with the error; returns rc. */
-static int answer(struct worker *self, int rc, const void *found, size_t size,
-                  const struct gt_err *err)
-{
-    begin_reply(self, GT_MSG_DONE, rc, err);
-    if (!rc)
-        gt_wire_put_bytes(&self->reply, found, size);
-    return rc;
-}
-
 /* Answers TRIAL and SAMPLE. */
-static int one_candidate(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+static int one_candidate(struct worker *self, struct gt_wire_in *in, void *found,
+                         struct gt_err *err)
 {
     const bool sample = in->type == GT_MSG_SAMPLE;
     const double best_us = sample ? 0 : gt_wire_get_real(in);
     const int max_samples = sample ? (int)gt_wire_get_int(in) : 0;
     struct request request = {0};
-    struct gt_trial trial = {0};
     int rc = read_request(self, in, &request, err);
 
     GT_STEP(rc, gt_wire_finish(in, err));
     if (!rc && sample)
-        rc = gt_bench_sample(self->bench, &request.entry, max_samples, &trial, err);
+        rc = gt_bench_sample(self->bench, &request.entry, max_samples, found, err);
     else if (!rc)
-        rc = gt_bench_trial(self->bench, &request.entry, best_us, &trial, err);
+        rc = gt_bench_trial(self->bench, &request.entry, best_us, found, err);
     gt_binary_release(&request.binary);
-    return answer(self, rc, &trial, sizeof(trial), err);
+    return rc;
 }
 
 struct final {
@@ -264,30 +255,26 @@ static int finish_request(const struct worker *self, const struct gt_wire_in *in
     return self->bench ? GT_OK : gt_err_set(err, GT_ESYNTAX, "no problem is open");
 }
 
-static int baseline(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+static int baseline(struct worker *self, struct gt_wire_in *in, void *found, struct gt_err *err)
 {
-    struct gt_baseline found = {0};
     int rc = finish_request(self, in, err);
 
-    GT_STEP(rc, gt_bench_baseline(self->bench, &found, err));
-    return answer(self, rc, &found, sizeof(found), err);
+    return rc ? rc : gt_bench_baseline(self->bench, found, err);
 }
 
-static int move(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+static int move(struct worker *self, struct gt_wire_in *in, void *found, struct gt_err *err)
 {
-    struct gt_move found = {0};
     int rc = finish_request(self, in, err);
 
-    GT_STEP(rc,
-            gt_bench_move(self->bench, self->nvrtc, self->data_dir, self->cache_dir, &found, err));
-    return answer(self, rc, &found, sizeof(found), err);
+    return rc ? rc
+              : gt_bench_move(self->bench, self->nvrtc, self->data_dir, self->cache_dir, found,
+                              err);
 }
 
-static int energy(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+static int energy(struct worker *self, struct gt_wire_in *in, void *found, struct gt_err *err)
 {
     struct request request = {0};
     struct gt_energy_wish wish;
-    struct gt_energy found = {0};
     bool ours;
     int rc;
 
@@ -295,66 +282,71 @@ static int energy(struct worker *self, struct gt_wire_in *in, struct gt_err *err
     ours = gt_wire_get_int(in) != 0;
     rc = ours ? read_request(self, in, &request, err) : GT_OK;
     GT_STEP(rc, finish_request(self, in, err));
-    GT_STEP(rc, gt_bench_energy(self->bench, ours ? &request.entry : NULL, &wish, &found, err));
+    GT_STEP(rc, gt_bench_energy(self->bench, ours ? &request.entry : NULL, &wish, found, err));
     gt_binary_release(&request.binary);
-    return answer(self, rc, &found, sizeof(found), err);
-}
-
-static int reference(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
-{
-    double us = 0;
-    int rc = finish_request(self, in, err);
-
-    GT_STEP(rc, gt_bench_canary(self->bench, &us, err));
-    begin_reply(self, GT_MSG_DONE, rc, err);
-    if (!rc)
-        gt_wire_put_real(&self->reply, us);
     return rc;
 }
 
+static int reference(struct worker *self, struct gt_wire_in *in, void *found, struct gt_err *err)
+{
+    int rc = finish_request(self, in, err);
+
+    return rc ? rc : gt_bench_canary(self->bench, found, err);
+}
+
 /* Calibration needs the memory of the problem, so the problem is closed. */
-static int calibrate(struct worker *self, struct gt_wire_in *in, struct gt_err *err)
+static int calibrate(struct worker *self, struct gt_wire_in *in, void *found, struct gt_err *err)
 {
     const bool only_copy = gt_wire_get_int(in) != 0;
-    struct gt_calibration found = {{0}};
     int rc = gt_wire_finish(in, err);
 
     gt_bench_close(self->bench);
     self->bench = NULL;
-    GT_STEP(rc, gt_calibrate(&found, only_copy, self->gpu, self->nvrtc, self->data_dir,
+    GT_STEP(rc, gt_calibrate(found, only_copy, self->gpu, self->nvrtc, self->data_dir,
                              self->cache_dir, err));
-    return answer(self, rc, &found, sizeof(found), err);
+    return rc;
 }
+
+/* The requests whose answer is one structure, or nothing. */
+static const struct {
+    int (*run)(struct worker *self, struct gt_wire_in *in, void *found, struct gt_err *err);
+    size_t size; /* of the structure */
+} requests[GT_MSG_COUNT] = {
+    [GT_MSG_PROBLEM] = {open_problem, 0},
+    [GT_MSG_TRIAL] = {one_candidate, sizeof(struct gt_trial)},
+    [GT_MSG_SAMPLE] = {one_candidate, sizeof(struct gt_trial)},
+    [GT_MSG_BASELINE] = {baseline, sizeof(struct gt_baseline)},
+    [GT_MSG_MOVE] = {move, sizeof(struct gt_move)},
+    [GT_MSG_ENERGY] = {energy, sizeof(struct gt_energy)},
+    [GT_MSG_REFERENCE] = {reference, sizeof(double)},
+    [GT_MSG_CALIBRATE] = {calibrate, sizeof(struct gt_calibration)},
+};
 
 /* Handles one message; the answer is in self->reply. */
 static int work(struct worker *self, struct gt_wire_in *in)
 {
+    union {
+        struct gt_trial trial;
+        struct gt_baseline baseline;
+        struct gt_move move;
+        struct gt_energy energy;
+        struct gt_calibration calibration;
+        double us;
+    } found;
+    const enum gt_message type = in->type;
     struct gt_err err = {0};
     int rc;
 
-    switch (in->type) {
-    case GT_MSG_PROBLEM:
-        rc = open_problem(self, in, &err);
-        begin_reply(self, GT_MSG_DONE, rc, &err);
-        return rc;
-    case GT_MSG_TRIAL:
-    case GT_MSG_SAMPLE:
-        return one_candidate(self, in, &err);
-    case GT_MSG_FINAL:
+    if (type == GT_MSG_FINAL)
         return final_round(self, in, &err);
-    case GT_MSG_BASELINE:
-        return baseline(self, in, &err);
-    case GT_MSG_MOVE:
-        return move(self, in, &err);
-    case GT_MSG_ENERGY:
-        return energy(self, in, &err);
-    case GT_MSG_REFERENCE:
-        return reference(self, in, &err);
-    case GT_MSG_CALIBRATE:
-        return calibrate(self, in, &err);
-    default:
+    if (!requests[type].run)
         return GT_ESYNTAX;
-    }
+    memset(&found, 0, sizeof(found));
+    rc = requests[type].run(self, in, &found, &err);
+    begin_reply(self, GT_MSG_DONE, rc, &err);
+    if (!rc && requests[type].size)
+        gt_wire_put_bytes(&self->reply, &found, requests[type].size);
+    return rc;
 }
 
 /* The device's facts, with the power limit, by which GPUs of one name may differ. */

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "exchange/export.h"
-#include "exchange/export_format.h"
 #include "exchange/recording.h"
 
 #include <cjson/cJSON.h>
@@ -101,6 +100,7 @@ static void test_statuses(void **state)
         enum gt_status status;
         const char *kernel_tuner, *t4;
     } expected[] = {
+        {GT_STATUS_OK, NULL, "correct"},
         {GT_STATUS_COMPILE_ERROR, "CompilationFailedConfig", "compile"},
         {GT_STATUS_COMPILE_TIMEOUT, "CompilationFailedConfig", "compile"},
         {GT_STATUS_COMPILE_CRASH, "CompilationFailedConfig", "compile"},
@@ -112,20 +112,42 @@ static void test_statuses(void **state)
         {GT_STATUS_WRONG, "RuntimeFailedConfig", "correctness"},
         {GT_STATUS_OOB_WRITE, "RuntimeFailedConfig", "correctness"},
         {GT_STATUS_NONDETERMINISTIC, "RuntimeFailedConfig", "correctness"},
-        {GT_STATUS_SLOW, "RuntimeFailedConfig", "timeout"},
+        {GT_STATUS_SLOW, NULL, "correct"}, /* with the time of its first run */
         {GT_STATUS_DEVICE_LOST, "RuntimeFailedConfig", "runtime"},
         {GT_STATUS_KILLED, "RuntimeFailedConfig", "runtime"},
     };
 
-    (void)state;
-    assert_null(gt_export_called[GT_STATUS_OK].kernel_tuner);
-    assert_string_equal(gt_export_called[GT_STATUS_OK].t4, "correct");
-    assert_int_equal(sizeof(expected) / sizeof(expected[0]), GT_STATUS_COUNT - 2); /* none, ok */
+    struct fixture *f = *state;
+    cJSON *cache, *results;
+    char *text;
+
+    assert_int_equal(sizeof(expected) / sizeof(expected[0]), GT_STATUS_COUNT - 1); /* none */
+    fill(f);
+    text = export_text(f, GT_EXPORT_KT_CACHE);
+    cache = cJSON_Parse(text);
+    free(text);
+    text = export_text(f, GT_EXPORT_T4);
+    results = cJSON_Parse(text);
+    free(text);
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-        assert_string_equal(gt_export_called[expected[i].status].kernel_tuner,
-                            expected[i].kernel_tuner);
-        assert_string_equal(gt_export_called[expected[i].status].t4, expected[i].t4);
+        const enum gt_status status = expected[i].status;
+        const cJSON *result =
+            cJSON_GetArrayItem(cJSON_GetObjectItem(results, "results"), (int)status - 1);
+        char point[16];
+        const cJSON *entry;
+
+        snprintf(point, sizeof(point), "%d,7", status);
+        entry = cJSON_GetObjectItem(cJSON_GetObjectItem(cache, "cache"), point);
+        assert_int_equal(cJSON_IsNumber(cJSON_GetObjectItem(entry, "time")),
+                         !expected[i].kernel_tuner);
+        if (expected[i].kernel_tuner)
+            assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(entry, "__error__")),
+                                expected[i].kernel_tuner);
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(result, "invalidity")),
+                            expected[i].t4);
     }
+    cJSON_Delete(cache);
+    cJSON_Delete(results);
 }
 
 /* What Kernel Tuner and its readers ask of an entry. */
@@ -342,8 +364,8 @@ static void test_launch_params(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_round_trip), cmocka_unit_test(test_statuses), TEST(test_kernel_tuner_entry),
-        TEST(test_schemas),    TEST(test_several_spaces),       TEST(test_launch_params),
+        TEST(test_round_trip), TEST(test_statuses),       TEST(test_kernel_tuner_entry),
+        TEST(test_schemas),    TEST(test_several_spaces), TEST(test_launch_params),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -355,7 +355,7 @@ static void test_own_form(void **state)
         gt_recording_release(&recording);
     }
     assert_int_equal(parse(&recording, HEAD FIRST, &err), GT_EIO);
-    assert_non_null(strstr(err.msg, "read by python3, which is not in $PATH"));
+    assert_non_null(strstr(err.msg, "written and read by python3, which is not in $PATH"));
     gt_recording_release(&recording);
     setenv("PATH", before, 1);
     free(before);

@@ -1,7 +1,6 @@
 /* test_narrow.c - only some values of a kernel's parameters are searched. */
 #include "search_fixture.h"
 
-#include "search/narrow.h"
 #include "search/space.h"
 
 static struct gt_kernel *kernel_of(struct search *s, const char *name)

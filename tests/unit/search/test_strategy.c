@@ -298,7 +298,7 @@ static void test_options(void **state)
         {"random:start=3", "there are: none"},
         {"gentic", "did you mean \"genetic\""},
         {"genetic:mutate=nan", "mutate"},
-        {"annealing:hot=0.5", "strategy \"annealing\" of earlier versions is gone; use dual"},
+        {"annealing:hot=0.5", "strategy \"annealing\" of earlier versions is gone; use local"},
     };
     const struct gt_strategy_ops *ops;
     double option[GT_STRATEGY_OPTIONS];

@@ -1,6 +1,6 @@
 /* test_lock.c - tests that two tuners never use a GPU at once, and that a dead one releases it. */
 #include "gemmtune.h"
-#include "workers/lock.h"
+#include "workers/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
