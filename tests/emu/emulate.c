@@ -20,9 +20,9 @@
  * environment, as a part of `make check-release`, all are run.
  *
  * Each kernel must have run in every layout that it serves, and for LEAST_PROBLEMS; of few points,
- * for LEAST_OF_FEW.  A point runs in a process of its own, two at a time; a process that dies has failed.  Sources, objects and a
- * log per point are left in $BUILD/emu.  A point that passed, and of which nothing has changed
- * since, is not run again (tests/remembered.h).  Prints TAP. */
+ * for LEAST_OF_FEW.  A point runs in a process of its own, two at a time; a process that dies has
+ * failed.  Sources, objects and a log per point are left in $BUILD/emu.  A point that passed, and
+ * of which nothing has changed since, is not run again (tests/remembered.h).  Prints TAP. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
