@@ -58,7 +58,8 @@ static size_t token_length(const char *text)
     }
     if (*text == '"' || *text == '\'')
         return quoted_length(text);
-    for (size_t i = 0; i < sizeof(punctuators) / sizeof(*punctuators); i++)
+    for (size_t i = 0;
+         ispunct((unsigned char)text[1]) && i < sizeof(punctuators) / sizeof(*punctuators); i++)
         if (*text == *punctuators[i] && !strncmp(text, punctuators[i], strlen(punctuators[i])))
             return strlen(punctuators[i]);
     return 1;
@@ -67,16 +68,27 @@ static size_t token_length(const char *text)
 /* Appends the preprocessing tokens of a text, a blank in front of each. */
 static void add_tokens(struct gt_strbuf *to, const char *text)
 {
-    for (;;) {
-        size_t length;
+    char part[256]; /* tokens that are appended together: a program's start reads 1 million */
+    size_t used = 0;
 
-        text += strspn(text, " \t\r\n\v\f");
-        if (!*text)
+    for (size_t length;; text += length) {
+        while (isspace((unsigned char)*text))
+            text++;
+        length = *text ? token_length(text) : 0;
+        if (!length || used + 1 + length > sizeof(part)) {
+            gt_strbuf_add_bytes(to, part, used);
+            used = 0;
+        }
+        if (!length)
             return;
-        length = token_length(text);
-        gt_strbuf_add_char(to, ' ');
-        gt_strbuf_add_bytes(to, text, length);
-        text += length;
+        if (length >= sizeof(part)) {
+            gt_strbuf_add_char(to, ' ');
+            gt_strbuf_add_bytes(to, text, length);
+            continue;
+        }
+        part[used++] = ' ';
+        memcpy(part + used, text, length);
+        used += length;
     }
 }
 
@@ -119,7 +131,8 @@ static const char *directive(const char *line, const char *name)
 {
     size_t length = strlen(name);
 
-    line += strspn(line, " \t");
+    while (*line == ' ' || *line == '\t')
+        line++;
     if (*line != '#' && (*line != '%' || *++line != ':'))
         return NULL;
     line++;

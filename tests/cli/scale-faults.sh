@@ -23,7 +23,7 @@ mma "the first block's for all of k, A" 's/ + block \* more.lsa/ + 0 * block/'
 whole mma "the first block's for all of k, B" 's/(more.scale_b) + block/& * 0/'
 whole mma "the last block without one" 's/, row \* column\[j\]\[e\],/, (block + 1) * 128 >= args.k ? 1.0f : row * column[j][e],/'
 whole mma "A's in the other order" 's/ + block \* more.lsa/ + block/; s|a + min(.*args.m - 1)|& * ((args.k + 127) / 128)|'
-mma "B's in the other order" 's|(more.scale_b) + block|& * ((args.n + 127) / 128)|; s|128 \* more.lsb|128|'
+whole mma "B's in the other order" 's|(more.scale_b) + block|& * ((args.n + 127) / 128)|; s|128 \* more.lsb|128|'
 
 hopper() { try hopper_scaled blocks.cuh 40x136x300:e4m3:nt:scale_a=1x128:scale_b=128x128 "$@" $hopper; }
 whole hopper "the next row's" 's/? __ldg(from_a + row_of(i))/? __ldg(from_a + row_of(i) + (row_of(i) + 1 < rows))/'
@@ -35,26 +35,26 @@ whole hopper "B's in the other order" 's/from_b++/from_b += 2/; s/line_b = more.
 
 # Sums that stay in the tensor cores' 14 bits, though the problem wants them promoted every 128 of k.
 sums() { try "$1" promote.cuh 24x72x600:e4m3:nt:out=f32:scale_a=vector:scale_b=vector "${@:2}"; }
-sums mma_scaled "promoted" '' $mma
+whole sums mma_scaled "promoted" '' $mma
 sums mma_scaled "never promoted" 's/GT_SUMS == GT_SUMS_PROMOTED/0/' $mma
-sums hopper_scaled "promoted" '' $hopper
-sums hopper_scaled "never promoted" 's/PROMOTED = GT_SUMS == GT_SUMS_PROMOTED/PROMOTED = 0/' $hopper
+whole sums hopper_scaled "promoted" '' $hopper
+whole sums hopper_scaled "never promoted" 's/PROMOTED = GT_SUMS == GT_SUMS_PROMOTED/PROMOTED = 0/' $hopper
 
 # Integers, whose sums become floats when they get their factors.
 int8() { try mma_scaled factors.cuh 40x136x80:s8:nt:out=f32:scale_a=vector:scale_b=vector "$@" $mma; }
-int8 "integers" ''
+whole int8 "integers" ''
 int8 "integers, the next row's" 's/Rows::at(i \* 2 + half, p.group)/& + 1/'
-int8 "integers, no column's" 's/(row \* column\[j\]\[e\])/row/'
+whole int8 "integers, no column's" 's/(row \* column\[j\]\[e\])/row/'
 
 # Factors that the tensor cores multiply by: which lane, byte and word they take.
 block() { try mma_block "$1" 40x72x300:e4m3:nt:out=f32:scale_a=1x32/ue8m0/tiled:scale_b=1x32/ue8m0/tiled "${@:2}" BM=32,BN=32,WM=32,WN=32,STAGES=2 sm_120; }
-block factors.cuh "right" ''
+whole block factors.cuh "right" ''
 block multiply.cuh "the other pair of lanes" 's/(unsigned short)(i % 2)/(unsigned short)(1 - i % 2)/'
-block multiply.cuh "the first byte for all of k" 's/(step % STEPS_OF_WORD)/0/'
-block factors.cuh "the tile before" 's/block + w \* 4, blocks/max(block + w * 4 - 4, 0), blocks/'
-block factors.cuh "rows in their order" 's|row % 32 \* 4|row % 128|; s|row / 32 % 4|0|'
+whole block multiply.cuh "the first byte for all of k" 's/(step % STEPS_OF_WORD)/0/'
+whole block factors.cuh "the tile before" 's/block + w \* 4, blocks/max(block + w * 4 - 4, 0), blocks/'
+whole block factors.cuh "rows in their order" 's|row % 32 \* 4|row % 128|; s|row / 32 % 4|0|'
 
 fp4() { description=mma_fp4 try mma_block "$1" 40x72x160:e2m1:nt:out=f32:scale_a=1x16/ue4m3/tiled+tensor:scale_b=1x16/ue4m3/k "${@:2}" BM=32,BN=32,WM=32,WN=32,STAGES=2,BK_BYTES=64 sm_120; }
-fp4 gemm.cu "four bits" ''
-fp4 gemm.cu "four bits, without the whole operand's" 's/if (GT_SCALE_A_TENSOR ||/if (0 \&\&/; s/if (0 \(.*\) GT_SCALE_B_TENSOR)/if (0)/'
-fp4 multiply.cuh "four bits, the first step's for all" 's|step / STEPS_OF_WORD|0|'
+whole fp4 gemm.cu "four bits" ''
+whole fp4 gemm.cu "four bits, without the whole operand's" 's/if (GT_SCALE_A_TENSOR ||/if (0 \&\&/; s/if (0 \(.*\) GT_SCALE_B_TENSOR)/if (0)/'
+whole fp4 multiply.cuh "four bits, the first step's for all" 's|step / STEPS_OF_WORD|0|'

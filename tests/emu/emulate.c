@@ -45,8 +45,8 @@
 #define PROCESSES      2
 #define SAMPLE_TIMES   3 /* how often a value is in the sample with --all or KERNEL; else once */
 #define CASES_PART     5 /* one of so many cases is run without arguments */
-#define FEW_POINTS     2 /* besides the default one, of a kernel, without WHOLE */
-#define FAULT_PART     4
+#define FEW_POINTS     1 /* besides the default one, of a kernel, without WHOLE */
+#define FAULT_PART     8
 
 struct job {
     struct gt_emu_job emu;

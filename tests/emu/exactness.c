@@ -1,6 +1,6 @@
 /* exactness.c - test program: how exact the kernels of accuracy `f32` are on the CPU, for operands
  * of many kinds, each element of D against the product in float64.  `make check` tests one point of
- * each kernel, `make check-release` (WHOLE=1) all.  Prints TAP.
+ * each kernel with every other kind, `make check-release` (WHOLE=1) all.  Prints TAP.
  *
  * Errors are in units u, 2^-24 times the sum of |a||b| of the element.  The largest error over D
  * must not exceed 1 u, or that of FP32 multiply-adds in order (fmaf) where that is larger.  Of an
@@ -51,11 +51,11 @@ static const struct {
     bool always; /* else with WHOLE=1 alone */
 } POINTS[] = {
     {"f32acc", "CONSUMERS=1,BN=64,BK=64,STAGES=2,CLUSTER_N=2", true},
-    {"f32acc_pair", "CONSUMERS=1,BN=96,BK=64,STAGES=2"},
+    {"f32acc_pair", "CONSUMERS=1,BN=96,BK=64,STAGES=2", false},
     {"f32acc_pair", "CONSUMERS=2,BN=64,BK=32,STAGES=4,CLUSTER_N=2,SPLIT=1,SPLITS=2", true},
-    {"f32acc_pair", "CONSUMERS=1,BN=64,BK=64,STAGES=2,CLUSTER_M=2,SPLIT=2,SPLITS=2"},
-    {"f32acc_fused", "CONSUMERS=1,BN=64"},
-    {"f32acc_fused", "OWN_ROWS=1,CONSUMERS=1,BN=64,LATE_LOADS=0"},
+    {"f32acc_pair", "CONSUMERS=1,BN=64,BK=64,STAGES=2,CLUSTER_M=2,SPLIT=2,SPLITS=2", false},
+    {"f32acc_fused", "CONSUMERS=1,BN=64", false},
+    {"f32acc_fused", "OWN_ROWS=1,CONSUMERS=1,BN=64,LATE_LOADS=0", false},
     {"f32acc_fused", "SWAP_AB=1,CONSUMERS=1,SPLITTERS=1,BN=32,BK=64,STAGES=2,SPLIT=2,SPLITS=2",
      true},
     {"f32acc_warp", "WM=32,WN=32,WARPS_M=1,WARPS_N=2", true},
@@ -367,6 +367,7 @@ static void test_point(size_t number, const struct gt_kernels *kernels, const ch
     struct gt_emu_job job = {.strict = true, .data_dir = data_dir, .build_path = path};
     char key[GT_DIGEST_HEX];
     const int before = failures;
+    const bool whole = getenv("WHOLE") != NULL;
     int passed;
 
     snprintf(path, sizeof path, "%s/exactness-%zu", folder, number);
@@ -385,7 +386,7 @@ static void test_point(size_t number, const struct gt_kernels *kernels, const ch
                                          .source = GT_STRBUF_INIT};
     }
     find_key(key, &job, problem);
-    if (gt_remembered(key, &passed, sizeof passed) && passed == KINDS) {
+    if (gt_remembered(key, &passed, sizeof passed) && passed >= (whole ? KINDS : KINDS / 2)) {
         for (int kind = 0; kind < KINDS; kind++) {
             test(true, label, KIND_NAMES[kind]);
             printf(": remembered\n");
@@ -394,6 +395,8 @@ static void test_point(size_t number, const struct gt_kernels *kernels, const ch
     }
     for (int kind = 0; kind < KINDS; kind++) {
         const size_t i = ((size_t)kind + number) % LAYOUT_COUNT;
+        if (!whole && (kind + number / 2) % 2) /* which leaves one layout of each point */
+            continue;
         fill(&operands, (enum kind)kind);
         expect(&results, &operands);
         if (run(&build[i], &problem[i], &operands, results.d, &err))
@@ -402,7 +405,7 @@ static void test_point(size_t number, const struct gt_kernels *kernels, const ch
     }
     for (int i = 0; i < LAYOUT_COUNT; i++)
         gt_emu_build_release(&build[i]);
-    passed = KINDS;
+    passed = whole ? KINDS : KINDS / 2;
     if (failures == before)
         gt_remember(key, &passed, sizeof passed);
 }

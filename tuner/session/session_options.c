@@ -105,8 +105,10 @@ const struct gt_option gt_problem_option_table[] = {
 const struct gt_option gt_draw_option_table[] = {
     GT_INTEGER(gt_problem_options, random, "random", 0, "N", 1, GT_RANDOM_MOST,
                "N problems as programs have them, drawn by --seed: the same on every machine"),
-    GT_TEXT(gt_problem_options, family, "family", 0, "NAME",
-            "what --random draws: plain (the default), scaled (FP8 with factors), blocks (FP8 with "
-            "factors of blocks), update (C is read, added, activated), double"),
+    GT_TEXT(
+        gt_problem_options, family, "family", 0, "NAME",
+        "what --random draws: plain (the default), scaled (FP8 with factors), blocks (FP8 with "
+        "factors of blocks), int8, mxfp8, nvfp4 (8 and 4 bits with factors), update (C is read, "
+        "added, activated), double"),
     GT_OPTIONS_END,
 };

@@ -147,12 +147,13 @@ int gt_gpu_client_call(struct gt_gpu_client *client, double deadline_s, struct g
 }
 
 /* Calls the worker before it can serve candidates: the first signal ends that, because nothing is
- * lost, and a driver or compiler that hangs may hang for minutes.  A lost worker is an error, and
- * so is the worker's own error, with its sentence. */
+ * lost, and a driver or compiler that hangs may hang for minutes.  A worker that takes another's
+ * place finds attempts open, which the first signal lets end.  A lost worker is an error, and so is
+ * the worker's own error, with its sentence. */
 static int must_answer(struct gt_gpu_client *client, double deadline_s, struct gt_gpu_reply *reply,
                        struct gt_err *err)
 {
-    int rc = call(client, deadline_s, 0, reply, err);
+    int rc = call(client, deadline_s, client->begun, reply, err);
 
     if (rc)
         return rc;
@@ -263,15 +264,18 @@ int gt_gpu_client_problem(struct gt_gpu_client *client, const struct gt_problem 
 
     client->problem = *problem;
     client->prepare_s = prepare_s;
-    client->baseline = false;
+    client->baseline = client->begun = false;
     if (client->process.pid) { /* the present worker opens the problem; if the worker dies of it, a
                                   new worker tries */
         rc = prepare(client, err);
+        client->begun = !rc;
         if (!rc || is_permanent(rc))
             return rc;
     }
     client->ready = false;
-    return gt_gpu_client_ready(client, err);
+    rc = gt_gpu_client_ready(client, err);
+    client->begun = !rc;
+    return rc;
 }
 
 int gt_gpu_client_renew(struct gt_gpu_client *client, struct gt_err *err)

@@ -38,6 +38,7 @@ struct gt_gpu_client {
     struct gt_strbuf frame; /* the request being built */
     int lock;               /* the device's lock; -1: not held */
     bool ready;             /* a worker has the problem open, and its canary kernel ran */
+    bool begun;             /* one had: attempts of the problem's candidates may be open */
     bool baseline;          /* the worker has cuBLASLt open for the problem */
     bool compiling;         /* the worker is in NVRTC, or ended there */
     bool killed;            /* the last worker was killed from outside (gt_process_killed) */

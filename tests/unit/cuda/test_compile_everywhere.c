@@ -33,7 +33,7 @@
 #include "tests/serves.h"
 
 #define PROCESSES  2
-#define FEW_POINTS 3 /* of a kernel, without WHOLE */
+#define FEW_POINTS 2 /* of a kernel, without WHOLE */
 #define MAX_JOBS   2000
 #define MAX_LISTED 1000
 #define DRAWN_PART 3 /* one of so many drawn points is compiled; the emulator runs all of them */

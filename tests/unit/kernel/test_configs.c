@@ -143,12 +143,13 @@ static bool has_point(const struct gt_kernel *kernel, const struct gt_problem *p
     return rc == GT_OK;
 }
 
-/* Whether a kernel multiplies operands of the type: some types have no kernel yet. */
-static bool is_served(enum gt_dtype type, const struct gt_kernels *kernels)
+/* Whether a kernel multiplies operands of the type there: some types have no kernel yet. */
+static bool is_served(enum gt_dtype type, const struct gt_kernels *kernels, int cc)
 {
     for (size_t i = 0; i < kernels->count; i++)
         for (size_t j = 0; j < kernels->kernel[i]->entries; j++)
-            if (kernels->kernel[i]->entry[j].types >> type & 1)
+            if (kernels->kernel[i]->entry[j].types >> type & 1 &&
+                kernels->kernel[i]->entry[j].min_cc <= cc)
                 return true;
     return false;
 }
@@ -166,7 +167,7 @@ static void test_no_depth(void **state)
         struct gt_problem problem;
         bool found = false;
 
-        if (!is_served((enum gt_dtype)type, kernels))
+        if (!is_served((enum gt_dtype)type, kernels, device.cc))
             continue;
         snprintf(text, sizeof(text), "1000x520x0:%s:%c%c:beta=1",
                  gt_dtype_name((enum gt_dtype)type), "nt"[type / 2 % 2], "nt"[type % 2]);
