@@ -79,7 +79,7 @@ RELEASED := $(addprefix tests/cli/,documents.sh worked-example.sh measure-steps.
 # What takes seconds and is seldom touched, of commands that other tests run, too: by `make check-release`, by name, and under
 # sanitizers.
 RARE := $(addprefix tests/cli/,joules.sh device-parts.sh own-headers.sh profiles.sh screens.sh hostile-names.sh slurm-disks.sh \
-	closed-streams.sh machine.sh first-words.sh)
+	closed-streams.sh machine.sh first-words.sh) tests/faults/short_soak
 
 # What reads documents and tables: under sanitizers only by name.
 TEXTS := $(addprefix tests/cli/,expected-files.sh headlines.sh readme.sh sources.sh style.sh)
@@ -425,7 +425,7 @@ check-emu: $(EMU_TEST)
 build-tests: all $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $(BUILD)/score-search $(TEST_BIN) $(GPU_TESTS:%.c=$(BUILD)/%) \
 	$(TOOLS) $(BUILD)/tools/bench-serve $(BUILD)/tests/cluster/growth
 
-CHECKED = $(CHECKS) $(TEST_BIN) $(filter-out $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS),$(RARE))),$(CLI_TESTS))
+CHECKED = $(TEST_BIN) $(filter-out $(if $(T),,$(RELEASED) $(if $(SAN),$(TEXTS),$(RARE))),$(CHECKS) $(CLI_TESTS))
 EARLY   = $(foreach name,$(FIRST),$(filter %/$(name) %/test_$(name) %/$(name).sh,$(CHECKED)))
 
 ## check: set up, build, run every test that needs no GPU; T=space runs only that one
@@ -433,7 +433,7 @@ check: all $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(POWERCUT) $(FLIPS_TEST) $
 	$(Q)BUILD=$(BUILD) T=$(T) tests/run $(EARLY) $(filter-out $(EARLY),$(CHECKED))
 
 ## check-release: documents, tables, seeds, all points of the kernels, long and rare tests, the ways in which the program is shipped and installed
-check-release: all $(TOOLS) $(BUNDLED) $(STUBS) $(SERVE_TEST) $(if $(T),$(filter %/$(T) %/test_$(T),$(POINTS) $(LONGER)),$(POINTS) $(filter-out %.sh,$(LONGER)))
+check-release: all $(TOOLS) $(BUNDLED) $(STUBS) $(SERVE_TEST) $(SOAK) $(if $(T),$(filter %/$(T) %/test_$(T),$(POINTS) $(LONGER)),$(POINTS) $(filter-out %.sh,$(LONGER)))
 	$(Q)BUILD=$(BUILD) T=$(T) WHOLE=1 tests/run $(POINTS) $(filter-out $(POINTS),$(LONGER)) $(filter-out $(LONGER),$(RARE) $(RELEASED))
 
 ## check-queue: 8 workers over 500 problems of a real PostgreSQL, which the test starts, with kills and cuts

@@ -41,7 +41,7 @@
 #include "tests/serves.h"
 
 #define LEAST_PROBLEMS 12 /* of a kernel, over all its points, */
-#define LEAST_OF_FEW   3  /* and over those which are run without WHOLE */
+#define LEAST_OF_FEW   2  /* and over those which are run without WHOLE */
 #define PROCESSES      2
 #define SAMPLE_TIMES   3 /* how often a value is in the sample with --all or KERNEL; else once */
 #define CASES_PART     5 /* one of so many cases is run without arguments */
@@ -422,8 +422,8 @@ static void release_job(struct job *job)
 }
 
 /* Leaves the jobs that `make check` runs: some of those that must fail and, of a kernel's others,
- * the first, which is that of the default point, in two layouts and with one epilogue, and those
- * chosen. */
+ * the first, which is that of the default point, in two layouts, with one epilogue and for a part
+ * of the cases, and those chosen. */
 static void choose(struct jobs *jobs)
 {
     struct gt_emu_listed *list = calloc(jobs->count + 1, sizeof *list);
@@ -439,6 +439,7 @@ static void choose(struct jobs *jobs)
 
         if (!job->emu.first && !job->expected) {
             job->emu.layouts = two_layouts(first++);
+            job->emu.part = CASES_PART;
             job->emu.epilogues &= 1u << (GT_EPILOGUE_BIAS | GT_EPILOGUE_RELU);
         }
         faults = i && job->emu.kernel == job[-1].emu.kernel ? faults : 0;

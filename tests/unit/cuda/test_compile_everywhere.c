@@ -5,7 +5,8 @@
  * (tests/emu/sample.h) for sm_90, because a host compiler takes what NVRTC does not (an array of no
  * elements, say): most of these as PTX.  A register limit must be kept.
  *
- * Of these `make check` compiles of each kernel the FEW_POINTS that bring most of what all valid
+ * Of these `make check` compiles of each kernel in the ladder the first, and of each kernel in
+ * production the FEW_POINTS that bring most of what all valid
  * ones have (gt_emu_choose): values of parameters that choose among ways of the code, ends of
  * sizes, types, layouts and architectures.  With WHOLE=1 in the environment, as a part of `make
  * check-release`, all are compiled, and so are points that once spilled.
@@ -346,7 +347,10 @@ static void choose(struct jobs *jobs)
                                                job->point};
         int failed = -1;
 
-        if (job->standard || (gt_candidate_valid(&candidate, &failed, NULL) == GT_OK && failed < 0))
+        if (!job->kernel->production)
+            taken[i] = i == 0 || job->kernel != job[-1].kernel;
+        else if (job->standard ||
+                 (gt_candidate_valid(&candidate, &failed, NULL) == GT_OK && failed < 0))
             list[i] = (struct gt_emu_listed){job->kernel, &job->point, marks_of(job)};
     }
     gt_emu_choose(taken, list, all, FEW_POINTS);
