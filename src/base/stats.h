@@ -13,6 +13,15 @@ static inline double gt_if(bool known, double value)
     return known ? value : NAN;
 }
 
+/* The text if it is known, else NULL, for fields that may be empty.  A compiler that saw which
+ * would warn of formats with a NULL. */
+static inline const char *gt_text_if(bool known, const char *text)
+{
+    const char *volatile kept = known ? text : NULL;
+
+    return kept;
+}
+
 /* Median of n >= 1 values; n <= 4096. */
 double gt_median(const float *value, int n);
 

@@ -95,7 +95,7 @@ static int put_md(struct gt_fields *fields, const struct gt_export_out *out,
                   row->device, row->problem, row->kernel, row->point, row->us,
                   gt_if(row->us > 0, flops / row->us * 1e-6), gt_if(row->us > 0, row->baseline_us),
                   ratio(row->baseline_us, row->us), gt_if(measured, row->err_u),
-                  measured ? gt_timing_name(row->timing) : NULL, status_of(out, row, status));
+                  gt_text_if(measured, gt_timing_name(row->timing)), status_of(out, row, status));
     if (!fields->heading && row->status == GT_STATUS_OK && !measured)
         gt_strbuf_add(fields->text, ", not measured");
     return GT_OK;

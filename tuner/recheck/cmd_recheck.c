@@ -158,19 +158,12 @@ static void print_line(const struct gt_recheck_report *report, const struct cont
     snprintf(margin, sizeof(margin), "%+.2f %%", 100 * contest->margin);
     gt_columns_print(&report->columns, out, contest->text, winner.text, "%.2f|%.2f|%.2f|%s",
                      contest->stored_us, gt_if(ok, trial[0].us),
-                     gt_if(contest->best > 0, trial[contest->best].us), judged ? margin : NULL);
+                     gt_if(contest->best > 0, trial[contest->best].us), gt_text_if(judged, margin));
     if (!ok)
         fprintf(out, "%*s %s: %s\n", report->columns.below ? 1 : report->columns.lead, "",
                 gt_status_name(trial[0].status), trial[0].detail);
     fflush(out);
     gt_strbuf_release(&winner);
-}
-
-/* The text if it is known, else NULL, an empty field.  Not inline: the compiler would see formats
- * with a NULL, and warn of it. */
-__attribute__((noinline)) static const char *text_if(bool known, const char *text)
-{
-    return known ? text : NULL;
 }
 
 /* Adds the row of the file and of the document, which has the runner-up as an object. */
@@ -195,10 +188,10 @@ static void record_row(const struct gt_records *records, const struct contest *c
     if (beside && row.json)
         next.json = cJSON_AddObjectToObject(row.json, "runner_up");
     gt_record_add(&next, "kernel=%s point=%s us=%.3f",
-                  text_if(beside, contest->candidate[contest->best].kernel->name),
-                  text_if(beside, runner), gt_if(beside, trial[contest->best].us));
+                  gt_text_if(beside, contest->candidate[contest->best].kernel->name),
+                  gt_text_if(beside, runner), gt_if(beside, trial[contest->best].us));
     gt_record_add(&row, "detail=%s margin_lo=%.5f margin_hi=%.5f contests=%d",
-                  text_if(!ok, trial[0].detail), gt_if(judged, contest->margin_lo),
+                  gt_text_if(!ok, trial[0].detail), gt_if(judged, contest->margin_lo),
                   gt_if(judged, contest->margin_hi), contest->contests);
     if (row.json && !ok)
         gt_json_add(row.json, "status=%s", gt_status_name(trial[0].status));
