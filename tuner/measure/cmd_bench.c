@@ -261,6 +261,7 @@ static void print_heading(struct bench *bench)
     FILE *out = session->cli->out;
     const char *name[FIGURES];
 
+    gt_progress_clear(bench->session.progress);
     gt_columns_put(out, session->evaluator->device.name);
     fprintf(out, " (sm_%d), L2 %s: %s\n", session->evaluator->device.cc,
             gt_timing_name(bench->timing),

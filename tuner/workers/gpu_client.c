@@ -104,7 +104,7 @@ int gt_gpu_client_poll(struct gt_gpu_client *client, int timeout_ms, struct gt_g
         return 0;
     if (rc > 0 && reply->in.type == GT_MSG_COMPILING) {
         client->compiling = gt_wire_get_int(&reply->in) != 0;
-        return 0;
+        return gt_gpu_client_poll(client, timeout_ms, reply, err); /* what was asked comes yet */
     }
     client->busy_s += (double)(gt_clock_ms() - client->sent) / 1000;
     if (rc <= 0)
