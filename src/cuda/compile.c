@@ -374,6 +374,8 @@ int gt_compile(struct gt_nvrtc *nvrtc, const struct gt_compile_request *request,
     if (nvrtc->tell)
         nvrtc->tell(nvrtc->context, true);
     result = api->CreateProgram(&program, request->source, request->name, 0, NULL, NULL);
+    if (result && nvrtc->tell)
+        nvrtc->tell(nvrtc->context, false);
     if (result)
         return gt_err_set(err, GT_ENVRTC, "%s: nvrtcCreateProgram failed with result %d",
                           request->name, result);

@@ -68,7 +68,7 @@ static size_t token_length(const char *text)
 /* Appends the preprocessing tokens of a text, a blank in front of each. */
 static void add_tokens(struct gt_strbuf *to, const char *text)
 {
-    char part[256]; /* tokens that are appended together: a program's start reads 1 million */
+    char part[256]; /* tokens that one call appends */
     size_t used = 0;
 
     for (size_t length;; text += length) {

@@ -211,6 +211,7 @@ static int read_dtype(enum gt_dtype *type, const char *text, struct gt_err *err)
 static int problem_of_set(struct gt_problem *problem, const struct gt_problem_entry *entry,
                           const struct gt_problem_options *options, struct gt_err *err)
 {
+    const struct recipe *recipe = find_recipe(options->dtype);
     struct gt_problem_options rest = *options;
     enum gt_dtype type;
     int rc;
@@ -223,11 +224,11 @@ static int problem_of_set(struct gt_problem *problem, const struct gt_problem_en
         return rc;
     if (options->dtype)
         gt_problem_retype(problem, type);
-    if (find_recipe(options->dtype)) {
+    if (recipe) {
         char plain[GT_PROBLEM_TEXT_MAX], scaled[GT_PROBLEM_TEXT_MAX + 100];
 
         gt_problem_format(problem, plain);
-        snprintf(scaled, sizeof(scaled), "%s:%s", plain, find_recipe(options->dtype)->words);
+        snprintf(scaled, sizeof(scaled), "%s:%s", plain, recipe->words);
         rc = gt_problem_parse(problem, scaled, err);
         if (rc)
             return rc;
@@ -315,7 +316,9 @@ static int load_set(struct gt_problemset *set, const struct gt_problem_options *
         fprintf(cli->log, "%s\n", set->remark);
     free(path);
     if (!rc && options->rows && !options->model)
-        rc = gt_err_set(err, GT_ESYNTAX, "--rows are a model's: name it with --model");
+        rc = gt_err_set(err, GT_ESYNTAX,
+                        "--rows %s: only the layers of a model have rows; name it with --model",
+                        options->rows);
     if (!rc && options->model)
         rc = gt_model_problems(set, data_dir, options->model,
                                options->rows ? options->rows : "1:8192:x2", err);

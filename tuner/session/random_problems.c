@@ -65,18 +65,29 @@ static int64_t any_rows(struct draw *draw)
     return below(draw, 5) ? one_of(draw, &draw->source->rows) : 1 + below(draw, 9000);
 }
 
-/* Draws inputs and outputs of a layer of the model. */
-static void any_layer(struct draw *draw, const struct model *model, int64_t size[2])
+/* The inputs and outputs of a model's layers: queries, keys and values together, attention's
+ * output, the feed-forward layer, the way down, the vocabulary. */
+enum { LAYERS = 5 };
+static void layers_of(const struct model *model, int64_t layer[LAYERS][2])
 {
     const int64_t attended = model->heads * model->head;
-    const int64_t layer[][2] = {/* inputs, outputs; the vocabulary is drawn half as often */
-                                {model->hidden, model->qkv},       {model->hidden, model->qkv},
-                                {attended, model->hidden},         {attended, model->hidden},
-                                {model->hidden, model->ffn},       {model->hidden, model->ffn},
-                                {model->ffn, model->hidden},       {model->ffn, model->hidden},
-                                {model->hidden, model->vocabulary}};
 
-    memcpy(size, layer[below(draw, (int64_t)(sizeof(layer) / sizeof(*layer)))], sizeof(*layer));
+    memcpy(layer,
+           (const int64_t[LAYERS][2]){{model->hidden, model->qkv},
+                                      {attended, model->hidden},
+                                      {model->hidden, model->ffn},
+                                      {model->ffn, model->hidden},
+                                      {model->hidden, model->vocabulary}},
+           LAYERS * sizeof(*layer));
+}
+
+/* Draws inputs and outputs of a layer of the model; the vocabulary half as often as another. */
+static void any_layer(struct draw *draw, const struct model *model, int64_t size[2])
+{
+    int64_t layer[LAYERS][2];
+
+    layers_of(model, layer);
+    memcpy(size, layer[below(draw, 2 * LAYERS - 1) / 2], sizeof(*layer));
 }
 
 /* Draws a projection of a model: its forward pass, or one of the two products of its backward pass.
@@ -517,6 +528,8 @@ int gt_model_problems(struct gt_problemset *set, const char *data_dir, const cha
     struct source *source = calloc(1, sizeof(*source));
     int rc = source ? read_source(source, data_dir, err) : gt_err_nomem(err);
     const struct model *model = rc ? NULL : find_model(source, name, err);
+    int64_t layer[LAYERS][2];
+    char text[GT_PROBLEM_TEXT_MAX];
 
     if (!rc && !model)
         rc = GT_ENOTFOUND;
@@ -524,19 +537,13 @@ int gt_model_problems(struct gt_problemset *set, const char *data_dir, const cha
         rc = gt_err_set(err, GT_ESYNTAX,
                         "--rows \"%.60s\": expected numbers of rows, such as 1,16,128 or 1:8192:x2",
                         rows);
-    for (int i = 0; i < 5 && !rc; i++) {
-        const int64_t layer[5][2] = {/* outputs, inputs */
-                                     {model->qkv, model->hidden},
-                                     {model->hidden, model->heads * model->head},
-                                     {model->ffn, model->hidden},
-                                     {model->hidden, model->ffn},
-                                     {2 * model->ffn, model->hidden}};
-        char text[GT_PROBLEM_TEXT_MAX];
-
-        if (i == 4 && !model->gate)
-            break;
-        snprintf(text, sizeof(text), "%.200sx%lldx%lld:bf16:nt", rows, (long long)layer[i][0],
-                 (long long)layer[i][1]);
+    if (!rc) {
+        layers_of(model, layer);
+        layer[LAYERS - 1][1] = 2 * model->ffn; /* in place of the vocabulary: gate and values */
+    }
+    for (int i = 0; i < LAYERS - (model && !model->gate) && !rc; i++) {
+        snprintf(text, sizeof(text), "%.200sx%lldx%lld:bf16:nt", rows, (long long)layer[i][1],
+                 (long long)layer[i][0]);
         rc = gt_ranges_expand(text, add_layer, set, err);
     }
     free(source);
